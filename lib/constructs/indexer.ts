@@ -68,8 +68,9 @@ export class IndexerStream extends Construct {
       filters: FILTERS,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      // With the waits in between, an index that sleeps, is full or is being replaced has hours to come back.
-      retryAttempts: 100,
+      // An index that sleeps, is full or is being replaced has hours to come back. How long Lambda waits in between is not documented:
+      // if it did not, there would be half an hour, for a try takes about two seconds.
+      retryAttempts: 1_000,
       maxRecordAge: Duration.hours(6),
       metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
       onFailure: { bind: () => ({ destination: this.failures.bucketArn }) },

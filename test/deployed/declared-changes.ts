@@ -11,7 +11,7 @@ interface Change {
 /** Seconds that a worker has here, and before whose end it hands its run on; 15 and 5 minutes by the template. */
 export const WORKER_SECONDS = 30
 export const STOP_MARGIN_SECONDS = 22
-/** Attempts that a batch of the stream gets here; 100 by the template. */
+/** Attempts that a batch of the stream gets here; 1,000 by the template. */
 export const STREAM_ATTEMPTS = 3
 /** Seconds after which a hint that failed comes again; 16 minutes by the template, which nobody waits for. */
 export const RETRY_SECONDS = 0

@@ -66,6 +66,18 @@ describe('reading the log', () => {
     expect((await read(`before=${all[4]?.id}&order=desc&limit=1`)).data).toEqual([all[3]])
   })
 
+  test.each(['asc', 'desc'])('gives what lies between two ids in pages, too, %s', async (order) => {
+    const all = await fill()
+    const found: unknown[] = []
+    for (let after: string | null = all[1]?.id ?? ''; after !== null;) {
+      const page: Page = await read(`after=${after}&before=${all[6]?.id}&order=${order}&limit=2`)
+      found.push(...page.data)
+      after = page.next
+    }
+    const between = all.slice(2, 6)
+    expect(found).toEqual(order === 'asc' ? between : between.toReversed())
+  })
+
   test('filters by roles, run and agent', async () => {
     const all = await fill()
     expect((await read('roles=tool,user')).data).toEqual(all.filter(({ role }) => role !== 'assistant'))
@@ -118,6 +130,7 @@ describe('reading the log', () => {
     'limit=1001',
     'limit=1.5',
     'after=x',
+    'after=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K_01JD2Q8N4T6W8Y0A2C4E6G8J0',
     'before=x',
     'before=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K',
     'order=up',

@@ -34,9 +34,10 @@ const MOST_REMEMBERED = 5_000
 /**
  * Returns what replaces the records of batches that Lambda gave up on by what `strip` returns; a batch without records is removed. The
  * bucket holds message content, which must not outlive its session. A batch is read once to know what it is about, and again only to be
- * changed: what broke off goes on when it is called again, and each call after the first costs little. Rejects at an object that is no batch.
+ * changed: what broke off goes on when it is called again, and each call after the first costs little. Resolves with whether all batches
+ * were looked at. Rejects at an object that is no batch.
  */
-export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (stripping: Stripping) => Promise<void> {
+export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (stripping: Stripping) => Promise<boolean> {
   let subjects = new Map<string, ReadonlySet<string>>()
 
   async function read(key: string): Promise<{ readonly text: string; readonly records: readonly unknown[] }> {
@@ -78,9 +79,10 @@ export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (str
         }
       }
       await Promise.all(Array.from({ length: READ_AT_ONCE }, reader))
-      if (isOver()) return
+      if (isOver()) return false
     }
     subjects = new Map([...subjects].filter(([name]) => there.has(name)))
+    return true
   }
 }
 

@@ -9,7 +9,7 @@ const AT_ONCE = 10
 
 const Body = z.object({ tenant: z.string(), session: z.string(), messageId: z.string() })
 
-/** The messages that cannot be indexed, one in each batch. Ends when the queue is empty. */
+/** The messages that cannot be indexed, one in each batch. Ends when the queue has none that was not returned yet. */
 export async function* poisonedMessages({
   client,
   queueUrl,
@@ -17,7 +17,9 @@ export async function* poisonedMessages({
   readonly client: SQSClient
   readonly queueUrl: string
 }): FailedBatches {
-  for (;;) {
+  const returned = new Set<string>()
+  // What is not forgotten comes back, again and again if it takes long to go through all.
+  for (let again = 0; again <= returned.size;) {
     const { Messages: received = [] } = await client.send(
       new ReceiveMessageCommand({
         QueueUrl: queueUrl,
@@ -27,7 +29,10 @@ export async function* poisonedMessages({
       }),
     )
     if (received.length === 0) return
-    for (const { Body: body, ReceiptHandle: receipt } of received) {
+    for (const { MessageId: id = '', Body: body, ReceiptHandle: receipt } of received) {
+      again = returned.has(id) ? again + 1 : 0
+      if (again > 0) continue
+      returned.add(id)
       const { tenant, session, messageId } = Body.parse(JSON.parse(body ?? ''))
       yield {
         changes: [{ key: { tenant, session }, messageId }],

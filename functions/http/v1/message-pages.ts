@@ -35,17 +35,18 @@ async function nativePage(
 ): Promise<Uint8Array<ArrayBuffer>> {
   // The input of a run that was merged is a message of the run that took it in.
   const holder = run === undefined ? undefined : ((await findRun(reader, session, run))?.id ?? run)
+  const bounds = readMessageCursor(after, before)
   const { messages, more } = await reader.messages(session, {
     order: order === 'asc' ? 'ascending' : 'descending',
     limit,
     mostCharacters: MOST_BYTES,
-    ...readMessageCursor(after, before),
+    ...bounds,
     ...definedFields({ roles: readRoles(roles), run: holder, agent, parentToolCallId: parent }),
   })
   const entries = await entriesOf(messages, await messageMaker(reader, session, messages))
   const isCut = more || entries.texts.length < messages.length
   const last = messages[entries.texts.length - 1]?.id
-  return pageBytes(entries, isCut && last !== undefined ? writeMessageCursor(order, last) : null, isCut)
+  return pageBytes(entries, isCut && last !== undefined ? writeMessageCursor(order, last, bounds) : null, isCut)
 }
 
 type Role = 'user' | 'assistant' | 'tool'

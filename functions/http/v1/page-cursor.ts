@@ -1,22 +1,27 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import { RequestError } from '../middleware/request-error.ts'
 
 const OLDER = 'older_'
 
-/** The cursor of the page that follows a message in this order; it always goes into `after`. */
-export const writeMessageCursor = (order: 'asc' | 'desc', id: string): string =>
-  order === 'asc' ? id : `${OLDER}${id}`
+/** Where a page lies, by the ids of messages: after one, before another. */
+export interface MessageBounds {
+  readonly after?: string
+  readonly before?: string
+}
+
+/**
+ * The cursor of the page that follows a message in this order; it always goes into `after`. In descending order it takes the place
+ * of the id that bounds all pages, and carries it.
+ */
+export const writeMessageCursor = (order: 'asc' | 'desc', id: string, { after }: MessageBounds = {}): string =>
+  order === 'asc' ? id : `${OLDER}${id}${after === undefined ? '' : `_${after}`}`
 
 /** The ids that bound a page. */
-export function readMessageCursor(
-  after: string | undefined,
-  before: string | undefined,
-): { after?: string; before?: string } {
-  if (after !== undefined && /_[0-9]+$/.test(after)) throw cursorNotFound()
-  if (after?.startsWith(OLDER) === true) {
-    const older = after.slice(OLDER.length)
-    return { before: before !== undefined && before < older ? before : older }
-  }
-  return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
+export function readMessageCursor(after: string | undefined, before: string | undefined): MessageBounds {
+  if (after !== undefined && /_[0-9]{1,6}$/.test(after)) throw cursorNotFound()
+  if (after?.startsWith(OLDER) !== true) return definedFields({ after, before })
+  const [older = '', bound] = after.slice(OLDER.length).split('_')
+  return definedFields({ after: bound, before: before !== undefined && before < older ? before : older })
 }
 
 /** A place in a log as Chat Completions messages: after the first `skip` of those that log message `id` becomes. */

@@ -24,11 +24,11 @@ const LOOK_EVERY_MINUTES = 10
 const LOOK_BACK_MS = 7_200_000
 
 type IsDeleted = (key: SessionKey) => Promise<boolean>
-type ForgetFailures = (isDeleted: IsDeleted, within?: Pick<Stripping, 'since' | 'isOver'>) => Promise<void>
+type ForgetFailures = (isDeleted: IsDeleted, within: Pick<Stripping, 'since' | 'isOver'>) => Promise<boolean>
 
-/** Takes what was said in deleted sessions out of the stream batches that Lambda gave up on. */
+/** Takes what was said in deleted sessions out of the stream batches that Lambda gave up on; resolves with whether it came to an end. */
 function forgettingFailures(settings: SweeperSettings): ForgetFailures {
-  const open = async (): Promise<(stripping: Stripping) => Promise<void>> => {
+  const open = async (): Promise<(stripping: Stripping) => Promise<boolean>> => {
     const [{ openS3 }, { createBatchStripper }] = await Promise.all([
       import('../aws/outputs.ts'),
       import('../../adapters/s3/stripped-batches.ts'),
@@ -37,19 +37,20 @@ function forgettingFailures(settings: SweeperSettings): ForgetFailures {
     return createBatchStripper({ client: openS3(settings), bucket: settings.failuresBucket, subjectOf })
   }
   let opened: ReturnType<typeof open> | undefined
-  return async (isDeleted, within = {}) => {
+  return async (isDeleted, within) => {
     opened ??= open()
     const strip = await opened
     const concerns = askedOnce(isDeleted)
-    await strip({ ...within, concerns, strip: (record) => stripDeleted(record as StreamRecord, concerns) })
+    return strip({ ...within, concerns, strip: (record) => stripDeleted(record as StreamRecord, concerns) })
   }
 }
 
-/** Removes with a session's outputs what batches that were given up before hold of its messages. */
-const withFailures = (outputs: OutputStore, forgetFailures: ForgetFailures): OutputStore => ({
+/** Removes with a session's outputs what batches that were given up before hold of its messages. Rejects if there was no time for all. */
+const withFailures = (outputs: OutputStore, forgetFailures: ForgetFailures, isOver: () => boolean): OutputStore => ({
   ...outputs,
   async removeAll(key) {
-    await forgetFailures(isThis(key))
+    if (!(await forgetFailures(isThis(key), { isOver })))
+      throw new Error('there was no time to look through the batches that could not be indexed: the next sweep goes on')
     return outputs.removeAll(key)
   },
 })
@@ -70,21 +71,20 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
   const clock = createSystemClock()
   const logger = createLambdaLogger(settings.logLevel, settings.environment)
   const forgetFailures = forgettingFailures(settings)
-  const outputs = withFailures(openOutputsLate(settings), forgetFailures)
+  let deadline = Infinity
+  const isOver = (): boolean => clock.now() > deadline
+  const outputs = withFailures(openOutputsLate(settings), forgetFailures, isOver)
   const { ports } = createAwsStores({ ...settings, dynamodb: openDynamo(settings), outputs, clock })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
   const queue = createSqsRunQueue({ client: openSqs(settings), queueUrl: settings.queueUrl, clock, report })
   const countLate = createFailureMetric(settings.environment, 'LateDeliveries')
   return async (_event, context) => {
     logger.begin(context)
-    const deadline = clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
+    deadline = clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
     // Each gets a share of the time.
     countLate(await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2))
     await sweep({ ...ports, queue, logger }, deadline)
     if (Math.floor(clock.now() / 60_000) % LOOK_EVERY_MINUTES === 0)
-      await forgetFailures(isDeleted(ports.sessions), {
-        since: clock.now() - LOOK_BACK_MS,
-        isOver: () => clock.now() > deadline,
-      })
+      await forgetFailures(isDeleted(ports.sessions), { since: clock.now() - LOOK_BACK_MS, isOver })
   }
 }

@@ -80,9 +80,9 @@ withEngines(['s3'], ({ s3 }) => {
       { step: 'initialize' },
     )
     const strip = createBatchStripper({ client, bucket, subjectOf })
-    await strip({ ...strippingOf('s7'), isOver: () => read.length >= 10 })
+    expect(await strip({ ...strippingOf('s7'), isOver: () => read.length >= 10 })).toBe(false)
     expect(read.length).toBeLessThan(BATCHES / 2)
-    await strip(strippingOf('s7'))
+    expect(await strip(strippingOf('s7'))).toBe(true)
     await strip(strippingOf('s39'))
     await strip(strippingOf('nothing'))
     expect(most).toBe(4)

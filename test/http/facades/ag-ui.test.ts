@@ -93,6 +93,30 @@ describe('a run', () => {
     expect(one.messages.find(({ role }) => role === 'tool')).toMatchObject({ content: 'seen' })
   })
 
+  test('tells a call when it is stored: of a round that is tried again in the middle of one, only the new try', async () => {
+    const piece = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c1', toolName: 'weather' } as const
+    await open({
+      script: [
+        async function* () {
+          yield { ...piece, arguments: '{"city":"Par' }
+          throw new ModelError('network', 'broken', { retryable: true })
+        },
+        async function* () {
+          yield { ...piece, arguments: '{"city":' }
+          yield { ...piece, arguments: '"Berlin"}' }
+          const call = { id: 'c1', name: 'weather', arguments: '{"city":"Berlin"}' }
+          yield { type: 'completion', completion: completionOf({ calls: [call] }) }
+        },
+      ],
+    })
+    const one = agent([say('Weather?')])
+    const { types } = await run(one, { tools: [weather] })
+    const calls = ['TOOL_CALL_START', 'TOOL_CALL_ARGS', 'TOOL_CALL_END']
+    expect(types.filter((type) => type.startsWith('TOOL_CALL'))).toEqual(calls)
+    const asked = one.messages.filter(({ role }) => role === 'assistant')
+    expect(asked).toMatchObject([{ toolCalls: [{ function: { name: 'weather', arguments: '{"city":"Berlin"}' } }] }])
+  })
+
   test('goes on in its thread, of which only what is new counts', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = agent([say('First')])

@@ -218,6 +218,25 @@ describe('a stream that broke off', () => {
     expect(harness.requests).toHaveLength(1)
   })
 
+  test('is that of the run under way, not of an input that waits behind it', async () => {
+    const held = heldTurn()
+    await open({ script: [held.turn, { text: 'second' }] })
+    const leaving = new AbortController()
+    const transport = chatTransport(harness)
+    const messages: UIMessage[] = [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Think' }] }]
+    const request = { chatId: 'talk', messages, messageId: undefined, trigger: 'submit-message' as const }
+    const stream = await transport.sendMessages({ ...request, abortSignal: leaving.signal })
+    for await (const chunk of stream) if (chunk.type === 'text-delta') break
+    leaving.abort()
+    const behind = { content: 'And then?', on_busy: 'queue' }
+    await expectJson(harness, 202, 'POST', '/v1/sessions/talk/messages', behind, { prefer: 'wait=0' })
+    const resumed = await transport.reconnectToStream({ chatId: 'talk' })
+    held.letGo()
+    let last: UIMessage | undefined
+    for await (const message of readUIMessageStream({ stream: resumed ?? new ReadableStream() })) last = message
+    expect(last?.parts).toMatchObject([{ type: 'step-start' }, { type: 'text', text: 'thinking' }])
+  })
+
   test('in a round that is tried again shows only the new try', async () => {
     await open({
       script: [

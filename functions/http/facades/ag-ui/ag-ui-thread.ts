@@ -34,14 +34,22 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   let count = 0
   /** The message of this round that has its calls. */
   let holder: string | undefined
-  const calls = new Set<string>()
+  /** What its round has called so far. A client keeps and executes what it hears of: it hears of calls when they are stored. */
+  const calls = new Map<number, { readonly name: string; arguments: string }>()
   const nameOf = (round: number): string =>
     `${runId}:${round}:m${++count}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
   const close = (): AgUiEvent[] => {
-    const ends = [...calls].map((toolCallId) => ({ type: 'TOOL_CALL_END', toolCallId, ...of }))
     calls.clear()
-    return [...blocks.close(), ...ends]
+    return blocks.close()
   }
+  const called = (round: number): AgUiEvent[] =>
+    [...calls].flatMap(([sequence, call]) => {
+      holder ??= nameOf(round)
+      const toolCallId = agUiCallId({ runId, round, sequence, ...member })
+      const start = { type: 'TOOL_CALL_START', toolCallId, toolCallName: call.name, parentMessageId: holder, ...of }
+      const whole = { type: 'TOOL_CALL_ARGS', toolCallId, delta: call.arguments, ...of }
+      return [start, ...(call.arguments === '' ? [] : [whole]), { type: 'TOOL_CALL_END', toolCallId, ...of }]
+    })
   return {
     close,
     take(step) {
@@ -57,17 +65,16 @@ export function createThread(runId: string, parentMessageId: string | undefined)
           return events
         }
         case 'call': {
-          const { round, sequence, name: toolCallName, arguments: delta } = step
-          const toolCallId = agUiCallId({ runId, round, sequence, ...member })
-          const isNew = !calls.has(toolCallId)
-          calls.add(toolCallId)
-          holder ??= nameOf(round)
-          const start = { type: 'TOOL_CALL_START', toolCallId, toolCallName, parentMessageId: holder, ...of }
-          const piece = delta === '' ? [] : [{ type: 'TOOL_CALL_ARGS', toolCallId, delta, ...of }]
-          return [...blocks.close(), ...(isNew ? [start] : []), ...piece]
+          const call = calls.get(step.sequence) ?? { name: step.name, arguments: '' }
+          call.arguments += step.arguments
+          calls.set(step.sequence, call)
+          return []
         }
-        case 'completion':
-          return close()
+        case 'completion': {
+          const events = [...blocks.close(), ...called(step.message.round)]
+          calls.clear()
+          return events
+        }
         case 'call_started':
           return []
         case 'call_ended':

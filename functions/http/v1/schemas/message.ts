@@ -133,7 +133,8 @@ export const ChatMessageSchema = z.custom<OpenAiMessage>(isObject).openapi('Chat
 export const MessagePageSchema = page('MessagePage', MessageSchema)
 export const ChatMessagePageSchema = page('ChatMessagePage', ChatMessageSchema)
 
-const CURSOR = new RegExp(`^(?:older_)?${ULID_PATTERN.source.slice(1, -1)}(?:_[0-9]{1,6})?$`)
+const ID = ULID_PATTERN.source.slice(1, -1)
+const CURSOR = new RegExp(`^(?:${ID}(?:_[0-9]{1,6})?|older_${ID}(?:_${ID})?)$`)
 const roles = /^(?:user|assistant|tool)(?:,(?:user|assistant|tool)){0,2}$/
 
 export type MessageQuery = z.output<typeof messageQuery>

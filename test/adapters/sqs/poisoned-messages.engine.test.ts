@@ -1,0 +1,29 @@
+import { CreateQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
+import { expect, test } from 'vitest'
+import { poisonedMessages } from '../../../functions/adapters/sqs/poisoned-messages.ts'
+import { sqsClient } from '../../engines/clients.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+
+withEngines(['sqs'], ({ sqs }) => {
+  test('messages that come back while others are dealt with are returned once', async () => {
+    const client = sqsClient(sqs)
+    const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: `q-${crypto.randomUUID()}` }))
+    const ids = ['m1', 'm2', 'm3']
+    for (const messageId of ids) {
+      const body = { tenant: 'default', session: 's', messageId }
+      await client.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(body) }))
+    }
+    // As if going through all of them took longer than they stay out of sight.
+    let asked = 0
+    client.middlewareStack.add((next) => async (args) => {
+      asked++
+      Object.assign(args.input, { VisibilityTimeout: 0 })
+      return next(args)
+    })
+    const returned: string[] = []
+    for await (const { changes } of poisonedMessages({ client, queueUrl: QueueUrl }))
+      returned.push(...changes.map(({ messageId }) => messageId))
+    expect(returned.toSorted()).toEqual(ids)
+    expect(asked).toBeLessThan(12)
+  })
+})
