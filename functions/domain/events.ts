@@ -92,6 +92,9 @@ export type WarningEvent = StoredBase & {
 export type RunEvent = StoredEvent | DeltaEvent | RoundEvent | CallProgressEvent
 export type RunEventType = RunEvent['type']
 
+/** The reason of a `round.restarted` behind which a round follows from its start, as it was unless its process lost the run. */
+export const STREAMED_AGAIN = 'resumed'
+
 export const eventId = (ulid: string, type: RunEventType): string => `${ulid}:${type}`
 
 /** The events after which a stream of a run ends, if it comes to them live: a pause may be over. */

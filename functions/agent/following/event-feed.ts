@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import { isTerminal } from '../../domain/events.ts'
+import { isTerminal, STREAMED_AGAIN } from '../../domain/events.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { Message, ToolMessage } from '../../domain/message.ts'
@@ -146,7 +146,7 @@ async function* liveEvents({
       if (event.runId !== target) continue
       // This process lost the run and took it up again, or the consumer was too slow: the round streams again.
       if (event.type === 'round.started' && filter.isStreaming(event))
-        yield { ...event, type: 'round.restarted', reason: 'resumed' }
+        yield { ...event, type: 'round.restarted', reason: STREAMED_AGAIN }
       if (!filter.isNew(event)) continue
       yield event
       if (isTerminal(event)) return true

@@ -8,25 +8,28 @@ import type {
   RunEvent,
   WarningEvent,
 } from '../../domain/events.ts'
+import { STREAMED_AGAIN } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { AssistantMessage, ParentNames, ToolMessage } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Usage } from '../../domain/usage.ts'
 import type { WaitingCall } from '../v1/resources/run.ts'
+import { createToldRound } from './told-round.ts'
+import type { ToldRound } from './told-round.ts'
 
 /** Whose step it is: a member's names the call that the member works for. */
-type Of = ParentNames & { readonly agent?: string }
+export type StepNames = ParentNames & { readonly agent?: string }
 
 /**
  * What other formats are made of. The pieces of a completion come in order and are its whole content, whether its deltas were seen
  * or not.
  */
 export type RunStep =
-  | (Of & { readonly type: 'round'; readonly round: number })
+  | (StepNames & { readonly type: 'round'; readonly round: number })
   /** The pieces of this round so far are void; the same round begins anew. */
-  | (Of & { readonly type: 'discard'; readonly round: number })
-  | (Of & { readonly type: 'text' | 'reasoning'; readonly round: number; readonly text: string })
-  | (Of & {
+  | (StepNames & { readonly type: 'discard'; readonly round: number })
+  | (StepNames & { readonly type: 'text' | 'reasoning'; readonly round: number; readonly text: string })
+  | (StepNames & {
       readonly type: 'call'
       readonly round: number
       readonly sequence: number
@@ -36,8 +39,8 @@ export type RunStep =
       readonly arguments: string
     })
   /** Follows its pieces. */
-  | (Of & { readonly type: 'completion'; readonly message: AssistantMessage })
-  | (Of & { readonly type: 'call_started' | 'call_ended'; readonly message: ToolMessage })
+  | (StepNames & { readonly type: 'completion'; readonly message: AssistantMessage })
+  | (StepNames & { readonly type: 'call_started' | 'call_ended'; readonly message: ToolMessage })
   | { readonly type: 'notice'; readonly event: NoticeEvent }
 
 type NoticeEvent = WarningEvent | ContextEvent | MessageSteeredEvent | CallProgressEvent
@@ -62,16 +65,6 @@ export interface RunSteps {
   /** After the last event: how it ended. Undefined if the events broke off. */
   end(): RunEnd | undefined
 }
-
-/** What a round has streamed so far. */
-interface Streamed {
-  isTold: boolean
-  text: string
-  reasoning: string
-  readonly calls: Map<number, string>
-}
-
-const nothing = (): Streamed => ({ isTold: false, text: '', reasoning: '', calls: new Map() })
 
 /** What whoever follows knows already. */
 export interface Known {
@@ -127,63 +120,30 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
 
 /** The rounds under way: the leader's, and those of members. */
 function createThreads() {
-  const rounds = new Map<string, Streamed>()
-  const roundOf = (thread: string): Streamed => {
-    const found = rounds.get(thread) ?? nothing()
-    rounds.set(thread, found)
-    return found
-  }
+  const rounds = new Map<string, ToldRound>()
   return {
-    take(event: DeltaEvent | RoundEvent | MessageCompletedEvent, of: Of): RunStep[] {
+    take(event: DeltaEvent | RoundEvent | MessageCompletedEvent, of: StepNames): RunStep[] {
       const thread = of.parentMessageId ?? ''
-      const round = roundOf(thread)
-      const steps = ((): RunStep[] => {
-        switch (event.type) {
-          case 'round.started':
-            rounds.set(thread, nothing())
-            return []
-          case 'round.restarted':
-            rounds.set(thread, { ...nothing(), isTold: round.isTold })
-            return [{ type: 'discard', round: event.round, ...of }]
-          case 'message.completed':
-            rounds.delete(thread)
-            return [...restOf(event.message, round, of), { type: 'completion', message: event.message, ...of }]
-          default:
-            return [pieceOf(event, round, of)]
-        }
-      })()
-      return withRound(event, round, steps, of)
+      if (event.type === 'round.started') {
+        rounds.delete(thread)
+        return []
+      }
+      const number = event.type === 'message.completed' ? event.message.round : event.round
+      const round = rounds.get(thread) ?? createToldRound(number, of)
+      rounds.set(thread, round)
+      if (event.type === 'message.completed') {
+        rounds.delete(thread)
+        return round.complete(event.message)
+      }
+      if (event.type !== 'round.restarted') return round.piece(event)
+      if (event.reason !== STREAMED_AGAIN) return round.discard()
+      round.repeat()
+      return []
     },
   }
-
-  /** A round is told with its first step, and one that nothing was told of has nothing to discard. */
-  function withRound(
-    event: DeltaEvent | RoundEvent | MessageCompletedEvent,
-    round: Streamed,
-    steps: RunStep[],
-    of: Of,
-  ): RunStep[] {
-    if (event.type === 'round.restarted' && !round.isTold) return []
-    if (round.isTold || steps.length === 0) return steps
-    round.isTold = true
-    const number = event.type === 'message.completed' ? event.message.round : event.round
-    return [{ type: 'round', round: number, ...of }, ...steps]
-  }
 }
 
-/** A delta as a step; `round` remembers it. */
-function pieceOf(event: DeltaEvent, round: Streamed, of: Of): RunStep {
-  if (event.type === 'tool_call.delta') {
-    const { sequence, toolCallId: id, toolName: name, arguments: piece } = event
-    round.calls.set(sequence, (round.calls.get(sequence) ?? '') + piece)
-    return { type: 'call', round: event.round, sequence, id, name, arguments: piece, ...of }
-  }
-  const type = event.type === 'text.delta' ? 'text' : 'reasoning'
-  round[type] += event.text
-  return { type, round: event.round, text: event.text, ...of }
-}
-
-function ofEvent(event: RunEvent): Of {
+function ofEvent(event: RunEvent): StepNames {
   const { agent, parentToolCallId, parentMessageId } = event
   if (isLeaders(event)) return {}
   return {
@@ -191,24 +151,4 @@ function ofEvent(event: RunEvent): Of {
     ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
     ...(parentMessageId === undefined ? {} : { parentMessageId }),
   }
-}
-
-/** What of a stored completion its deltas did not bring, in its order. */
-function restOf(message: AssistantMessage, streamed: Streamed, of: Of): RunStep[] {
-  const seen = { text: streamed.text.length, reasoning: streamed.reasoning.length }
-  return message.parts.flatMap((part): RunStep[] => {
-    if (part.type === 'error') return []
-    if (part.type === 'tool_call') {
-      const sequence = message.toolCalls.findIndex(({ id }) => id === part.id)
-      const call = message.toolCalls[sequence]
-      const known = streamed.calls.get(sequence)
-      if (call === undefined || known === call.arguments) return []
-      const rest = call.arguments.slice(known?.length ?? 0)
-      return [{ type: 'call', round: message.round, sequence, id: call.id, name: call.name, arguments: rest, ...of }]
-    }
-    const skipped = Math.min(seen[part.type], part.text.length)
-    seen[part.type] -= skipped
-    const text = part.text.slice(skipped)
-    return text === '' ? [] : [{ type: part.type, round: message.round, text, ...of }]
-  })
 }

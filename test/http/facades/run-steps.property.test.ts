@@ -78,6 +78,50 @@ describe('the pieces of a completion', () => {
     )
   })
 
+  const round = { runId, round: 0 }
+  const started: RunEvent = { type: 'round.started', ...round }
+  const again: RunEvent = { type: 'round.restarted', ...round, reason: 'resumed' }
+  const completed = (message: AssistantMessage): RunEvent => ({
+    type: 'message.completed',
+    id: `${runId}:message.completed`,
+    runId,
+    message,
+  })
+
+  test('that are streamed again to somebody who fell behind are told once', () => {
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 6 }), fc.nat(30), fc.nat(60), (parts, behind, seen) => {
+        const message = messageOf(parts)
+        const deltas = deltasOf(message)
+        const steps = createRunSteps()
+        const events = [started, ...deltas.slice(0, behind), again, ...deltas.slice(0, seen), completed(message)]
+        const told = events.flatMap((event) => steps.take(event))
+        expect(told.filter(({ type }) => type === 'discard')).toEqual([])
+        const texts = told.map((step) => (step.type === 'text' ? step.text : ''))
+        expect(texts.join('')).toBe(shown(message, 'text'))
+      }),
+    )
+  })
+
+  test('of a round that began anew while somebody was behind replace those of before', () => {
+    const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
+    const steps = createRunSteps()
+    const told = [started, text('The cat'), again, text('The '), text('dog'), text(' barks')].flatMap((event) =>
+      steps.take(event),
+    )
+    expect(told.map((step) => (step.type === 'text' ? step.text : step.type))).toEqual([
+      'round',
+      'The cat',
+      'discard',
+      'The dog',
+      ' barks',
+    ])
+    const other = createRunSteps()
+    const last = messageOf([{ type: 'text', text: 'Mice' }])
+    const ended = [started, text('The cat'), again, completed(last)].flatMap((event) => other.take(event))
+    expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
+  })
+
   test('of a message that is known already are not told again', () => {
     const message = messageOf([{ type: 'text', text: 'known' }])
     const steps = createRunSteps({ after: message.id })

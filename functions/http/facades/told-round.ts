@@ -1,0 +1,141 @@
+import type { DeltaEvent } from '../../domain/events.ts'
+import type { AssistantMessage, ToolCall } from '../../domain/message.ts'
+import type { RunStep, StepNames } from './run-steps.ts'
+
+export interface ToldRound {
+  piece(event: DeltaEvent): RunStep[]
+  /** Its model call is tried again: what was told is void. */
+  discard(): RunStep[]
+  /** It is streamed from its start again, to somebody who fell behind: what was told is not told twice. */
+  repeat(): void
+  complete(message: AssistantMessage): RunStep[]
+}
+
+/** The steps of a round. It is told with its first step, and one that nothing was told of has nothing to discard. */
+export function createToldRound(round: number, of: StepNames): ToldRound {
+  let isTold = false
+  let told = nothing()
+  /** What the stream has brought since its start; another than `told` only while it repeats that. */
+  let seen = told
+  const tell = (steps: RunStep[]): RunStep[] => {
+    if (isTold || steps.length === 0) return steps
+    isTold = true
+    return [{ type: 'round', round, ...of }, ...steps]
+  }
+  const discard = (): RunStep[] => {
+    told = nothing()
+    seen = told
+    return isTold ? [{ type: 'discard', round, ...of }] : []
+  }
+  return {
+    discard,
+    repeat() {
+      seen = nothing()
+    },
+    piece(event) {
+      const content = seen
+      add(content, event)
+      if (content === told) return tell([stepOf(event, of)])
+      if (covers(told, content)) return []
+      // The round began anew, and brings something else.
+      const voids = covers(content, told) ? [] : discard()
+      const rest = restOf(piecesOf(content), told)
+      told = content
+      seen = content
+      return tell([...voids, ...rest.map((piece) => ({ ...piece, round, ...of }))])
+    },
+    complete(message) {
+      const pieces = piecesOfMessage(message)
+      const voids = seen === told || covers(contentOf(pieces), told) ? [] : discard()
+      const rest = restOf(pieces, told).map((piece) => ({ ...piece, round, ...of }))
+      return tell([...voids, ...rest, { type: 'completion', message, ...of }])
+    },
+  }
+}
+
+type Kind = 'text' | 'reasoning'
+type Piece =
+  | { readonly type: Kind; readonly text: string }
+  | (Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly type: 'call'; readonly sequence: number })
+type Call = Extract<Piece, { type: 'call' }>
+
+/** What of a round was streamed. */
+interface Content {
+  text: string
+  reasoning: string
+  readonly calls: Map<number, Call>
+}
+
+const nothing = (): Content => ({ text: '', reasoning: '', calls: new Map() })
+
+function pieceOf(event: DeltaEvent): Piece {
+  if (event.type !== 'tool_call.delta')
+    return { type: event.type === 'text.delta' ? 'text' : 'reasoning', text: event.text }
+  return {
+    type: 'call',
+    sequence: event.sequence,
+    id: event.toolCallId,
+    name: event.toolName,
+    arguments: event.arguments,
+  }
+}
+
+const stepOf = (event: DeltaEvent, of: StepNames): RunStep => ({ ...pieceOf(event), round: event.round, ...of })
+
+const add = (content: Content, event: DeltaEvent): void => addPiece(content, pieceOf(event))
+
+function addPiece(content: Content, piece: Piece): void {
+  if (piece.type !== 'call') {
+    content[piece.type] += piece.text
+    return
+  }
+  const before = content.calls.get(piece.sequence)?.arguments ?? ''
+  content.calls.set(piece.sequence, { ...piece, arguments: before + piece.arguments })
+}
+
+function contentOf(pieces: readonly Piece[]): Content {
+  const content = nothing()
+  for (const piece of pieces) addPiece(content, piece)
+  return content
+}
+
+const piecesOf = ({ text, reasoning, calls }: Content): Piece[] => [
+  { type: 'reasoning', text: reasoning },
+  { type: 'text', text },
+  ...calls.values(),
+]
+
+/** Of a stored completion, in its order. */
+const piecesOfMessage = ({ parts, toolCalls }: AssistantMessage): Piece[] =>
+  parts.flatMap((part): Piece[] => {
+    if (part.type === 'error') return []
+    if (part.type !== 'tool_call') return [{ type: part.type, text: part.text }]
+    const sequence = toolCalls.findIndex(({ id }) => id === part.id)
+    const call = toolCalls[sequence]
+    if (call === undefined) return []
+    return [{ type: 'call', sequence, id: call.id, name: call.name, arguments: call.arguments }]
+  })
+
+/** Whether one begins with all of another. */
+const covers = (one: Content, other: Content): boolean =>
+  one.text.startsWith(other.text) &&
+  one.reasoning.startsWith(other.reasoning) &&
+  [...other.calls.values()].every((call) => {
+    const { id, name, arguments: whole = '' } = one.calls.get(call.sequence) ?? {}
+    return id === call.id && name === call.name && whole.startsWith(call.arguments)
+  })
+
+/** What of these pieces was not told yet. */
+function restOf(pieces: readonly Piece[], told: Content): Piece[] {
+  const seen = { text: told.text.length, reasoning: told.reasoning.length }
+  return pieces.flatMap((piece): Piece[] => {
+    if (piece.type === 'call') {
+      const known = told.calls.get(piece.sequence)?.arguments
+      return known === piece.arguments ? [] : [{ ...piece, arguments: piece.arguments.slice(known?.length ?? 0) }]
+    }
+    const skipped = Math.min(seen[piece.type], piece.text.length)
+    seen[piece.type] -= skipped
+    const text = piece.text.slice(skipped)
+    return text === '' ? [] : [{ ...piece, text }]
+  })
+}
