@@ -202,6 +202,47 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
   })
 
+  test('a deletion between a list of deliveries and what it lists: the next page goes on behind it', async () => {
+    const client = dynamodbClient(dynamodb)
+    let remove: (() => Promise<unknown>) | undefined
+    client.middlewareStack.add(
+      (next, { commandName = '' }) =>
+        async (args) => {
+          const first = commandName === BatchGetItemCommand.name ? remove : undefined
+          if (first !== undefined) remove = undefined
+          await first?.()
+          return next(args)
+        },
+      { step: 'initialize', name: 'deletion' },
+    )
+    const stores = await dynamodbEngine(dynamodb, client).open()
+    try {
+      const tenant = fresh('tenant')
+      const ids: string[] = []
+      for (const remains of [true, true, false]) {
+        const fixture = await openFixture(stores, { tenant })
+        const { run } = await startRun(fixture, { delivery: { kind: 'paper', target: {} } })
+        if (remains) ids.unshift(run.id)
+        else
+          remove = async () => {
+            await fixture.deletion.tombstone(fixture.key)
+            while ((await fixture.deletion.removeRows(fixture.key, 100)).more);
+          }
+      }
+      const found: string[] = []
+      let after: string | undefined
+      do {
+        const filter = { tenant, kind: 'paper', limit: 1, ...(after === undefined ? {} : { after }) }
+        const { deliveries, next } = await stores.outbox.list(filter)
+        found.push(...deliveries.map(({ id }) => id))
+        after = next
+      } while (after !== undefined)
+      expect([found, remove]).toEqual([ids, undefined])
+    } finally {
+      await stores.close()
+    }
+  }, 120_000)
+
   test('all reads by key are strong', async () => {
     const client = dynamodbClient(dynamodb)
     const weak: unknown[] = []
