@@ -1,27 +1,15 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Channel } from '../../functions/delivery/channel.ts'
-import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
-import { openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
+import { openDriverAlone, openSession } from './driver-alone.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
 
+const key = { tenant: 'default', session: 's' }
+
 test('a receiver that never responds does not hold up what others get', async () => {
-  harness = await openHttpHarness()
-  await harness.program.stop()
-  const { ports, program } = harness
-  const add = (session: string, id: number, to: string) =>
-    ports.outbox.add({ tenant: 'default', session, id: `${to}-${id}` }, { kind: 'sheet', target: { to } }, {})
-  const sessions = ['one', 'two', 'three']
-  await ports.sessions.create({ tenant: 'default', session: 's', agent: 'default', metadata: {} })
-  for (const session of sessions) {
-    await ports.sessions.create({ tenant: 'default', session, agent: 'default', metadata: {} })
-    for (let id = 0; id < 60; id++) await add(session, id, 'silent')
-  }
-  await add('s', 0, 'prompt')
   const begun: string[] = []
-  const channel: Channel = {
+  const alone = await openDriverAlone({
     begins: 'hint',
     async deliver({ delivery: { target, id }, signal }) {
       begun.push(id)
@@ -29,61 +17,48 @@ test('a receiver that never responds does not hold up what others get', async ()
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return { again: Date.now() }
     },
-  }
-  const driver = createDeliveryDriver({
-    ...ports,
-    channels: new Map([['sheet', channel]]),
-    follow: program.service.follow,
   })
-  for (const session of [...sessions, 's']) await driver.serve({ tenant: 'default', session })
+  ;({ harness } = alone)
+  const sessions = ['one', 'two', 'three']
+  await openSession(harness, 's')
+  for (const session of sessions) {
+    await openSession(harness, session)
+    for (let id = 0; id < 60; id++) await alone.add(session, `silent-${id}`, { to: 'silent' })
+  }
+  await alone.add('s', 'prompt-0', { to: 'prompt' })
+  for (const session of [...sessions, 's']) await alone.driver.serve({ ...key, session })
   await expect.poll(() => begun).toContain('prompt-0')
   expect(begun).toHaveLength(51)
-  await driver.handOver()
+  await alone.driver.handOver()
 })
 
 test('what waits for another try hides nothing that is due behind it', async () => {
-  harness = await openHttpHarness()
-  await harness.program.stop()
-  const { ports, program } = harness
-  const key = { tenant: 'default', session: 's' }
-  await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
-  for (let number = 0; number < 250; number++) {
-    const waiting = { ...key, id: `a-${String(number).padStart(3, '0')}` }
-    await ports.outbox.add(waiting, { kind: 'sheet', target: { to: 'silent' } }, {})
-    const seen = await ports.outbox.read(waiting)
-    if (seen !== undefined) await ports.outbox.change(seen, { due: ports.clock.now() + 600_000 })
-  }
-  await ports.outbox.add({ ...key, id: 'b' }, { kind: 'sheet', target: { to: 'prompt' } }, {})
   const begun: string[] = []
-  const channel: Channel = {
+  const alone = await openDriverAlone({
     begins: 'hint',
     async deliver({ delivery: { id } }) {
       begun.push(id)
       return { status: 'delivered' }
     },
-  }
-  const driver = createDeliveryDriver({
-    ...ports,
-    channels: new Map([['sheet', channel]]),
-    follow: program.service.follow,
   })
-  await driver.serve(key)
-  await driver.idle()
+  ;({ harness } = alone)
+  const { outbox, clock } = harness.ports
+  await openSession(harness, 's')
+  for (let number = 0; number < 250; number++) {
+    const id = `a-${String(number).padStart(3, '0')}`
+    await alone.add('s', id, { to: 'silent' })
+    const seen = await outbox.read({ ...key, id })
+    if (seen !== undefined) await outbox.change(seen, { due: clock.now() + 600_000 })
+  }
+  await alone.add('s', 'b', { to: 'prompt' })
+  await alone.driver.serve(key)
+  await alone.driver.idle()
   expect(begun).toEqual(['b'])
 })
 
 test('deliveries that go the same way have one place together, whatever else their targets say', async () => {
-  harness = await openHttpHarness()
-  await harness.program.stop()
-  const { ports, program } = harness
-  const key = { tenant: 'default', session: 's' }
-  await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
-  for (let number = 0; number < 70; number++) {
-    const target = { to: 'silent', text: `another ${number}` }
-    await ports.outbox.add({ ...key, id: `a-${number}` }, { kind: 'sheet', target }, {})
-  }
   const begun: string[] = []
-  const channel: Channel = {
+  const alone = await openDriverAlone({
     begins: 'hint',
     destination: ({ to }) => to ?? null,
     async deliver({ delivery: { id }, signal }) {
@@ -91,14 +66,37 @@ test('deliveries that go the same way have one place together, whatever else the
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return { again: Date.now() }
     },
-  }
-  const driver = createDeliveryDriver({
-    ...ports,
-    channels: new Map([['sheet', channel]]),
-    follow: program.service.follow,
   })
-  await driver.serve(key)
+  ;({ harness } = alone)
+  await openSession(harness, 's')
+  for (let number = 0; number < 70; number++)
+    await alone.add('s', `a-${number}`, { to: 'silent', text: `another ${number}` })
+  await alone.driver.serve(key)
   await expect.poll(() => begun.length).toBe(50)
-  await driver.handOver()
+  await alone.driver.handOver()
   expect(begun).toHaveLength(50)
+})
+
+test('a channel that is down is asked again for a day, and then what it was owed is given up', async () => {
+  const alone = await openDriverAlone({
+    begins: 'hint',
+    deliver: () => Promise.reject(new Error('down')),
+  })
+  ;({ harness } = alone)
+  const { outbox } = harness.ports
+  await openSession(harness, 's')
+  await alone.add('s', 'b', { to: 'prompt' })
+  let tries = 0
+  let left = await outbox.read({ ...key, id: 'b' })
+  while (left?.status === 'pending' && tries < 1_000) {
+    alone.time.ahead = Math.max(0, (left.due ?? 0) - Date.now())
+    await alone.driver.serve(key)
+    await alone.driver.idle()
+    left = await outbox.read({ ...key, id: 'b' })
+    tries++
+  }
+  expect(left).toMatchObject({ status: 'failed', failures: tries })
+  const hours = alone.time.ahead / 3_600_000
+  expect(hours).toBeGreaterThan(22)
+  expect(hours).toBeLessThan(30)
 })

@@ -1,0 +1,36 @@
+import type { Channel } from '../../functions/delivery/channel.ts'
+import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
+import type { DeliveryDriver } from '../../functions/delivery/driver.ts'
+import { openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+
+export interface DriverAlone {
+  readonly harness: HttpHarness
+  readonly driver: DeliveryDriver
+  /** Milliseconds that its clock is ahead of the real one. */
+  readonly time: { ahead: number }
+  /** Something for the channel, owed by this session. */
+  add(session: string, id: string, target: { readonly [name: string]: string }): Promise<unknown>
+}
+
+/** A driver of the channel `sheet` beside a program that has stopped: nobody else delivers, and nobody sweeps. */
+export async function openDriverAlone(channel: Channel): Promise<DriverAlone> {
+  const harness = await openHttpHarness()
+  await harness.program.stop()
+  const { ports, program } = harness
+  const time = { ahead: 0 }
+  return {
+    harness,
+    time,
+    driver: createDeliveryDriver({
+      ...ports,
+      clock: { ...ports.clock, now: () => Date.now() + time.ahead },
+      channels: new Map([['sheet', channel]]),
+      follow: program.service.follow,
+    }),
+    add: (session, id, target) => ports.outbox.add({ tenant: 'default', session, id }, { kind: 'sheet', target }, {}),
+  }
+}
+
+export const openSession = ({ ports }: HttpHarness, session: string): Promise<unknown> =>
+  ports.sessions.create({ tenant: 'default', session, agent: 'default', metadata: {} })
