@@ -7,6 +7,8 @@ const SHARING = [
 ]
 /** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
 const SIMULATOR = 'test/simulator/*.test.ts'
+/** What is promised by the clock: it holds on a machine that does nothing else, so these run behind all others, one by one. */
+const TIMES = 'test/**/*.times.test.ts'
 const OTHERS_RUN = ['test/**/*.engine.test.ts', 'test/**/*.crash.test.ts', 'test/**/*.browser.test.ts']
 
 export default defineConfig({
@@ -15,7 +17,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...OTHERS_RUN, ...SHARING, SIMULATOR] },
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...OTHERS_RUN, ...SHARING, SIMULATOR, TIMES] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'times',
+          include: [TIMES],
+          exclude: OTHERS_RUN,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,
@@ -28,7 +40,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'sharing', include: SHARING, exclude: OTHERS_RUN, isolate: false, testTimeout: 300_000 },
+        test: {
+          name: 'sharing',
+          include: SHARING,
+          exclude: [...OTHERS_RUN, TIMES],
+          isolate: false,
+          testTimeout: 300_000,
+        },
       },
     ],
   },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isCi } from '../is-ci.ts'
 import { generate } from './generate.ts'
 import type { ProgramPorts } from './program.ts'
 import { shrink } from './shrink.ts'
@@ -7,7 +8,7 @@ import type { Options } from './simulation.ts'
 import { openFileStore, openMemoryStore } from './stores.ts'
 
 /** In CI the other suites need the machine as well; `npm run simulate` looks further. */
-const SEEDS = process.env['CI'] === 'true' ? 60 : 100
+const SEEDS = isCi ? 40 : 100
 /** Each commit is synced. */
 const IN_A_FILE = 3
 const options: Options = { openStore: openMemoryStore, keepTrace: false }

@@ -1,6 +1,6 @@
 import { localBackend } from '../local-backend.ts'
 import { heartbeatKillsOn } from './heartbeat-kills.ts'
-import { isCi } from './in-ci.ts'
+import { isCi } from '../../is-ci.ts'
 
 // The later ones of the last come while its model is silent.
 const all = { queued: [1, 2, 4], steer: [1, 2, 4], silent: [2, 12, 24] }

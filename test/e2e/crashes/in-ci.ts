@@ -1,3 +1,4 @@
+import { isCi } from '../../is-ci.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** In CI one step in so many is tried, of long scenarios one in twice as many. */
@@ -5,9 +6,6 @@ const STRIDE = 14
 const LONG: ReadonlySet<string> = new Set(['deep-team', 'many', 'silent', 'summary'])
 /** The first that is tried is one of so many: no scenario has fewer steps. */
 const FIRST = 7
-
-/** CI's other suites need the machine as well. */
-export const isCi = process.env['CI'] === 'true'
 
 /**
  * These scenarios, in CI with some of their steps: others in each of them. A process that ends after a step leaves what one leaves

@@ -1,8 +1,8 @@
+import { isCi } from '../../is-ci.ts'
 import { localBackend } from '../local-backend.ts'
 import { everyStepOn } from './every-step.ts'
 import { scenarios } from './scenarios.ts'
 
-everyStepOn(
-  localBackend,
-  scenarios.filter(({ name }) => name === 'parallel'),
-)
+const parallel = scenarios.filter(({ name }) => name === 'parallel')
+
+everyStepOn(localBackend, isCi ? parallel.map((scenario) => ({ ...scenario, stride: 3 })) : parallel)

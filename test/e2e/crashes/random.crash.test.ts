@@ -1,5 +1,5 @@
 import { localBackend } from '../local-backend.ts'
-import { isCi } from './in-ci.ts'
+import { isCi } from '../../is-ci.ts'
 import { randomKillsOn } from './random-kills.ts'
 
 randomKillsOn(localBackend, isCi ? 20 : 200)
