@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { withEngines } from '../engines/with-engines.ts'
+import { isCi } from '../is-ci.ts'
 import { openDynamodbStore } from './dynamodb-store.ts'
 import { withBetween } from './generate-between.ts'
 import { generate } from './generate.ts'
@@ -11,8 +12,8 @@ import type { Options } from './simulation.ts'
 const execute = promisify(execFile)
 
 /** No further seed is begun after so many milliseconds, once `LEAST` have been played. */
-const BUDGET_MS = 25_000
-const LEAST = 2
+const BUDGET_MS = isCi ? 10_000 : 25_000
+const LEAST = isCi ? 1 : 2
 
 /** Has writes that land inside of others. */
 const SHORT = '4'

@@ -2,7 +2,8 @@ import type { SessionKey } from '../../domain/session.ts'
 import type { AppDependencies } from '../dependencies.ts'
 import { withArguments } from '../v1/resources/run.ts'
 import { createRunSteps } from './run-steps.ts'
-import type { Known, RunEnd, RunStep } from './run-steps.ts'
+import type { Known } from './run-steps.ts'
+import type { RunEnd, RunStep } from './run-step.ts'
 
 /** A run to follow, and what of it the caller knows. */
 export interface FollowedRun extends Known {

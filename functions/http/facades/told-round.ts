@@ -1,6 +1,6 @@
 import type { DeltaEvent } from '../../domain/events.ts'
 import type { AssistantMessage, ToolCall } from '../../domain/message.ts'
-import type { RunStep, StepNames } from './run-steps.ts'
+import type { RunStep, StepNames } from './run-step.ts'
 
 export interface ToldRound {
   piece(event: DeltaEvent): RunStep[]

@@ -6,8 +6,16 @@ import { crashAtEveryStep, createCrashBench } from './crash-runner.ts'
 import type { Scenario } from './scenarios.ts'
 import { scriptedModel } from './scripted-model.ts'
 
-/** Kills the program before and after every durable step of these scenarios. */
-export const everyStepOn = (backend: Backend, scenarios: readonly Scenario[]) =>
+export type Moment = 'before' | 'after'
+
+const BOTH = ['before', 'after'] as const
+
+/** Kills the program before and after every durable step of these scenarios, or at the moments of the scenario in this place. */
+export const everyStepOn = (
+  backend: Backend,
+  scenarios: readonly Scenario[],
+  momentsOf: (place: number) => readonly Moment[] = () => BOTH,
+) =>
   describe(`killed at every durable step, on ${backend.name}`, () => {
     let model: OpenAiServer
     beforeAll(async () => {
@@ -15,8 +23,8 @@ export const everyStepOn = (backend: Backend, scenarios: readonly Scenario[]) =>
     })
     afterAll(() => model.close())
 
-    const cases = scenarios.flatMap((scenario) =>
-      (['before', 'after'] as const).map((when) => ({ scenario, when, name: scenario.name })),
+    const cases = scenarios.flatMap((scenario, place) =>
+      momentsOf(place).map((when) => ({ scenario, when, name: scenario.name })),
     )
 
     test.for(cases)(

@@ -8,8 +8,8 @@ const LONG: ReadonlySet<string> = new Set(['deep-team', 'many', 'silent', 'summa
 const FIRST = 7
 
 /**
- * These scenarios, in CI with some of their steps: others in each of them. A process that ends after a step leaves what one leaves
- * that ends before the next, so each is tried before and after. `npm run test:crashes` tries all.
+ * These scenarios, in CI with some of their steps: others in each of them. `npm run test:crashes` tries all, before and after each
+ * step.
  */
 export const inCi = (scenarios: readonly Scenario[]): readonly Scenario[] =>
   isCi

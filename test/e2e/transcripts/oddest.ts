@@ -1,16 +1,13 @@
 import type { Conversation } from './recorded.ts'
 import { oddKinds } from './recorded.ts'
 
-/** Of each kind, so many conversations are taken. */
-const OF_A_KIND = 3
-
-/** At least `count` conversations, short ones first, in which every kind of conversation stands. */
-export function oddest(conversations: readonly Conversation[], count: number): Conversation[] {
+/** At least `count` conversations, short ones first, in which every kind of conversation stands so many times. */
+export function oddest(conversations: readonly Conversation[], count: number, ofAKind = 3): Conversation[] {
   const having = new Map<string, Conversation[]>()
   for (const conversation of conversations.toSorted((left, right) => left.messages.length - right.messages.length))
     for (const kind of oddKinds(conversation)) having.set(kind, [...(having.get(kind) ?? []), conversation])
   const chosen = new Set<Conversation>()
-  for (const [, found] of having) for (const conversation of found.slice(0, OF_A_KIND)) chosen.add(conversation)
+  for (const [, found] of having) for (const conversation of found.slice(0, ofAKind)) chosen.add(conversation)
   const short = conversations.toSorted((left, right) => left.messages.length - right.messages.length)
   for (const conversation of short) if (chosen.size < count) chosen.add(conversation)
   return conversations.filter((conversation) => chosen.has(conversation))

@@ -1,12 +1,11 @@
-import { HttpAgent } from '@ag-ui/client'
-import type { BaseEvent, Message, RunAgentParameters } from '@ag-ui/client'
+import type { HttpAgent, Message } from '@ag-ui/client'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { completionOf, makeTool } from '../../agent/harness.ts'
 import { PNG } from '../../fixtures/png.ts'
-import { deviations } from '../conformance.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
+import { agUiAgent, runAgUi, say } from './ag-ui-client.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
@@ -16,28 +15,7 @@ const open = async (options: Parameters<typeof openHttpHarness>[0] = {}): Promis
 }
 const weather = { name: 'weather', description: '', parameters: { type: 'object' } }
 
-/** The real package against this program. It verifies the order of the events itself. */
-function agent(initialMessages: Message[] = []): HttpAgent {
-  return new HttpAgent({
-    url: 'http://localhost:3000/v1/ag-ui/default',
-    threadId: 'talk',
-    initialMessages,
-    fetch: async (url, init) => {
-      const request = new Request(url, init as RequestInit)
-      const response = await harness.program.app.fetch(request)
-      expect(await deviations(harness.document, request, response)).toEqual([])
-      return response
-    },
-  })
-}
-
-type Run = { readonly events: (BaseEvent & Record<string, unknown>)[]; readonly types: string[] }
-async function run(one: HttpAgent, parameters: RunAgentParameters = {}): Promise<Run> {
-  const events: Run['events'] = []
-  await one.runAgent(parameters, { onEvent: ({ event }) => void events.push(event as Run['events'][number]) })
-  return { events, types: events.map(({ type }) => type) }
-}
-const say = (text: string): Message => ({ id: crypto.randomUUID(), role: 'user', content: text })
+const agent = (messages?: Message[]): HttpAgent => agUiAgent(harness, messages)
 const log = async (): Promise<Record<string, unknown>[]> =>
   (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions/talk/messages')).data
 
@@ -59,7 +37,7 @@ describe('a run', () => {
       ],
     })
     const one = agent([say('Where?')])
-    const { events, types } = await run(one, { runId: 'mine' })
+    const { events, types } = await runAgUi(one, { runId: 'mine' })
     expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId: 'talk', runId: 'mine' })
     expect(types.filter((type) => type !== 'TOOL_CALL_RESULT')).toEqual([
       'RUN_STARTED',
@@ -93,36 +71,12 @@ describe('a run', () => {
     expect(one.messages.find(({ role }) => role === 'tool')).toMatchObject({ content: 'seen' })
   })
 
-  test('tells a call when it is stored: of a round that is tried again in the middle of one, only the new try', async () => {
-    const piece = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c1', toolName: 'weather' } as const
-    await open({
-      script: [
-        async function* () {
-          yield { ...piece, arguments: '{"city":"Par' }
-          throw new ModelError('network', 'broken', { retryable: true })
-        },
-        async function* () {
-          yield { ...piece, arguments: '{"city":' }
-          yield { ...piece, arguments: '"Berlin"}' }
-          const call = { id: 'c1', name: 'weather', arguments: '{"city":"Berlin"}' }
-          yield { type: 'completion', completion: completionOf({ calls: [call] }) }
-        },
-      ],
-    })
-    const one = agent([say('Weather?')])
-    const { types } = await run(one, { tools: [weather] })
-    const calls = ['TOOL_CALL_START', 'TOOL_CALL_ARGS', 'TOOL_CALL_END']
-    expect(types.filter((type) => type.startsWith('TOOL_CALL'))).toEqual(calls)
-    const asked = one.messages.filter(({ role }) => role === 'assistant')
-    expect(asked).toMatchObject([{ toolCalls: [{ function: { name: 'weather', arguments: '{"city":"Berlin"}' } }] }])
-  })
-
   test('goes on in its thread, of which only what is new counts', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = agent([say('First')])
-    await run(one)
+    await runAgUi(one)
     one.addMessage(say('Second'))
-    await run(one)
+    await runAgUi(one)
     expect((await log()).map(({ parts }) => (parts as { text: string }[])[0]?.text)).toEqual([
       'First',
       'One.',
@@ -137,7 +91,7 @@ describe('a run', () => {
       { type: 'text' as const, text: 'What is it?' },
       { type: 'image' as const, source: { type: 'data' as const, value: PNG, mimeType: 'image/png' } },
     ]
-    await run(agent([{ id: 'm', role: 'user', content }]))
+    await runAgUi(agent([{ id: 'm', role: 'user', content }]))
     expect(harness.requests[0]?.messages[0]?.parts).toMatchObject([{ type: 'text' }, { mediaType: 'image/png' }])
   })
 
@@ -153,7 +107,7 @@ describe('a run', () => {
         { text: 'Done.' },
       ],
     })
-    const { events } = await run(agent([say('Go')]))
+    const { events } = await runAgUi(agent([say('Go')]))
     const started = events.find(({ type }) => type === 'SUBAGENT_STARTED')
     expect(started).toMatchObject({ name: 'other' })
     expect(events.filter(({ subagentRunId }) => subagentRunId !== undefined).map(({ type }) => type)).toEqual([
@@ -178,13 +132,13 @@ describe('what waits', () => {
     })
     const one = agent([say('How is the weather?')])
     for (const answer of ['rain', 'more rain']) {
-      const { events } = await run(one, { tools: [weather] })
+      const { events } = await runAgUi(one, { tools: [weather] })
       const { outcome } = events.at(-1) as unknown as { outcome: { pendingToolCallIds: string[] } }
       expect(outcome.pendingToolCallIds).toHaveLength(1)
       const toolCallId = outcome.pendingToolCallIds[0] ?? ''
       one.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content: answer })
     }
-    const { types } = await run(one, { tools: [weather] })
+    const { types } = await runAgUi(one, { tools: [weather] })
     expect(types).toEqual([
       'RUN_STARTED',
       'TEXT_MESSAGE_START',
@@ -210,11 +164,11 @@ describe('what waits', () => {
       script: [{ calls: [{ id: 'c1', name: 'remove' }] }, { text: 'Gone.' }],
     })
     const one = agent([say('Remove it')])
-    const { events } = await run(one)
+    const { events } = await runAgUi(one)
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts: { id: string }[] } }
     expect([outcome.type, ran]).toEqual(['interrupt', []])
     const interruptId = outcome.interrupts[0]?.id ?? ''
-    const resumed = await run(one, { resume: [{ interruptId, status: 'resolved', payload: { approved } }] })
+    const resumed = await runAgUi(one, { resume: [{ interruptId, status: 'resolved', payload: { approved } }] })
     expect(ran).toHaveLength(approved ? 1 : 0)
     expect(resumed.events.find(({ type }) => type === 'TOOL_CALL_RESULT')).toMatchObject({
       content: approved ? 'removed' : 'denied: the user did not allow this call',
@@ -229,11 +183,11 @@ describe('what breaks off', () => {
     await open({ script: [held.turn] })
     const messages = [say('Think')]
     const leaving = agent(messages)
-    const left = run(leaving, { runId: 'mine' }).catch(() => undefined)
+    const left = runAgUi(leaving, { runId: 'mine' }).catch(() => undefined)
     await expect.poll(() => harness.requests.length).toBe(1)
     leaving.abortRun()
     await left
-    const again = run(agent(messages), { runId: 'mine' })
+    const again = runAgUi(agent(messages), { runId: 'mine' })
     held.letGo()
     expect((await again).events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
     expect(harness.requests).toHaveLength(1)
@@ -243,7 +197,7 @@ describe('what breaks off', () => {
   test('in a cancelled run is said', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })
-    const running = run(agent([say('Think')]))
+    const running = runAgUi(agent([say('Think')]))
     await expect.poll(() => harness.requests.length).toBe(1)
     const { data } = await expectJson<{ data: { id: string }[] }>(harness, 200, 'GET', '/v1/sessions/talk/runs')
     await expectJson(harness, 202, 'POST', `/v1/sessions/talk/runs/${data[0]?.id}/cancel`)

@@ -1,8 +1,8 @@
 import type { ToolMessage } from '../../../domain/message.ts'
 import { textOf } from '../../../domain/message.ts'
 import type { Usage } from '../../../domain/usage.ts'
-import { noticeData } from '../run-steps.ts'
-import type { RunEnd, RunStep } from '../run-steps.ts'
+import { noticeData } from '../run-step.ts'
+import type { RunEnd, RunStep } from '../run-step.ts'
 import { agUiCallId, createThread } from './ag-ui-thread.ts'
 import type { AgUiEvent, Thread } from './ag-ui-thread.ts'
 

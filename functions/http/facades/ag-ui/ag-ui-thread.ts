@@ -1,6 +1,6 @@
 import type { ToolMessage } from '../../../domain/message.ts'
 import { textOf } from '../../../domain/message.ts'
-import type { RunStep } from '../run-steps.ts'
+import type { RunStep } from '../run-step.ts'
 
 /** One event of AG-UI. */
 export interface AgUiEvent {

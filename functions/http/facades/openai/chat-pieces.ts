@@ -1,5 +1,5 @@
 import type { Usage } from '../../../domain/usage.ts'
-import type { RunEnd, RunStep } from '../run-steps.ts'
+import type { RunEnd, RunStep } from '../run-step.ts'
 import type { ChatUsage, FinishReason } from './chat-schemas.ts'
 
 /** A call that the client has to execute. */

@@ -2,7 +2,7 @@ import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
 import { textOf } from '../../../domain/message.ts'
 import { jsonFault } from '../../../log/json-size.ts'
 import { clientCallId, roundCallId } from '../call-id.ts'
-import type { RunStep } from '../run-steps.ts'
+import type { RunStep } from '../run-step.ts'
 
 /** One chunk of the AI SDK's UI message stream. */
 export interface UiChunk {

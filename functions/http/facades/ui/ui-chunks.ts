@@ -1,7 +1,7 @@
 import type { Run } from '../../../domain/run.ts'
 import { usageResource } from '../../v1/resources/usage.ts'
-import { noticeData } from '../run-steps.ts'
-import type { RunEnd, RunStep } from '../run-steps.ts'
+import { noticeData } from '../run-step.ts'
+import type { RunEnd, RunStep } from '../run-step.ts'
 import { createCalls, memberChunks } from './ui-calls.ts'
 import type { UiChunk } from './ui-calls.ts'
 

@@ -1,5 +1,5 @@
 import type { WaitingCall } from '../../../v1/resources/run.ts'
-import type { RunStep } from '../../run-steps.ts'
+import type { RunStep } from '../../run-step.ts'
 import { createOwnCalls } from './own-calls.ts'
 import type { OutputItem } from './response-items.ts'
 import { callEvents, createResponseWriter, createTextWriter, ownCallEvents } from './response-writer.ts'

@@ -1,0 +1,33 @@
+import { HttpAgent } from '@ag-ui/client'
+import type { BaseEvent, Message, RunAgentParameters } from '@ag-ui/client'
+import { expect } from 'vitest'
+import { deviations } from '../conformance.ts'
+import type { HttpHarness } from '../harness.ts'
+
+/** The real package against this program. It verifies the order of the events itself. */
+export const agUiAgent = (harness: HttpHarness, initialMessages: Message[] = []): HttpAgent =>
+  new HttpAgent({
+    url: 'http://localhost:3000/v1/ag-ui/default',
+    threadId: 'talk',
+    initialMessages,
+    fetch: async (url, init) => {
+      const request = new Request(url, init as RequestInit)
+      const response = await harness.program.app.fetch(request)
+      expect(await deviations(harness.document, request, response)).toEqual([])
+      return response
+    },
+  })
+
+interface Told {
+  readonly events: readonly (BaseEvent & Record<string, unknown>)[]
+  readonly types: readonly string[]
+}
+
+/** A run, and the events that the client was told. */
+export async function runAgUi(one: HttpAgent, parameters: RunAgentParameters = {}): Promise<Told> {
+  const events: (BaseEvent & Record<string, unknown>)[] = []
+  await one.runAgent(parameters, { onEvent: ({ event }) => void events.push(event as Told['events'][number]) })
+  return { events, types: events.map(({ type }) => type) }
+}
+
+export const say = (text: string): Message => ({ id: crypto.randomUUID(), role: 'user', content: text })
