@@ -23,12 +23,19 @@ const NOTHING_FOUND =
 /** The length of a text that says that nothing was found. */
 const OPENING = 300
 
+/** Of these runs, those in which the history was searched; of some documents, those that were found do not show it. */
+export type SearchedRuns = (runIds: readonly string[]) => Promise<ReadonlySet<string>>
+
 /**
  * Tells talk about the history from what happened: earlier searches for the same, what they showed, questions that were looked up,
  * the tasks that members of a team got for it, the completions and results after all these, and "nothing found". A query for what
  * somebody said makes no such distinction.
  */
-export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (candidate: Said) => boolean {
+export async function findEchoes(
+  query: SearchQuery,
+  candidates: readonly Said[],
+  searchedRuns: SearchedRuns,
+): Promise<(candidate: Said) => boolean> {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
   const isQuestion = questionTeller(query, LEAST_WORDS)
   const isShortQuestion = questionTeller(query, 1)
@@ -37,6 +44,11 @@ export function findEchoes(query: SearchQuery, candidates: readonly Said[]): (ca
   const asking = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
   const listings = new Set(candidates.filter(({ text }) => isListing(text)).map(({ event }) => event))
   const looking = new Set(candidates.filter((one) => one.searched || listings.has(one.event)).map(({ runId }) => runId))
+  const unsure = candidates.filter(
+    (one) => one.role === 'user' && !looking.has(one.runId) && (one.task || isRequest(one)),
+  )
+  if (unsure.length > 0)
+    for (const run of await searchedRuns([...new Set(unsure.map(({ runId }) => runId))])) looking.add(run)
   /** When a run was first shown something whose texts then have no marks: nobody knew what it was. */
   const shownAt = new Map<string, number>()
   for (const { runId, event, time } of candidates)

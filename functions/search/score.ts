@@ -1,5 +1,5 @@
 import type { HistoryRole } from '../domain/history.ts'
-import { findEchoes } from './echoes.ts'
+import { findEchoes, type SearchedRuns } from './echoes.ts'
 import { lower } from './fold-text.ts'
 import type { PlannedTerm } from './plan.ts'
 import type { SearchQuery } from './query.ts'
@@ -77,17 +77,18 @@ export function isMostlyTalk(scored: readonly Pick<ScoredEvent<Candidate>, 'cove
 
 /**
  * Orders events by how well they match the query; of equals, the newer comes first. The same for every engine: it reads
- * only the candidates' texts.
+ * only the candidates' texts, and which of their runs have searched the history.
  */
 export async function scoreEvents<Found extends Candidate>(
   tenant: string,
   query: SearchQuery,
   terms: readonly PlannedTerm[],
   candidates: readonly Found[],
+  searchedRuns: SearchedRuns,
 ): Promise<ScoredEvent<Found>[]> {
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
-  const isEcho = findEchoes(query, candidates)
+  const isEcho = await findEchoes(query, candidates, searchedRuns)
   const rows = await inTurns(tenant, candidates, (found) => readRow(query, terms, found, total))
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {

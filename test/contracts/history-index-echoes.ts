@@ -73,6 +73,35 @@ export function historyIndexEchoesContract(harness: () => HistoryIndexHarness): 
     })
   })
 
+  describe('requests whose answers have other words', () => {
+    const scope = { tenant: 'short-answers' }
+    const event = document('a pile of papers went to customs, among them those of one jade crate', scope)
+    const asked = (session: string, text: string, answer: object, tenant = scope.tenant) => {
+      const base = { tenant, session, runId: session }
+      return [document(text, base), document('They lie in drawer nine.', { ...base, role: 'assistant', ...answer })]
+    }
+    const searched = { searched: true }
+    const request = 'Find the customs papers of the jade crate for me.'
+    const later = [0, 1, 2].flatMap((at) => asked(`looked-up-${at}`, request, searched))
+    const done = asked('done', 'Print the labels of the jade barrel for me.', {})
+    // A run of the same name says nothing of this one.
+    const others = asked('done', 'Print the labels of the jade barrel for me.', searched, 'short-answers-too')
+    const noted = document('the jade barrel has labels', scope)
+    beforeAll(() => harness().store([event, ...later, noted, ...others, ...done]))
+
+    const first = async (text: string): Promise<string | undefined> =>
+      (await harness().index.search({ scope, text, filters: {}, limit: 40 })).hits[0]?.messageId
+
+    test('stand below what happened', async () => {
+      for (const text of ['customs papers', 'papers of the jade crate', 'jade crate'])
+        expect(await first(text), text).toBe(event.messageId)
+    })
+
+    test('stand where they would where nothing was looked up', async () => {
+      expect(await first('print the labels of the jade barrel')).toBe(done[0]?.messageId)
+    })
+  })
+
   describe('what a team, or an agent that reached the history from outside, looked up before', () => {
     const scope = { tenant: 'team-echoes' }
     const told = 'The teal crate: it went into the cellar on Monday'

@@ -29,7 +29,8 @@ function finder(query: string, texts: readonly (string | Said)[]): () => Promise
     query,
     candidates.map(({ text, call }) => `${text} ${call ?? ''}`),
   )
-  return async () => (await scoreEvents('t', parsed, terms, candidates)).map(({ best }) => best.text)
+  return async () =>
+    (await scoreEvents('t', parsed, terms, candidates, async () => new Set())).map(({ best }) => best.text)
 }
 
 /** The texts in the order in which the query finds them. */

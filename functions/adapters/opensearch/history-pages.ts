@@ -12,6 +12,7 @@ import {
   bestBody,
   countBody,
   countsOf,
+  runsBody,
   symbolsBody,
   tailBody,
   type Counts,
@@ -108,14 +109,27 @@ const countFor = async ({ query, send }: Search, groups: readonly TermGroup[]): 
   countsOf(groups, await send(countBody(query, groups)))
 
 async function scoredBy(
-  { parsed, query }: Search,
+  search: Search,
   counts: Counts,
   { hits }: SearchResponse,
   stretch: boolean,
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
+  const { parsed, query } = search
+  const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, stretch)
+  return { terms, scored: await eventsOf(search, terms, hits.hits.map(document)) }
+}
+
+/** These documents' events, in the order of their scores. */
+function eventsOf(
+  { parsed, query, send }: Search,
+  terms: readonly PlannedTerm[],
+  documents: readonly FoundDocument[],
+): Promise<ScoredEvent<FoundDocument>[]> {
   const { tenant } = query.scope
-  const terms = await planFound(parsed, { tenant, counts, documents: hits.hits }, stretch)
-  return { terms, scored: await scoreEvents(tenant, parsed, terms, hits.hits.map(document)) }
+  return scoreEvents(tenant, parsed, terms, documents, async (runIds) => {
+    const { hits } = (await send(runsBody(tenant, runIds))).hits
+    return new Set(hits.flatMap(({ _source: { run, searched } }) => (searched === true ? [run] : [])))
+  })
 }
 
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
@@ -171,7 +185,7 @@ async function tailPage(
   const { head: without, below = AND_AFTER } = cursor
   const response = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
   const documents = response.hits.hits.slice(0, left).map(document)
-  const found = await scoreEvents(search.query.scope.tenant, search.parsed, terms, documents)
+  const found = await eventsOf(search, terms, documents)
   const scored = found.toSorted((one, other) => (one.best.event < other.best.event ? 1 : -1))
   const page = [...hits, ...(await inTurns(search.query.scope.tenant, scored, (event) => hitOf(event, terms)))]
   if (response.hits.hits.length <= left) return { hits: page }

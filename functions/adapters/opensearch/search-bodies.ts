@@ -140,6 +140,14 @@ export function symbolsBody(
   return { ...newestFirst(limit), query: { bool: { filter: [scopeClause(query), ...older, ...tokens] } } }
 }
 
+/** The newest document of each of these runs that says whether the history was searched: all that was said after a search does. */
+export const runsBody = (tenant: string, runIds: readonly string[]): object => ({
+  ...newestFirst(runIds.length),
+  collapse: { field: 'run' },
+  _source: ['run', 'searched'],
+  query: { bool: { filter: [{ term: { tenant } }, { term: { role: 'assistant' } }, { terms: { run: runIds } }] } },
+})
+
 const newestFirst = (size: number): object => ({
   size,
   track_total_hits: false,

@@ -13,7 +13,7 @@ import {
   rareParts,
   STAGES,
 } from './match.ts'
-import { loadDocuments, matchAll, matchRows, type FoundDocument } from './rows.ts'
+import { loadDocuments, matchAll, matchRows, searchedRuns, type FoundDocument } from './rows.ts'
 import { boundsOf } from './scope.ts'
 
 /** One search. Whoever reads the index looks at one state of it; texts are scored outside of that, so that others get their turn. */
@@ -93,11 +93,18 @@ async function bestWithin(search: Search, matching: Matching, depth: Depth): Pro
     const found = candidates(search, matching, depth)
     return { loaded: loadDocuments(search.database, found.rows.slice(0, depth.scored)), stage: found.stage }
   })
-  return {
-    scored: await scoreEvents(search.query.scope.tenant, search.parsed, matching.terms, visible(search, loaded)),
-    stage,
-  }
+  return { scored: await scoredBy(search, matching.terms, visible(search, loaded)), stage }
 }
+
+/** These documents' events, in the order of their scores. */
+export const scoredBy = (
+  { database, query, parsed, audience }: Search,
+  terms: readonly PlannedTerm[],
+  documents: readonly FoundDocument[],
+): Promise<ScoredEvent<FoundDocument>[]> =>
+  scoreEvents(query.scope.tenant, parsed, terms, documents, async (runIds) =>
+    snapshot(database, () => searchedRuns(database, audience.tenant, runIds)),
+  )
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
 function candidates(search: Search, matching: Matching, { crowd, enough }: Depth): Found {

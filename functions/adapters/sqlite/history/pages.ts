@@ -1,12 +1,12 @@
 import type { HistoryHit, HistoryPage } from '../../../domain/history.ts'
 import { planTerms, type PlannedTerm } from '../../../search/plan.ts'
-import { scoreEvents, type ScoredEvent } from '../../../search/score.ts'
+import type { ScoredEvent } from '../../../search/score.ts'
 import { inTurns, searchTurn } from '../../../search/score-turns.ts'
 import { snippet } from '../../../search/snippet.ts'
 import { readable } from '../../../search/term-matches.ts'
 import { reading, snapshot, type Database } from '../database.ts'
 import type { IdRange } from './audiences.ts'
-import { best, matchingOf, visible, type Search } from './best.ts'
+import { best, matchingOf, scoredBy, visible, type Search } from './best.ts'
 import { writeCursor, type Anchor, type HistoryCursor } from './cursor.ts'
 import { matchExpression, type Matching, STAGES } from './match.ts'
 import { firstDocument, loadDocuments, matchRows, matchWithin, placeOf, type FoundDocument } from './rows.ts'
@@ -43,7 +43,7 @@ async function laterPage(search: Search, cursor: HistoryCursor): Promise<History
     const rows = matchWithin(database, audience.range, widest(matchingOf(search, planned)), prints)
     return { terms: planned, loaded: loadDocuments(database, rows) }
   })
-  const scored = await scoreEvents(search.query.scope.tenant, parsed, terms, visible(search, loaded))
+  const scored = await scoredBy(search, terms, visible(search, loaded))
   const places = new Map(prints.map((print, place) => [print, place]))
   const place = ({ best: { print } }: ScoredEvent<FoundDocument>): number => places.get(print) ?? 0
   return pageOf(
@@ -77,8 +77,7 @@ async function tailPage(
 ): Promise<HistoryPage> {
   const expression = stageExpression(matchingOf(search, terms), cursor.stage)
   const left = search.query.limit - hits.length
-  const judge: Judge = async (documents) =>
-    (await scoreEvents(search.query.scope.tenant, search.parsed, terms, documents))[0]
+  const judge: Judge = async (documents) => (await scoredBy(search, terms, documents))[0]
   const found = await scan(search, expression, cursor, { limit: left, judge })
   const page = [...hits, ...(await inTurns(search.query.scope.tenant, found.events, (event) => hitOf(event, terms)))]
   return found.next === undefined ? { hits: page } : { hits: page, next: writeCursor(search.query, found.next) }

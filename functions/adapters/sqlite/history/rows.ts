@@ -123,6 +123,18 @@ export function placeOf(
   return { first: row.first, last: row.last }
 }
 
+/** Of these runs of a tenant, those in which the history was searched. */
+export function searchedRuns(database: Database, tenant: number, runIds: readonly string[]): Set<string> {
+  const rows = readAll<{ run: string }>(
+    database,
+    `SELECT DISTINCT run FROM historyMessages
+     WHERE run IN (SELECT value FROM json_each(?)) AND tenant = ? AND searched IS NOT NULL`,
+    JSON.stringify(runIds),
+    tenant,
+  )
+  return new Set(rows.map(({ run }) => run))
+}
+
 /** The documents of these ids, in their order; without those that are gone. */
 export function loadDocuments(database: Database, ids: readonly number[]): FoundDocument[] {
   const loaded = readAll<Row>(

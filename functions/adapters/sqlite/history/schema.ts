@@ -104,6 +104,10 @@ END;
 /** Of an assistant's message: its loop had searched the history before. */
 export const HISTORY_SEARCHED_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN searched INTEGER'
 
+/** Which runs have searched: of most messages there is no entry. */
+export const HISTORY_SEARCHED_RUNS_SCHEMA =
+  'CREATE INDEX historySearchedRuns ON historyMessages (run, tenant) WHERE searched IS NOT NULL'
+
 /** Of a user's message: it is the task of a team's member. */
 export const HISTORY_TASKS_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN task INTEGER'
 
