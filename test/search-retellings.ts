@@ -12,8 +12,11 @@ import { readRecordedQueries } from './search-corpus.ts'
 /** How often each query was asked before. */
 const TIMES = 3
 
-/** Who asked, and how: an agent with its own tool, a team, agents that reach the history from outside, over MCP and over HTTP. */
-export const RETELLINGS = ['alone', 'team', 'mcp', 'http'] as const
+/**
+ * Who asked, and how: an agent with its own tool, one that repeats nothing of what it was asked, a team, agents that reach the
+ * history from outside, over MCP and over HTTP.
+ */
+export const RETELLINGS = ['alone', 'briefly', 'team', 'mcp', 'http'] as const
 export type Retelling = (typeof RETELLINGS)[number]
 
 interface Asked {
@@ -94,6 +97,16 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
   alone(log, { query, reply }) {
     log.says('user', query)
     log.says('assistant', reply)
+  },
+
+  briefly(log, { query, time }) {
+    const texts = [
+      `Find ${query} for the lawyer.`,
+      `What was ${query} in the audit?`,
+      `Please look up ${query} for Lyon`,
+    ]
+    log.says('user', texts[time] ?? query)
+    log.says('assistant', 'Yes, it was on Tuesday.', SEARCHED)
   },
 
   /** One member, one whose member searches, and one three below, with two more beside the first. */

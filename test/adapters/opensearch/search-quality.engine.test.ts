@@ -16,7 +16,7 @@ interface Ranks {
 /** It takes a minute on a machine that does nothing else. */
 const MEASURING_MS = 1_800_000
 const CLEAN = 'clean'
-/** Everything was asked and retold before, in every way: twelve times. */
+/** Everything was asked and retold before, in every way: fifteen times. */
 const RETOLD = 'retold'
 
 withEngines(['opensearch'], ({ opensearch }) => {
