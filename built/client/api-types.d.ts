@@ -559,6 +559,7 @@ export type Run = {
             readonly [name: string]: Usage;
         };
     };
+    /** `answer`, `output_limit` (the provider cut the last completion off), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`. */
     readonly stop_reason?: string;
     /** Of an imported turn: where it comes from. */
     readonly source?: string;

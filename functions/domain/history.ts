@@ -55,7 +55,7 @@ export interface HistoryFilters {
   readonly notRun?: string
 }
 
-/** Filters as callers write them: their moments are dates, or times with their zone. */
+/** Filters as callers write them: their moments are dates, or times, in UTC where they name no zone. */
 export type WrittenFilters = {
   readonly [Name in Exclude<keyof HistoryFilters, 'since' | 'until'>]?: HistoryFilters[Name] | undefined
 } & { readonly since?: string | undefined; readonly until?: string | undefined }
@@ -64,10 +64,13 @@ export type WrittenFilters = {
 export function filtersOf({ since, until, ...others }: WrittenFilters): HistoryFilters {
   return definedFields({
     ...others,
-    since: since === undefined ? undefined : Date.parse(since),
-    until: until === undefined ? undefined : Date.parse(until) + (until.includes('T') ? 0 : DAY_MS - 1),
+    since: since === undefined ? undefined : timeAt(since),
+    until: until === undefined ? undefined : timeAt(until) + (until.includes('T') ? 0 : DAY_MS - 1),
   })
 }
+
+/** Milliseconds since 1970. JavaScript takes a time without a zone for this machine's. */
+const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ? `${moment}Z` : moment)
 
 const DAY_MS = 86_400_000
 

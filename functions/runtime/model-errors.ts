@@ -16,6 +16,7 @@ const SHOWN: { readonly [code in ModelError['code']]: string } = {
   invalid_request: 'the model does not accept the request',
   provider_error: 'the model failed',
 }
+const BROKE_OFF = "the model's response broke off"
 
 /**
  * Models whose errors reach callers by kind only; operators find the whole error in the log. Our own errors, without a
@@ -42,10 +43,12 @@ async function* stream(
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent> {
   const events = model.stream(request, signal)[Symbol.asyncIterator]()
+  let hasBegun = false
   try {
     for (;;) {
-      const next = await byKind(logger, about, () => events.next())
+      const next = await byKind(logger, about, () => events.next(), hasBegun)
       if (next.done === true) return
+      hasBegun = true
       yield next.value
     }
   } finally {
@@ -53,7 +56,13 @@ async function* stream(
   }
 }
 
-async function byKind<Result>(logger: Logger, about: About, work: () => Promise<Result>): Promise<Result> {
+/** `hasBegun`: something of the model's response is there. */
+async function byKind<Result>(
+  logger: Logger,
+  about: About,
+  work: () => Promise<Result>,
+  hasBegun = false,
+): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -61,15 +70,16 @@ async function byKind<Result>(logger: Logger, about: About, work: () => Promise<
     logger.error('the model failed', error, { ...about, code: error.code, said: saidBy(error.cause) })
     const { retryable, retryAfterMs, usage } = error
     const options = { retryable, cause: error, ...definedFields({ retryAfterMs, usage }) }
-    throw new ModelError(error.code, shownOf(error.code, statusOf(error.cause)), options)
+    throw new ModelError(error.code, shownOf(error.code, statusOf(error.cause), hasBegun), options)
   }
 }
 
 /** The provider's words stand in the log alone, which whoever can mend this has. */
-const shownOf = (code: ModelError['code'], status: number | undefined): string =>
-  status === undefined
-    ? `${SHOWN[code]}: see the server's log`
-    : `${SHOWN[code]} (HTTP status ${status}): see the server's log`
+function shownOf(code: ModelError['code'], status: number | undefined, hasBegun: boolean): string {
+  const isSuccess = status !== undefined && status < 300
+  if (code === 'network' && (hasBegun || isSuccess)) return `${BROKE_OFF}: see the server's log`
+  return `${SHOWN[code]}${status === undefined ? '' : ` (HTTP status ${status})`}: see the server's log`
+}
 
 function statusOf(cause: unknown): number | undefined {
   const status = typeof cause === 'object' && cause !== null && 'statusCode' in cause ? cause.statusCode : undefined

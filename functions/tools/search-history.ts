@@ -7,8 +7,8 @@ const MAX_LIMIT = 20
 const DEFAULT_LIMIT = 5
 const INCOMPLETE = 'The latest entries are not indexed yet. Search again in a moment to include them.'
 
-/** A date or a time with its zone. */
-export const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+/** A date, or a time: with its zone, or in UTC. */
+export const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
 })
 

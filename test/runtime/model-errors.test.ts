@@ -9,12 +9,12 @@ const SECRET = 'Incorrect API key provided: sk-live-1234 at http://10.0.0.7:8080
 const request = {} as ModelRequest
 const { signal } = new AbortController()
 
-function failing(error: unknown, at: 'open' | 'stream') {
+function failing(error: unknown, at: 'open' | 'stream' | 'output') {
   const logged: unknown[] = []
   const model: Model = {
     name: 'a/b',
-    // eslint-disable-next-line require-yield
     async *stream() {
+      if (at === 'output') yield { type: 'text.delta', part: 0, text: 'Half' }
       throw error
     },
   }
@@ -60,6 +60,17 @@ test.each(['open', 'stream'] as const)("callers see the kind of a provider's err
       said: { message: SECRET, status: 401, url: undefined, body: '{"error":"sk-live-1234"}' },
     },
   ])
+})
+
+test.each([
+  ['output', undefined, "the model's response broke off"],
+  ['stream', 200, "the model's response broke off"],
+  ['stream', undefined, 'the model could not be reached, or what it sent was no whole response'],
+  ['stream', 502, 'the model could not be reached, or what it sent was no whole response (HTTP status 502)'],
+] as const)('a connection that ends (%s, status %s): %s', async (at, statusCode, said) => {
+  const cause = Object.assign(new Error('terminated'), statusCode === undefined ? {} : { statusCode })
+  const { outcome } = failing(new ModelError('network', 'terminated', { retryable: true, cause }), at)
+  expect(((await outcome()) as ModelError).message).toBe(`${said}: see the server's log`)
 })
 
 test.each([

@@ -67,6 +67,7 @@ describe('search_history', () => {
       until: day + 86_400_000 - 1,
     })
     expect((await asked({ query: 'x', since: '2026-11-22T01:00:00+01:00' })).filters).toEqual({ since: day })
+    expect((await asked({ query: 'x', since: '2026-11-22T00:00:00' })).filters).toEqual({ since: day })
     await expect(asked({ query: 'x', since: 'yesterday' })).rejects.toThrow('2026-11-22')
   })
 

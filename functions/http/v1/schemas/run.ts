@@ -26,7 +26,11 @@ export const RunSchema = z
     ended_at: time.optional(),
     rounds: z.number().int(),
     usage: UsageSchema.extend({ by_agent: z.record(z.string(), UsageSchema) }),
-    stop_reason: z.string().optional().openapi({ example: 'answer' }),
+    stop_reason: z.string().optional().openapi({
+      example: 'answer',
+      description:
+        '`answer`, `output_limit` (the provider cut the last completion off), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`.',
+    }),
     source: z.string().optional().openapi({ description: 'Of an imported turn: where it comes from.' }),
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
     waiting: z.array(waitingCall).openapi({ description: 'Calls that wait for a tool result or a decision.' }),

@@ -56,8 +56,8 @@ export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
 
 const moment = z
   .union(
-    [z.iso.datetime({ offset: true }), z.iso.date()],
-    'must be a date such as 2026-11-14 (UTC) or a time with a zone such as 2026-11-14T09:30:00Z',
+    [z.iso.datetime({ offset: true, local: true }), z.iso.date()],
+    'must be a date such as 2026-11-14 or a time such as 2026-11-14T09:30:00Z; without a zone it is UTC',
   )
   .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
 
