@@ -10,7 +10,12 @@ export interface ConnectionOptions {
   readonly key?: string
   /** Of the data folder, where no key says so. */
   readonly tenant: string
+  /** Whether the command has runs executed: on the data folder it then also executes those that others left. */
+  readonly takesWork?: boolean
 }
+
+/** Milliseconds after which a command ends whose work is done, whatever the program that it brought still executes. */
+const LEFT_MS = 1_000
 
 export interface Connection {
   readonly client: Client
@@ -25,12 +30,18 @@ export interface Connection {
  * and on a free port that only it knows the key of: whoever may read the folder needs no key. Whoever gives one acts as its
  * holder.
  */
-async function connect({ url, key, tenant }: ConnectionOptions): Promise<Connection> {
+async function connect({ url, key, tenant, takesWork = false }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }
   const { startForCommand } = await import('../runtime/local/start-for-command.ts')
   const secret = key ?? newKeySecret()
-  const server = await startForCommand(readSettings(), key === undefined ? { secret, tenant } : undefined)
-  return { client: createClient({ url: server.url, key: secret }), url: server.url, key: secret, close: server.close }
+  const access = key === undefined ? { access: { secret, tenant } } : {}
+  const server = await startForCommand(readSettings(), { ...access, takesWork })
+  const close = async (): Promise<void> => {
+    await server.close()
+    // A tool that does not heed its signal would keep the process, and the process the lease of its run.
+    setTimeout(() => process.exit(), LEFT_MS).unref()
+  }
+  return { client: createClient({ url: server.url, key: secret }), url: server.url, key: secret, close }
 }
 
 /** Runs `work` with a connection that is closed afterwards. */

@@ -81,7 +81,9 @@ program
     const { converse, say } = await import('./commands/chat.ts')
     if (input === '' && !isInteractive())
       throw new Failed('There is no input. Give a text: tooltrail chat -p "…"', MISUSED)
-    await on(({ client }) => (input === '' ? converse(client, options) : say(client, input, options)))
+    await whileConnected({ ...place(), takesWork: true }, ({ client }) =>
+      input === '' ? converse(client, options) : say(client, input, options),
+    )
   })
 
 program

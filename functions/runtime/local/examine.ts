@@ -103,7 +103,10 @@ function modelFinding({ model, modelSettings }: Settings): Finding {
 /** Agents, tools and the rest of the settings are checked by starting. */
 async function startFinding(settings: Settings): Promise<Finding> {
   try {
-    const server = await startForCommand(settings, { secret: newKeySecret(), tenant: 'default' })
+    const server = await startForCommand(settings, {
+      access: { secret: newKeySecret(), tenant: 'default' },
+      takesWork: false,
+    })
     await server.close()
     return { name: 'settings', state: 'good', detail: 'the program starts with them' }
   } catch (error) {

@@ -12,16 +12,23 @@ interface CommandAccess {
   readonly tenant: string
 }
 
+interface ForCommand {
+  /** Left out: the keys of the data folder are accepted, as by the program that listens for all. */
+  readonly access?: CommandAccess
+  /** Whether the command has runs executed; the others leave to other processes what they find. */
+  readonly takesWork: boolean
+}
+
 /**
  * The program for one command: on a free port of this machine. It logs errors only. With `access` it is there for the holder of
- * that secret only, without limits; otherwise for the keys of the data folder, as the program that listens for all.
+ * that secret only, without limits.
  */
-export async function startForCommand(settings: Settings, access?: CommandAccess): Promise<LocalServer> {
+export async function startForCommand(settings: Settings, { access, takesWork }: ForCommand): Promise<LocalServer> {
   const own: Settings = { ...settings, host: '127.0.0.1', port: 0, logLevel: 'error' }
-  if (access === undefined) return startLocal(own)
+  if (access === undefined) return startLocal(own, { takesWork })
   const free = { ...own, caps: NO_CAPS }
   const ports = await openPorts(free)
-  return startLocal(free, { ports: { ...ports, keys: onlyKey(ports.keys, access, ports.clock.now()) } })
+  return startLocal(free, { takesWork, ports: { ...ports, keys: onlyKey(ports.keys, access, ports.clock.now()) } })
 }
 
 function onlyKey(keys: KeyStore, { secret, tenant }: CommandAccess, now: number): KeyStore {

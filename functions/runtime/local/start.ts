@@ -56,6 +56,8 @@ export interface LocalServer {
 export interface Composition {
   readonly ports?: OpenPorts
   readonly tools?: Tools
+  /** Whether it takes work: executes runs, also those that others left, and what comes in on sockets. True if left out. */
+  readonly takesWork?: boolean
 }
 
 /** Starts the whole program on this machine and resolves when it accepts requests. Rejects with `SettingsError`. */
@@ -67,6 +69,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
       settings,
       { ...ports, close: () => closeAll(traces, ports) },
       composition.tools ?? (await toolsOf(settings)),
+      composition.takesWork ?? true,
     )
   } catch (error) {
     await closeAll(traces, ports)
@@ -79,7 +82,7 @@ async function closeAll(traces: TraceExport, ports: OpenPorts): Promise<void> {
   await ports.close()
 }
 
-async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promise<LocalServer> {
+async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWork: boolean): Promise<LocalServer> {
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
@@ -119,9 +122,9 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools): Promis
   })
   const server = await serveHttp(program.app.fetch, settings, program.isCrowded)
   // Only now: a program that cannot listen must not take work.
-  program.start()
+  if (takesWork) program.start()
   const closing = new AbortController()
-  const appToken = settings.secret('SLACK_APP_TOKEN')
+  const appToken = takesWork ? settings.secret('SLACK_APP_TOKEN') : undefined
   const socket = appToken === undefined ? undefined : slack.listen(appToken, closing.signal)
   return {
     url: server.url,

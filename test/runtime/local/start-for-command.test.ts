@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { newKeySecret } from '../../../functions/access/key-secret.ts'
+import { createClient } from '../../../functions/client/client.ts'
+import { LEASE_MS } from '../../../functions/domain/session.ts'
+import { readSettings } from '../../../functions/runtime/config.ts'
+import { openLocalPorts } from '../../../functions/runtime/local/ports.ts'
+import { startForCommand } from '../../../functions/runtime/local/start-for-command.ts'
+import { newRun } from '../../contracts/session-fixture.ts'
+
+/** Longer than a program takes from its start to its first sweep. */
+const SWEPT_MS = 2_000
+const access = { secret: newKeySecret(), tenant: 'acme' }
+const key = { tenant: 'acme', session: 's' }
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tooltrail-command-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const settings = () => readSettings({ TOOLTRAIL_DATA: folder, MODEL: 'demo/demo' })
+
+/** A run whose holder died, so long ago that its lease has ended. */
+async function leaveRun(): Promise<string> {
+  const past = { now: () => Date.now() - 2 * LEASE_MS, sleep: () => Promise.resolve() }
+  const ports = openLocalPorts({ dataFolder: folder, logLevel: 'error', modelSettings: {} }, past)
+  await ports.sessions.create({ agent: 'default', metadata: {}, ...key })
+  const { runId } = await ports.inbox.enqueue(key, newRun({ agent: 'default', startAs: 'died' }))
+  await ports.close()
+  return runId
+}
+
+describe('the program for one command', () => {
+  test('leaves the run of a dead process alone where the command only reads', async () => {
+    const run = await leaveRun()
+    const server = await startForCommand(settings(), { access, takesWork: false })
+    const client = createClient({ url: server.url, key: access.secret })
+    await sleep(SWEPT_MS)
+    expect(await client.readRun(key.session, run)).toMatchObject({ status: 'running' })
+    await server.close()
+  })
+
+  test('executes it where the command has runs executed', async () => {
+    const run = await leaveRun()
+    const server = await startForCommand(settings(), { access, takesWork: true })
+    const client = createClient({ url: server.url, key: access.secret })
+    await expect
+      .poll(async () => (await client.readRun(key.session, run)).status, { timeout: 60_000 })
+      .toBe('completed')
+    await server.close()
+  })
+
+  test('does not keep the command: what a tool still does ends with it', async () => {
+    const connect = join(import.meta.dirname, '../../../functions/cli/connect.ts')
+    const left = `import { whileConnected } from ${JSON.stringify(connect)}
+      await whileConnected({ tenant: 'acme' }, async () => void setInterval(() => undefined, 1_000))
+      process.exitCode = 7`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', left], {
+      env: { ...process.env, TOOLTRAIL_DATA: folder, MODEL: 'demo/demo' },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    expect(await once(child, 'exit')).toEqual([7, null])
+  })
+})
