@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { createNativeImport } from '../../functions/log/import/native.ts'
 import { createOpenAiImport } from '../../functions/log/import/openai.ts'
 import { processorTime } from '../processor-time.ts'
 
@@ -23,13 +24,44 @@ test('results go to the first open call of their name, and what is left when the
   ])
 })
 
-test('a call is found at once among 30,000 that are open, and a message joins as many', () => {
+test('a call is found at once among 10,000 that are open, and a message joins as many', () => {
   const log = createOpenAiImport()
-  const ids = Array.from({ length: 30_000 }, (_, at) => `call ${at}`)
+  const ids = Array.from({ length: 10_000 }, (_, at) => `call ${at}`)
   const before = processorTime()
   for (const id of ids) log.take(asked(id), id)
-  for (const id of ids.toReversed()) expect(log.take(answered(id), id)).toHaveLength(1)
+  const taken = ids.toReversed().flatMap((id) => log.take(answered(id), id))
+  // With a look through all that are open: 1 s more.
+  expect(processorTime() - before).toBeLessThan(1_000)
+  expect(taken).toHaveLength(10_000)
   expect(log.end()).toEqual([])
-  // With a look through all that are open: 10 s and more.
-  expect(processorTime() - before).toBeLessThan(3_000)
+})
+
+const native = (...ids: string[]) => ({
+  role: 'assistant',
+  parts: [],
+  tool_calls: ids.map((id) => ({ id, name: 'shell', arguments: '{}' })),
+})
+
+describe('what a log leaves open is bounded, whichever loops it is of', () => {
+  test('in calls, of which a result frees one', () => {
+    const log = createNativeImport()
+    for (let at = 0; at < 10_000; at++) log.take({ ...native('a'), parent_tool_call_id: `${at % 7}` }, `${at}`)
+    log.take({ role: 'tool', tool_call_id: 'a', parent_tool_call_id: '3', parts: [] }, 'result')
+    log.take(native('b'), 'b')
+    expect(() => log.take(native('c'), 'body.messages[8]')).toThrow(
+      'body.messages[8].tool_calls leaves more than 10,000 calls open',
+    )
+  })
+
+  test('in characters of their messages, which the next input frees', () => {
+    const log = createNativeImport()
+    const [long] = native('a').tool_calls
+    const message = { ...native('a'), tool_calls: [{ ...long, provider: { other: { data: 'x'.repeat(5_000_000) } } }] }
+    for (let turn = 0; turn < 2; turn++) {
+      for (let at = 0; at < 13; at++) log.take(message, `${at}`)
+      expect(log.take({ role: 'user', parts: [] }, 'input')).toHaveLength(14)
+    }
+    for (let at = 0; at < 13; at++) log.take(message, `${at}`)
+    expect(() => log.take(message, '13')).toThrow('13.tool_calls leaves calls in more than 64 MB open')
+  })
 })

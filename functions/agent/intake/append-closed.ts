@@ -4,6 +4,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { Appended, AppendOptions } from '../../domain/imported.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
+import { lengthOf } from '../../log/import/message-length.ts'
 import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.ts'
 import { createSearchedMarks } from './searched-marks.ts'
 import { goOn, newImport, writeStep, type AppendDependencies } from './import-step.ts'
@@ -102,14 +103,4 @@ function wholeRounds(waiting: readonly PlacedMessage[]): number {
     if (open.size === 0) whole = place + 1
   }
   return whole
-}
-
-function lengthOf(message: ClosedMessage): number {
-  const parts = message.parts.reduce(
-    (sum, part) => sum + ('text' in part ? part.text.length : 'data' in part ? part.data.length : 0),
-    0,
-  )
-  const calls =
-    message.role === 'assistant' ? message.toolCalls.reduce((sum, { arguments: text }) => sum + text.length, 0) : 0
-  return parts + calls
 }

@@ -159,6 +159,7 @@ export function createNativeImport(): MessageImport {
         return [{ ...own, ...toolOf(one, found, at), named }]
       }
       const read = spoken(one, own)
+      rounds.requireRoom(read, at)
       return [...rounds.closedBy(read), read]
     },
     end: () => rounds.end(),

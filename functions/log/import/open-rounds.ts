@@ -1,3 +1,4 @@
+import { ImportRefused } from '../../domain/closed-message.ts'
 import type {
   ClosedAssistantMessage,
   ClosedMessage,
@@ -5,8 +6,13 @@ import type {
   MemberCall,
 } from '../../domain/closed-message.ts'
 import { STATUS_TEXT } from '../../domain/message.ts'
+import { lengthOf } from './message-length.ts'
 
-/** Calls of a loop that are open, in their order. They are found by name: there may be a million of them. */
+/** Calls of all loops that may be open at once, and characters of the messages that have them: these are in memory. */
+const MOST_OPEN = 10_000
+const MOST_CHARACTERS = 64 * 1024 * 1024
+
+/** Calls of a loop that are open, in their order. They are found by name: there may be thousands of them. */
 interface OpenLoop {
   readonly open: Set<FoundCall>
   readonly byName: Map<string, Set<FoundCall>>
@@ -34,6 +40,8 @@ export interface OpenRounds {
   take(loop: Loop, name: string, sequence?: number): FoundCall | undefined
   /** What is left open at the log's end. */
   end(): ClosedToolMessage[]
+  /** Throws `ImportRefused`, with this path, if memory has no room for this message's calls beside those that are open. */
+  requireRoom(message: ClosedMessage, at: string): void
 }
 
 /** The call that a loop works for, or its id where the call itself is not known; undefined: the leader's. */
@@ -45,12 +53,16 @@ export const loopOf = ({ parent, parentToolCallId }: Pick<ClosedMessage, 'parent
 
 /** No message read yet. */
 export function createOpenRounds(): OpenRounds {
-  /** By loop: one round, or several whose messages came one after another before the first result. */
+  /** By loop that has open calls: one round, or several whose messages came one after another before the first result. */
   const loops = new Map<Loop, OpenLoop>()
+  const held = createHeld()
   const close = (loop: Loop): ClosedToolMessage[] => {
     const { open = [] } = loops.get(loop) ?? {}
     loops.delete(loop)
-    return [...open].map(({ of, sequence }) => interrupted(of, sequence))
+    return [...open].map((call) => {
+      held.drop(call.of)
+      return interrupted(call.of, call.sequence)
+    })
   }
   const closeAll = (): ClosedToolMessage[] => [...loops.keys()].flatMap(close)
   return {
@@ -60,6 +72,7 @@ export function createOpenRounds(): OpenRounds {
       const hasCalls = message.toolCalls.length > 0
       const closed = loops.get(loop)?.isUntouched === true && hasCalls ? [] : close(loop)
       if (hasCalls) loops.set(loop, opened(loops.get(loop), message, names))
+      held.keep(message)
       return closed
     },
     take(loop, name, sequence) {
@@ -70,11 +83,47 @@ export function createOpenRounds(): OpenRounds {
         named?.delete(call)
         found.open.delete(call)
         found.isUntouched = false
+        if (found.open.size === 0) loops.delete(loop)
+        held.drop(call.of)
         return call
       }
       return undefined
     },
     end: closeAll,
+    requireRoom: held.requireRoom,
+  }
+}
+
+/** The messages that have open calls. */
+function createHeld() {
+  const messages = new Map<ClosedAssistantMessage, { left: number; readonly characters: number }>()
+  let calls = 0
+  let characters = 0
+  return {
+    keep(message: ClosedAssistantMessage): void {
+      const left = message.toolCalls.length
+      if (left === 0) return
+      const one = { left, characters: lengthOf(message) }
+      messages.set(message, one)
+      calls += left
+      characters += one.characters
+    },
+    /** One of its calls is closed. */
+    drop(message: ClosedAssistantMessage): void {
+      const one = messages.get(message)
+      if (one === undefined) return
+      calls--
+      if (--one.left > 0) return
+      messages.delete(message)
+      characters -= one.characters
+    },
+    requireRoom(message: ClosedMessage, at: string): void {
+      if (message.role !== 'assistant' || message.toolCalls.length === 0) return
+      const isMany = calls + message.toolCalls.length > MOST_OPEN
+      if (!isMany && characters + lengthOf(message) <= MOST_CHARACTERS) return
+      const most = isMany ? `more than ${MOST_OPEN.toLocaleString('en')} calls` : 'calls in more than 64 MB'
+      throw new ImportRefused([{ path: `${at}.tool_calls`, message: `leaves ${most} open` }])
+    },
   }
 }
 

@@ -1,0 +1,44 @@
+import type { ClosedMessage } from '../../domain/closed-message.ts'
+import type { AssistantPart } from '../../domain/message.ts'
+import type { Source } from '../../domain/source.ts'
+
+/** Characters and bytes of all that a message holds whose length its source decides. */
+export function lengthOf(message: ClosedMessage): number {
+  const parts = sum(message.parts, partLength)
+  switch (message.role) {
+    case 'user':
+      return parts + jsonLength(message.metadata)
+    case 'assistant': {
+      const { toolCalls, usage, feedback } = message
+      return parts + sum(toolCalls, callLength) + jsonLength(usage?.provider) + jsonLength(feedback)
+    }
+    case 'tool':
+      return parts + sum(message.sources ?? [], sourceLength)
+  }
+}
+
+const sum = <One>(list: readonly One[], length: (one: One) => number): number =>
+  list.reduce((total, one) => total + length(one), 0)
+
+const callLength = (call: { id: string; name: string; arguments: string; provider?: object }): number =>
+  call.id.length + call.name.length + call.arguments.length + jsonLength(call.provider)
+
+const sourceLength = ({ title, url = '', text = '', id = '' }: Source): number =>
+  title.length + url.length + text.length + id.length
+
+function partLength(part: ClosedMessage['parts'][number] | AssistantPart): number {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return part.text.length + jsonLength(part.provider)
+    case 'error':
+      return part.text.length
+    case 'tool_call':
+      return part.id.length
+    case 'image':
+    case 'file':
+      return part.data.length
+  }
+}
+
+const jsonLength = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length)
