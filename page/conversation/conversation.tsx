@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Message, Run } from '../../functions/client/api-types.ts'
 import { Failure, Problem } from '../shell/failure.tsx'
 import { useStore } from '../shell/store.ts'
+import { Unbroken } from '../shell/unbroken.tsx'
 import { VirtualList } from '../shell/virtual-list.tsx'
 import { Composer } from './composer.tsx'
 import type { ConversationStore } from './conversation-store.ts'
@@ -38,7 +39,11 @@ export function ConversationView(props: {
         items={entries}
         keyOf={(entry) => entry.message.id}
         estimate={(entry) => (entry.message.role === 'user' ? 90 : 140 + 44 * entry.calls.length)}
-        render={(entry) => <EntryView entry={entry} target={target} />}
+        render={(entry) => (
+          <Unbroken shows={entry}>
+            <EntryView entry={entry} target={target} />
+          </Unbroken>
+        )}
         target={holder}
         onTarget={() => focusOn(target)}
         onNearStart={() => void store.loadOlder()}
@@ -97,7 +102,9 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
   return (
     <div class="end">
       {log.drafts.map((draft) => (
-        <DraftView key={draft.key} draft={draft} />
+        <Unbroken key={draft.key} shows={draft}>
+          <DraftView draft={draft} />
+        </Unbroken>
       ))}
       {pending.map(({ key, text, accepted }) => (
         <article key={key} class="entry user pending">

@@ -3,9 +3,8 @@ import type { Token, Tokens } from 'marked'
 import { createContext } from 'preact'
 import type { ComponentChildren } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
+import { tokensOf } from './markdown-tokens.ts'
 
-/** Longer texts are shown as they are: parsing them would hold up the page. */
-const MOST_CHARACTERS = 200_000
 /** Deeper nesting is shown as text. */
 const MOST_DEPTH = 24
 
@@ -14,7 +13,7 @@ const MOST_DEPTH = 24
  * links, and links only where they lead to the web or to mail.
  */
 export function Markdown({ text }: { readonly text: string }) {
-  const tokens = useMemo(() => (text.length > MOST_CHARACTERS ? undefined : marked.lexer(text)), [text])
+  const tokens = useMemo(() => tokensOf(text), [text])
   if (tokens === undefined) return <pre class="plain">{text}</pre>
   return (
     <Levels.Provider value={levelsOf(tokens)}>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Run, ToolResults } from '../../functions/client/api-types.ts'
+import { Unbroken } from '../shell/unbroken.tsx'
 import { Value } from '../tools/value.tsx'
 import type { ConversationStore } from './conversation-store.ts'
 
@@ -11,7 +12,9 @@ export function Waiting({ run, store }: { readonly run: Run; readonly store: Con
   return (
     <section class="waiting" aria-label="Waiting for you">
       {run.waiting.map((call) => (
-        <WaitingForm key={call.message_id} call={call} resolve={store.resolve} />
+        <Unbroken key={call.message_id} shows={call}>
+          <WaitingForm call={call} resolve={store.resolve} />
+        </Unbroken>
       ))}
     </section>
   )

@@ -1,25 +1,32 @@
 import { useState } from 'preact/hooks'
 import type { Json } from '../../functions/client/api-types.ts'
+import { isRawNumber } from './parse-value.ts'
 
 /** Entries that are shown at first, and with each further request. */
 const STEP = 100
 const PREVIEW_CHARACTERS = 60
+/** Small objects and lists are open at first, but not in more of them than this. */
+const OPEN_DEPTH = 4
 
 interface Props {
   readonly value: Json
   readonly name?: string
   readonly open?: boolean
+  /** How many it is in. */
+  readonly depth?: number
 }
 
 /** A JSON value whose objects and lists can be opened. What is closed is not rendered. */
-export function Tree({ value, name, open = false }: Props) {
+export function Tree({ value, name, open = false, depth = 0 }: Props) {
   const [isOpen, setOpen] = useState(open)
   const [shown, setShown] = useState(STEP)
-  if (typeof value !== 'object' || value === null)
+  if (typeof value !== 'object' || value === null || isRawNumber(value))
     return (
       <div class="leaf">
         <Name name={name} />
-        <span class={`value-${value === null ? 'null' : typeof value}`}>{JSON.stringify(value)}</span>
+        <span class={`value-${isRawNumber(value) ? 'number' : value === null ? 'null' : typeof value}`}>
+          {JSON.stringify(value)}
+        </span>
       </div>
     )
   const entries = Object.entries(value)
@@ -41,7 +48,13 @@ export function Tree({ value, name, open = false }: Props) {
       {isOpen ? (
         <div class="branches">
           {entries.slice(0, shown).map(([key, entry]) => (
-            <Tree key={key} name={key} value={entry as Json} open={entries.length <= 3} />
+            <Tree
+              key={key}
+              name={key}
+              value={entry as Json}
+              open={entries.length <= 3 && depth < OPEN_DEPTH}
+              depth={depth + 1}
+            />
           ))}
           {entries.length > shown ? (
             <button type="button" class="link" onClick={() => setShown(shown + STEP)}>

@@ -22,6 +22,9 @@ const HOSTILE = [
   `${'> '.repeat(300)}deep\n${'- '.repeat(300)}list\n${'['.repeat(2_000)}${'*'.repeat(2_001)}${'_a'.repeat(2_000)}`,
   `{"__proto__": {"executed": true}, "constructor": {"prototype": {"executed": true}}, "html": "<script>${MARK}</script>"}`,
   `${'['.repeat(900)}${']'.repeat(900)}`,
+  `${'['.repeat(3_000)}${']'.repeat(3_000)}`,
+  `${'>'.repeat(2_500)} deep`,
+  `${'a.'.repeat(25_000)}@`,
   `${'x'.repeat(100_000)}\n${'\u0301'.repeat(5_000)}`,
 ]
 
@@ -97,4 +100,25 @@ test('whatever is said or put out stays text: nothing runs, nothing is loaded, n
     expect(new URL(page.url()).origin).toBe(opened.url)
   }
   expect(opened.complaints).toEqual([])
+})
+
+test('a message that cannot be rendered is shown as JSON, and takes nothing else with it', async () => {
+  await opened.client.createSession({ id: 'broken' })
+  const turns = [
+    { role: 'user', content: 'before' },
+    { role: 'assistant', content: 'broken' },
+    { role: 'user', content: 'after' },
+  ]
+  await opened.client.importMessages('broken', turns.map((turn) => JSON.stringify(turn)).join('\n'), {
+    format: 'openai',
+  })
+  const page = await opened.show('/')
+  await page.route('**/v1/sessions/broken/messages?*', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, body: (await response.text()).replace('"text":"broken"', '"text":null') })
+  })
+  await page.goto(`${opened.url}/sessions/broken`)
+  await page.getByText('after', { exact: true }).waitFor()
+  await page.getByText('before', { exact: true }).waitFor()
+  expect(await page.locator('pre.plain').allTextContents()).toEqual([expect.stringContaining('"text": null')])
 })

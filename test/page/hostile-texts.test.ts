@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { tokensOf } from '../../page/conversation/markdown-tokens.ts'
+import { parseValue } from '../../page/tools/parse-value.ts'
+
+/** A text of so many characters. */
+const filled = (piece: string, characters = 100_000): string =>
+  piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters)
+
+test.each([
+  'a.',
+  '*a',
+  '_a',
+  'a_',
+  '[a',
+  '![[',
+  '`a``',
+  '> ',
+  '>',
+  '1. ',
+  '> - ',
+  '- ',
+  '<a ',
+  '**a**',
+  '|a',
+  '> a\n>> b\n',
+])('a text of nothing but %j takes no long time and breaks nothing', (piece) => {
+  const begun = performance.now()
+  tokensOf(`${filled(piece, 99_999)}@`)
+  // Seconds to minutes, or a stack that overflows, without the limits.
+  expect(performance.now() - begun).toBeLessThan(3_000)
+})
+
+test('quotes in quotes are text beyond what anybody reads, and a rule of many dashes stays one', () => {
+  expect(tokensOf(`${'> '.repeat(1_000)}deep`)).toBeUndefined()
+  expect(tokensOf(`${'>'.repeat(2_500)} deep`)).toBeUndefined()
+  expect(tokensOf(`${'> '.repeat(5)}deep`)?.[0]).toMatchObject({ type: 'blockquote' })
+  expect(tokensOf(`above\n\n${'-'.repeat(500)}`)?.at(-1)).toMatchObject({ type: 'hr' })
+})
+
+test('in a long block marks are text; the blocks beside it keep theirs', () => {
+  const [long, , short] = tokensOf(`${filled('*a* ', 5_000)}\n\n*b*`) ?? []
+  expect(long).toMatchObject({ type: 'paragraph', tokens: [{ type: 'text' }] })
+  expect(short).toMatchObject({ type: 'paragraph', tokens: [{ type: 'em' }] })
+})
+
+test('JSON that nests deeper than a tree can show is text', () => {
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+  expect(parseValue(nested(40))).toBeDefined()
+  for (const depth of [1_200, 3_000, 400_000]) expect(parseValue(nested(depth))).toBeUndefined()
+})
+
+test('numbers of JSON are shown as they are written', () => {
+  const text = '{"to":1234567890123456789,"amount":0.10,"many":1e400,"few":[3,-1.5]}'
+  expect(JSON.stringify(parseValue(text))).toBe(text)
+})
