@@ -78,6 +78,9 @@ export interface Agent {
   readonly policies: Policies
 }
 
+/** The most that `offloadBytes` may be: no row keeps more of a result. */
+export const MOST_OFFLOAD_BYTES = 262_144
+
 export const DEFAULT_POLICIES: Policies = {
   maxRounds: 20,
   maxRunTokens: null,

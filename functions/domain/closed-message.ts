@@ -1,5 +1,5 @@
 import type { Feedback } from './feedback.ts'
-import type { JsonObject } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { ApprovalDecision, AssistantPart, TextPart, ToolCall, ToolStatus } from './message.ts'
 import type { Source } from './source.ts'
 import type { Usage } from './usage.ts'
@@ -64,6 +64,8 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly named?: MemberCall
   readonly status: ToolStatus
   readonly parts: readonly ClosedPart[]
+  /** What it returned for programs. */
+  readonly data?: Json
   /** Of its output; undefined where the call has none. */
   readonly mediaType?: string
   /** With their texts whole. Their numbers are given anew, in the order of the log. */

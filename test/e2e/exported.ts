@@ -6,7 +6,7 @@ export interface ExportedMessage {
   readonly status?: string
   readonly created_at: string
   readonly recorded_at?: string
-  readonly parts: readonly { readonly type: string; readonly text?: string; readonly data?: string }[]
+  readonly parts: readonly { readonly type: string; readonly text?: string; readonly data?: unknown }[]
   readonly tool_calls?: readonly { readonly id: string; readonly name: string }[]
   readonly output?: { readonly offloaded: boolean; readonly url: string }
   readonly [field: string]: unknown

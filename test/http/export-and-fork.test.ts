@@ -36,7 +36,10 @@ const long = makeTool('long', async () => ({
     { title: 'A page', url: 'https://example.com/', text: 'its text '.repeat(9_000) },
     { title: 'B', id: '7' },
   ],
+  data: { pages: ['A page', 'B'] },
 }))
+const media = [{ type: 'image', mediaType: 'image/png', data: Buffer.from(PNG, 'base64') }] as const
+const counts = makeTool('counts', async () => ({ text: '2', data: null, media }))
 const fails = makeTool('fails', async () => {
   throw new Error('no such thing')
 })
@@ -47,13 +50,18 @@ async function fill(): Promise<void> {
     script: [
       {
         text: 'I look',
-        calls: [{ name: 'long' }, { name: 'fails', arguments: '{"a": 1.0}' }, { name: 'gone', arguments: 'x{' }],
+        calls: [
+          { name: 'long' },
+          { name: 'counts' },
+          { name: 'fails', arguments: '{"a": 1.0}' },
+          { name: 'gone', arguments: 'x{' },
+        ],
       },
       { text: 'done' },
       { text: 'asking', calls: [{ name: 'ask' }] },
       { text: 'then not' },
     ],
-    tools: [long, fails],
+    tools: [long, counts, fails],
   })
   const image = { type: 'image', media_type: 'image/png', filename: 'a.png', data: PNG }
   const first = { content: [{ type: 'text', text: 'see' }, image], user: 'ada', metadata: { ticket: 7 } }
@@ -82,6 +90,10 @@ describe('export', () => {
     const [before, after] = [await lines('s'), await lines('copy')]
     expect(messages).toBe(before.length)
     expect(after.map(comparable)).toEqual(before.map(comparable))
+    expect(after.flatMap(({ parts }) => parts.filter(({ type }) => type === 'data').map((part) => part.data))).toEqual([
+      { pages: ['A page', 'B'] },
+      null,
+    ])
     expect(after[0]).toMatchObject({ created_at: before[0]?.created_at, recorded_at: expect.any(String) })
     // And as JSON, which has the same messages.
     await create('json')
@@ -118,6 +130,15 @@ describe('export', () => {
     await create('copy')
     const refused = await post<Problem>(422, 'copy', { format: 'native', messages: pointed })
     expect(refused.errors[0]?.path).toBe('body.messages[0].parts[1].data')
+    const counted = pointed.findIndex(({ parts }) => parts.some((part) => part.type === 'data' && part.data === null))
+    for (const parts of [[{ type: 'data', data: 'x'.repeat(262_144) }], [{ type: 'data' }]]) {
+      const messages = (await lines('s')).map((one, place) => (place === counted ? { ...one, parts } : one))
+      const wrong = await post<Problem>(422, 'copy', { format: 'native', messages })
+      expect(wrong.errors[0]).toEqual({
+        path: `body.messages[${counted}].parts[0].data`,
+        message: 'must be a value of at most 256 KB of JSON',
+      })
+    }
     await expectJson(harness, 400, 'GET', at('s', '/export?format=pdf'))
     await expectJson(harness, 404, 'GET', at('unknown', '/export'))
   })

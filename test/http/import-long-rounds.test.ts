@@ -196,3 +196,28 @@ test('a round of 64 calls is one step, however long its results are', async () =
   )
   expect(step?.messages.filter(({ role }) => role === 'tool').length).toBeGreaterThanOrEqual(64)
 })
+
+const LONG = 'x'.repeat(250_000)
+const provider = { other: { signature: LONG } }
+const asked = { role: 'assistant', parts: [], tool_calls: [{ id: 'a', name: 'look', arguments: '{}' }] }
+const RATINGS = Array.from({ length: 100 }, (_, n) => ({
+  rating: 'positive',
+  user: `${n} ${LONG.slice(0, 2_000)}`,
+  at: '2026-11-21T09:30:00Z',
+}))
+const found = { role: 'tool', tool_call_id: 'a', ...said('found') }
+
+test.each<[what: string, round: readonly object[]]>([
+  ['metadata', [{ role: 'user', ...said('go'), metadata: { note: LONG } }]],
+  ['data of a part', [{ role: 'assistant', parts: [{ type: 'reasoning', text: '', provider }] }]],
+  ['data of a call', [{ ...asked, tool_calls: [{ ...asked.tool_calls[0], provider }] }, found]],
+  ['usage', [{ role: 'assistant', ...said('done'), usage: { provider } }]],
+  ['feedback', [{ role: 'assistant', ...said('done'), feedback: RATINGS }]],
+  ['sources', [asked, { ...found, sources: [{ title: 'A page', text: LONG }] }]],
+  ['data of a tool', [asked, { ...found, parts: [{ type: 'data', data: LONG }] }]],
+])('a step has few messages whose %s are long', async (_what, one) => {
+  const { steps } = await open()
+  await create('s')
+  await bring('s', [...Array.from({ length: 12 }, () => one).flat()])
+  expect(Math.max(...steps.map(({ messages }) => messages.length / one.length))).toBeLessThanOrEqual(5)
+})

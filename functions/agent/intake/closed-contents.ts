@@ -1,8 +1,9 @@
 import type { Policies } from '../../domain/agent.ts'
 import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import type { Json } from '../../domain/json.ts'
 import { textOf } from '../../domain/message.ts'
-import type { MediaPart, Message, TextPart, ToolMessage } from '../../domain/message.ts'
+import type { MediaPart, Message, TextPart, ToolMessage, ToolPart } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { callText } from '../../log/call-text.ts'
 import { fitContent } from '../../log/fit-content.ts'
@@ -71,7 +72,7 @@ async function toolMessage(
   { call: stored, searched }: Own,
   base: Pick<ToolMessage, 'id' | 'runId' | 'round' | 'agent' | 'createdAt'>,
 ): Promise<ToolMessage> {
-  const { of, sequence, status, mediaType, sources = [], completedAt, durationMs, decision } = message
+  const { of, sequence, status, data, mediaType, sources = [], completedAt, durationMs, decision } = message
   const call = of.toolCalls[sequence]
   if (call === undefined) throw new Error(`no call ${sequence} in the message of a result`)
   const { parts: storedParts, media } = await withStored(place, message.parts)
@@ -91,10 +92,17 @@ async function toolMessage(
     call: callText(call),
     sequence: stored?.sequence ?? sequence,
     status,
-    parts: fitted?.output.object === undefined ? storedParts : fitted.parts,
+    parts: withData(fitted?.output.object === undefined ? storedParts : fitted.parts, data),
     generation: 0,
     ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, searched, decision }),
   }
+}
+
+/** Data stand behind the text, as those of our own results. */
+function withData(parts: readonly ToolPart[], data: Json | undefined): readonly ToolPart[] {
+  if (data === undefined) return parts
+  const texts = parts.findIndex(({ type }) => type !== 'text')
+  return parts.toSpliced(texts === -1 ? parts.length : texts, 0, { type: 'data', data })
 }
 
 async function withStored(

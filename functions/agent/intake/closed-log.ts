@@ -156,6 +156,7 @@ async function toolOf(
   const whole = await wholeOutput(dependencies, key, message)
   const sources = await wholeSources(dependencies, key, message)
   const media = await withBytes(dependencies, key, message.parts)
+  const data = message.parts.find((part) => part.type === 'data')?.data
   const { status, output, completedAt, durationMs, searched, decision } = message
   return {
     ...base,
@@ -165,7 +166,7 @@ async function toolOf(
     status,
     parts:
       whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],
-    ...definedFields({ mediaType: output?.mediaType, completedAt, durationMs, searched, decision, sources }),
+    ...definedFields({ data, mediaType: output?.mediaType, completedAt, durationMs, searched, decision, sources }),
   }
 }
 

@@ -13,7 +13,7 @@ export function lengthOf(message: ClosedMessage): number {
       return parts + sum(toolCalls, callLength) + jsonLength(usage?.provider) + jsonLength(feedback)
     }
     case 'tool':
-      return parts + sum(message.sources ?? [], sourceLength)
+      return parts + jsonLength(message.data) + sum(message.sources ?? [], sourceLength)
   }
 }
 

@@ -2,8 +2,10 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { ImportRefused, PLAIN_TEXT } from '../../domain/closed-message.ts'
 import type { ClosedMessage, ClosedPart, ClosedToolMessage, MemberCall } from '../../domain/closed-message.ts'
+import { MOST_OFFLOAD_BYTES } from '../../domain/agent.ts'
 import { isMediaType } from '../../domain/media-type.ts'
 import { MOST_FEEDBACK } from '../../domain/feedback.ts'
+import type { Json } from '../../domain/json.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { STATUS_TEXT, textOf } from '../../domain/message.ts'
 import type { AssistantPart, ProviderMetadata, RunErrorCode, ToolStatus } from '../../domain/message.ts'
@@ -23,13 +25,20 @@ const bytes = z
   .refine((data) => Buffer.from(data, 'base64').toString('base64') === data, 'must be base64 (RFC 4648, padded)')
 const declaredType = z.string().refine(isMediaType, 'must be a media type, such as text/plain')
 const upload = { media_type: declaredType, filename: z.string().max(255).optional(), data: bytes }
-const content = z.array(
-  z.discriminatedUnion('type', [
-    text,
-    z.object({ type: z.literal('image'), ...upload }),
-    z.object({ type: z.literal('file'), ...upload }),
-  ]),
-)
+const image = z.object({ type: z.literal('image'), ...upload })
+const file = z.object({ type: z.literal('file'), ...upload })
+const content = z.array(z.discriminatedUnion('type', [text, image, file]))
+/** As rows of ours have at most: a tool's data that are longer are left out. */
+const data = z.object({
+  type: z.literal('data'),
+  data: z.custom<Json>(
+    (value) => value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= MOST_OFFLOAD_BYTES,
+    'must be a value of at most 256 KB of JSON',
+  ),
+})
+const result = z
+  .array(z.discriminatedUnion('type', [text, image, file, data]))
+  .refine((parts) => parts.filter(({ type }) => type === 'data').length < 2, 'must have at most one part with data')
 const tokens = z.number().int().nullable().default(null)
 const usage = z
   .object({
@@ -118,7 +127,7 @@ const message = z.discriminatedUnion(
     z.object({
       ...base,
       role: z.literal('tool'),
-      parts: content,
+      parts: result,
       tool_call_id: shortText,
       sequence: z.number().int().min(0).optional(),
       status: z.enum(TOOL_STATUS).default('completed'),
@@ -207,7 +216,8 @@ function spoken(one: Exclude<NativeMessage, ToolOf>, base: Base): Exclude<Closed
 function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, at: string): ClosedToolMessage {
   const isOpen = one.status === 'running' || one.status === 'waiting'
   const status: ToolStatus = isOpen ? 'interrupted' : one.status
-  const parts: ClosedPart[] = isOpen ? [{ type: 'text', text: STATUS_TEXT.interrupted }] : one.parts.map(partOf)
+  const given: ToolOf['parts'] = isOpen ? [{ type: 'text', text: STATUS_TEXT.interrupted }] : one.parts
+  const parts = given.filter((part) => part.type !== 'data').map(partOf)
   requireWhole(one, parts, at)
   return {
     role: 'tool',
@@ -215,6 +225,7 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
     status,
     parts,
     ...definedFields({
+      data: given.find((part) => part.type === 'data')?.data,
       mediaType: one.output?.media_type ?? (one.call === undefined && hasResult(status) ? PLAIN_TEXT : undefined),
       sources: one.sources,
       completedAt: one.completed_at,
