@@ -1,5 +1,5 @@
 import { followEvents } from './follow.js';
-import { expectType, problemOf } from './problem.js';
+import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.js';
 /** Requests of which the API must know that they are one, however often they are sent. */
 const newKey = () => globalThis.crypto.randomUUID();
 const ASYNC = { prefer: 'respond-async' };
@@ -10,7 +10,7 @@ const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
  */
 export function createClient(options) {
     const send = sender(options);
-    const json = async (method, path, call = {}) => (await (await expectType(await send(method, path, call), 'application/json')).json());
+    const json = async (method, path, call = {}) => jsonOf(await send(method, path, call));
     return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) };
 }
 const sessionRequests = (json) => ({
@@ -80,7 +80,9 @@ function sender({ url, key, fetch = globalThis.fetch }) {
             ...(body === undefined ? {} : { body: JSON.stringify(body) }),
             ...(lines === undefined ? {} : { body: lines, duplex: 'half' }),
             ...(signal === undefined ? {} : { signal }),
+            redirect: 'manual',
         });
+        refuseRedirect(response);
         if (!response.ok)
             throw await problemOf(response);
         return response;

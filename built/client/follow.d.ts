@@ -25,3 +25,5 @@ export type OpenEvents = (at: {
 export declare function followEvents(open: OpenEvents, options: FollowOptions & {
     readonly run?: string;
 }): AsyncGenerator<FollowedEvent, void, undefined>;
+/** Trying again would not help, or not soon. */
+export declare const isFinal: (error: unknown) => boolean;

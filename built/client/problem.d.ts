@@ -11,5 +11,9 @@ export declare class ApiProblem extends Error {
 }
 /** Reads what a response that is not `ok` says. */
 export declare function problemOf(response: Response): Promise<ApiProblem>;
+/** The JSON of an `ok` response. Throws `unexpected_response` for any other body, and for one that was cut short. */
+export declare function jsonOf<Result>(response: Response): Promise<Result>;
+/** Throws `unexpected_response` for a redirect: whoever follows it loses the method and the key. In a browser it says nothing else. */
+export declare function refuseRedirect(response: Response): void;
 /** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
 export declare function expectType(response: Response, type: string): Promise<Response>;

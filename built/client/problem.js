@@ -18,10 +18,47 @@ export class ApiProblem extends Error {
 /** Reads what a response that is not `ok` says. */
 export async function problemOf(response) {
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    const text = await response.text();
+    // A refusal whose body breaks off is one all the same: its status tells.
+    const text = await response.text().catch(() => '');
     const type = response.headers.get('content-type') ?? '';
-    const problem = type.startsWith('application/problem+json') ? JSON.parse(text) : foreign(response, text);
+    const told = type.startsWith('application/problem+json') ? fieldsOf(text) : {};
+    const problem = { ...foreign(response, text), ...told, status: response.status };
     return new ApiProblem(problem, Number.isFinite(seconds) ? seconds * 1000 : undefined);
+}
+/** What a problem says of itself: it may leave out any field (RFC 9457), and be cut short. */
+function fieldsOf(text) {
+    const said = parsed(text);
+    if (typeof said !== 'object' || said === null)
+        return {};
+    const { title } = said;
+    const fields = Object.entries({ ...(title === undefined ? {} : { detail: title }), ...said });
+    return Object.fromEntries(fields.filter(([name, value]) => !TEXTS.has(name) || typeof value === 'string'));
+}
+const TEXTS = new Set(['type', 'title', 'detail', 'instance', 'request_id']);
+function parsed(text) {
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        return undefined;
+    }
+}
+/** The JSON of an `ok` response. Throws `unexpected_response` for any other body, and for one that was cut short. */
+export async function jsonOf(response) {
+    const text = await (await expectType(response, 'application/json')).text();
+    const value = parsed(text);
+    if (value === undefined)
+        throw new ApiProblem(foreign(response, text), undefined);
+    return value;
+}
+/** Throws `unexpected_response` for a redirect: whoever follows it loses the method and the key. In a browser it says nothing else. */
+export function refuseRedirect(response) {
+    const { status, headers, type } = response;
+    if (type !== 'opaqueredirect' && !(status >= 300 && status < 400))
+        return;
+    const where = headers.get('location');
+    const detail = `the address redirects ${where === null ? 'elsewhere' : `to ${where}`}: use that one`;
+    throw new ApiProblem({ ...foreign(response, ''), detail }, undefined);
 }
 /** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
 export async function expectType(response, type) {

@@ -19,7 +19,7 @@ import type {
 } from './api-types.ts'
 import { followEvents } from './follow.ts'
 import type { FollowedEvent, FollowOptions } from './follow.ts'
-import { expectType, problemOf } from './problem.ts'
+import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.ts'
 
 export interface ClientOptions {
   /** Where the API is, such as `http://127.0.0.1:3000`: what precedes `/v1`. */
@@ -57,7 +57,7 @@ const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(s
 export function createClient(options: ClientOptions) {
   const send = sender(options)
   const json: Json = async <Result>(method: string, path: string, call: Call = {}) =>
-    (await (await expectType(await send(method, path, call), 'application/json')).json()) as Result
+    jsonOf<Result>(await send(method, path, call))
   return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) }
 }
 
@@ -168,7 +168,9 @@ function sender({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(lines === undefined ? {} : { body: lines, duplex: 'half' as const }),
       ...(signal === undefined ? {} : { signal }),
+      redirect: 'manual',
     })
+    refuseRedirect(response)
     if (!response.ok) throw await problemOf(response)
     return response
   }

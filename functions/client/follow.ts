@@ -6,6 +6,8 @@ const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 5_000
 /** A refusal that asks for a longer wait, as one by a budget of the day does, is for whoever asked. */
 const LONGEST_ASKED_MS = 10_000
+/** A program that is down for longer may ask for more, but is looked for all the same. */
+const LONGEST_DOWN_MS = 60_000
 /** How often a request that has begun nothing yet is sent again after it was refused for now. */
 const AGAIN_AT_FIRST = 2
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled']
@@ -84,14 +86,14 @@ export async function* followEvents(
 const isRefusal = (error: unknown): boolean => error instanceof ApiProblem && error.status === 429
 
 /** Trying again would not help, or not soon. */
-const isFinal = (error: unknown): boolean =>
+export const isFinal = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   error.status < 500 &&
   error.status !== 408 &&
   (error.status !== 429 || (error.retryAfterMs ?? 0) > LONGEST_ASKED_MS)
 
 function waitOf(reason: unknown, failures: number): number {
-  const asked = reason instanceof ApiProblem ? (reason.retryAfterMs ?? 0) : 0
+  const asked = reason instanceof ApiProblem ? Math.min(LONGEST_DOWN_MS, reason.retryAfterMs ?? 0) : 0
   return Math.max(asked, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)))
 }
 
