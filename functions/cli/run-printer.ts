@@ -12,15 +12,26 @@ export interface RunPrinter {
 
 /**
  * Shows a run as it happens: the model's text on standard output, everything else beside it. The text of a round that begins
- * again is shown again, under a line that says so.
+ * again is shown again, under a line that says so. What of a message was not streamed here is shown when it is complete.
  */
 export function createRunPrinter(): RunPrinter {
   let atLineStart = true
   /** The code of an error that a message has told: the run's end says it again. */
   let told: string | undefined
+  /** The leader's text of this round, as far as it has been shown. */
+  let streamed = ''
   const text = (piece: string): void => {
     print(piece)
     atLineStart = piece.endsWith('\n')
+  }
+  const rest = ({ role, parts }: Message): void => {
+    const whole = role === 'assistant' ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('') : ''
+    const isBegun = whole.startsWith(streamed)
+    if (!isBegun && !atLineStart) text('\n')
+    const missing = harmless(isBegun ? whole.slice(streamed.length) : whole)
+    if (missing !== '') text(missing)
+    if (!atLineStart) text('\n')
+    streamed = ''
   }
   const line = (words: string): void => {
     if (!atLineStart) text('\n')
@@ -32,10 +43,11 @@ export function createRunPrinter(): RunPrinter {
       const indent = member ? `  [${oneLine(event.agent ?? 'member', 30)}] ` : ''
       switch (event.type) {
         case 'text.delta':
-          if (!member && event.text !== '') text(harmless(event.text))
-          return
+          if (member || event.text === '') return
+          streamed += event.text
+          return text(harmless(event.text))
         case 'message.completed':
-          if (!atLineStart && !member) text('\n')
+          if (!member) rest(event.message)
           for (const part of event.message.parts) {
             if (part.type !== 'error') continue
             line(onErrors('red', `${indent}${part.code}: ${harmless(part.text)}`))
@@ -48,7 +60,11 @@ export function createRunPrinter(): RunPrinter {
           return line(onErrors('dim', `${indent}… ${oneLine(`${event.tool_name}: ${howFar(event)}`, RESULT_WIDTH)}`))
         case 'tool_call.completed':
           return line(onErrors('dim', `${indent}← ${resultOf(event.message)}`))
+        case 'round.started':
+          if (!member) streamed = ''
+          return
         case 'round.restarted':
+          if (!member) streamed = ''
           return line(onErrors('yellow', `${indent}this round begins again (${oneLine(event.reason, 80)})`))
         case 'warning':
           return line(onErrors('yellow', `${event.code}: ${oneLine(event.detail, RESULT_WIDTH)}`))

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Run } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
+import { isFinal } from '../../client/follow.ts'
 import { createRunPrinter, onLost } from '../run-printer.ts'
 import { note, oneLine, onErrors, printJson } from '../terminal.ts'
 import { show } from './show.ts'
@@ -12,39 +14,80 @@ export interface TailOptions {
 
 /** Between looks at a session in which nothing runs. */
 const IDLE_MS = 1_000
+/** Before the next look where one was not possible. */
+const LOST_MS = 5_000
+/** Runs read at a time. */
+const PAGE = 20
 
-/** Shows the newest messages of a session, and then its runs as they happen, until `signal` aborts. */
+/** Shows the newest messages of a session, and then each of its runs as it happens, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
-  const { json = false } = options
   await show(client, session, options)
   // A paused run is looked at again and again.
   const shown = new Set<string>()
-  let ended: string | undefined = await latestEnded(client, session)
+  const { data } = await client.listRuns(session, { limit: PAGE })
+  const ended = new Set(data.filter(isOver).map(({ id }) => id))
+  // A later one that waits may have been cancelled before an earlier one ends.
+  let from = (data.findLast((run) => !isOver(run)) ?? data[0])?.id ?? ''
   while (!signal.aborted) {
-    const { run } = await client.readSession(session)
-    if (run === null || run.id === ended) {
-      await sleep(IDLE_MS, undefined, { signal }).catch(() => undefined)
-      continue
+    const runs = await runsFrom(client, session, from, signal)
+    for (const { id } of runs.filter((run) => !ended.has(run.id))) {
+      if (await follow(client, { session, run: id, shown, json: options.json === true }, signal)) ended.add(id)
+      if (!ended.has(id)) break
     }
-    const printer = createRunPrinter()
-    for await (const { id, event } of client.follow(session, run.id, { signal, onLost })) {
-      if (id !== undefined && shown.has(id)) continue
-      if (id !== undefined) shown.add(id)
-      if (json) printJson(event)
-      else {
-        if (event.type === 'run.started' && event.message !== undefined)
-          note(onErrors('bold', `USER ${inputOf(event.message)}\n`))
-        printer.show(event)
-      }
-      if ('run' in event && ['completed', 'failed', 'cancelled'].includes(event.run.status)) ended = run.id
-    }
-    if (ended !== run.id) await sleep(IDLE_MS, undefined, { signal }).catch(() => undefined)
+    if (runs.every(({ id }) => ended.has(id))) from = runs.at(-1)?.id ?? from
+    await sleep(IDLE_MS, undefined, { signal }).catch(() => undefined)
   }
 }
 
-async function latestEnded(client: Client, session: string): Promise<string | undefined> {
-  const { run } = await client.readSession(session)
-  return run !== null && ['completed', 'failed', 'cancelled'].includes(run.status) ? run.id : undefined
+const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'cancelled'].includes(status)
+
+interface Followed {
+  readonly session: string
+  readonly run: string
+  /** Ids of the events that have been shown. */
+  readonly shown: Set<string>
+  readonly json: boolean
+}
+
+/** Shows a run to its end or its pause; returns whether it has ended. */
+async function follow(client: Client, { session, run, shown, json }: Followed, signal: AbortSignal): Promise<boolean> {
+  const printer = createRunPrinter()
+  let hasEnded = false
+  for await (const { id, event } of client.follow(session, run, { signal, onLost })) {
+    if (id !== undefined && shown.has(id)) continue
+    if (id !== undefined) shown.add(id)
+    if (json) printJson(event)
+    else {
+      if (event.type === 'run.started' && event.message !== undefined)
+        note(onErrors('bold', `USER ${inputOf(event.message)}\n`))
+      printer.show(event)
+    }
+    if ('run' in event && isOver(event.run)) hasEnded = true
+  }
+  return hasEnded
+}
+
+/** The runs from this one on, the oldest first. Asks until it is told, or refused for good; none where `signal` aborts. */
+async function runsFrom(client: Client, session: string, from: string, signal: AbortSignal): Promise<Run[]> {
+  const runs: Run[] = []
+  for (let after: string | undefined; !signal.aborted;)
+    try {
+      const page = await client.listRuns(
+        session,
+        { limit: PAGE, ...(after === undefined ? {} : { after }) },
+        { signal },
+      )
+      runs.unshift(...page.data.filter(({ id }) => id >= from).toReversed())
+      const oldest = page.data.at(-1)?.id
+      if (page.next === null || oldest === undefined || oldest <= from) return runs
+      after = page.next
+    } catch (error) {
+      if (signal.aborted) break
+      if (isFinal(error)) throw error
+      onLost(error)
+      await sleep(LOST_MS, undefined, { signal }).catch(() => undefined)
+    }
+  return []
 }
 
 const inputOf = ({ parts }: { readonly parts: readonly object[] }): string =>
