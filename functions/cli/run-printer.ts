@@ -15,37 +15,17 @@ export interface RunPrinter {
  * again is shown again, under a line that says so. What of a message was not streamed here is shown when it is complete.
  */
 export function createRunPrinter(): RunPrinter {
-  let atLineStart = true
+  const { text, rest, line, forget } = createTextPrinter()
   /** The code of an error that a message has told: the run's end says it again. */
   let told: string | undefined
-  /** The leader's text of this round, as far as it has been shown. */
-  let streamed = ''
-  const text = (piece: string): void => {
-    print(piece)
-    atLineStart = piece.endsWith('\n')
-  }
-  const rest = ({ role, parts }: Message): void => {
-    const whole = role === 'assistant' ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('') : ''
-    const isBegun = whole.startsWith(streamed)
-    if (!isBegun && !atLineStart) text('\n')
-    const missing = harmless(isBegun ? whole.slice(streamed.length) : whole)
-    if (missing !== '') text(missing)
-    if (!atLineStart) text('\n')
-    streamed = ''
-  }
-  const line = (words: string): void => {
-    if (!atLineStart) text('\n')
-    note(`${words}\n`)
-  }
   return {
     show(event) {
       const member = 'parent_tool_call_id' in event && event.parent_tool_call_id !== undefined
       const indent = member ? `  [${oneLine(event.agent ?? 'member', 30)}] ` : ''
       switch (event.type) {
         case 'text.delta':
-          if (member || event.text === '') return
-          streamed += event.text
-          return text(harmless(event.text))
+          if (!member) text(event.text)
+          return
         case 'message.completed':
           if (!member) rest(event.message)
           for (const part of event.message.parts) {
@@ -61,10 +41,10 @@ export function createRunPrinter(): RunPrinter {
         case 'tool_call.completed':
           return line(onErrors('dim', `${indent}← ${resultOf(event.message)}`))
         case 'round.started':
-          if (!member) streamed = ''
+          if (!member) forget()
           return
         case 'round.restarted':
-          if (!member) streamed = ''
+          if (!member) forget()
           return line(onErrors('yellow', `${indent}this round begins again (${oneLine(event.reason, 80)})`))
         case 'warning':
           return line(onErrors('yellow', `${event.code}: ${oneLine(event.detail, RESULT_WIDTH)}`))
@@ -86,6 +66,41 @@ export function createRunPrinter(): RunPrinter {
         default:
       }
     },
+  }
+}
+
+/** The leader's text on standard output, and lines beside it. */
+function createTextPrinter() {
+  let atLineStart = true
+  /** The leader's text of this round, as far as it has been shown. */
+  let streamed = ''
+  const put = (piece: string): void => {
+    print(piece)
+    atLineStart = piece.endsWith('\n')
+  }
+  const rest = ({ role, parts }: Message): void => {
+    const whole = role === 'assistant' ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('') : ''
+    const isBegun = whole.startsWith(streamed)
+    if (!isBegun && !atLineStart) put('\n')
+    const missing = harmless(isBegun ? whole.slice(streamed.length) : whole)
+    if (missing !== '') put(missing)
+    if (!atLineStart) put('\n')
+    streamed = ''
+  }
+  const line = (words: string): void => {
+    if (!atLineStart) put('\n')
+    note(`${words}\n`)
+  }
+  return {
+    text(piece: string): void {
+      streamed += piece
+      if (piece !== '') put(harmless(piece))
+    },
+    /** What of a message has not been shown yet. */
+    rest,
+    line,
+    /** The text of the round begins anew. */
+    forget: () => void (streamed = ''),
   }
 }
 
