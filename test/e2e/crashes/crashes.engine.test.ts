@@ -15,7 +15,7 @@ withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   const backend = awsBackend(endpoints)
   if (whole) everyStepOn(backend, scenarios)
   else everyKindOn(backend, SEED)
-  randomKillsOn(backend, whole ? 200 : 3)
+  randomKillsOn(backend, whole ? 200 : 4)
   heartbeatKillsOn(backend, whole ? { queued: [1, 2, 4], steer: [1, 2, 4] } : { steer: [2] })
   const still = scenarios.filter(({ name }) => ['parallel', 'approval', 'steer'].includes(name))
   standStillOn(backend, whole ? still : still.slice(0, 1).map((scenario) => ({ ...scenario, stride: 16 })))

@@ -41,7 +41,7 @@ interface Client {
   kills: number
 }
 
-/** Kills programs at any moment, also while the model streams and tools execute: `kills` times in all. */
+/** Kills programs at any moment, also while the model streams and tools execute: `kills` times in all, an even number. */
 export const randomKillsOn = (backend: Backend, kills: number) =>
   test(
     `killed ${kills} times at any moment, also while the model streams and tools execute, every session gets to its end, on ${backend.name}`,
