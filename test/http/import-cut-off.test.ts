@@ -117,3 +117,37 @@ test('no step has more rows than a transaction of DynamoDB takes, however short 
   await importAll('short', 200, {})
   expect(Math.max(...rows)).toBeLessThanOrEqual(90)
 })
+
+test('a fork that is cut off is gone on with only by who may use its agent, and is then bound to their owner', async () => {
+  let isCut = true
+  harness = await openHttpHarness({
+    change: (ports) => ({
+      ...ports,
+      imports: {
+        ...ports.imports,
+        append: async (seen, step) => {
+          if (isCut && seen.session === 'f') throw new Error('cut off')
+          return ports.imports.append(seen, step)
+        },
+      },
+    }),
+  })
+  const admin = await harness.key()
+  const fork = (status: number, key: Record<string, string>): Promise<object> =>
+    expectJson(harness, status, 'POST', '/v1/sessions/s/fork', { id: 'f' }, key)
+  const moveTo = (agent: string): Promise<object> =>
+    expectJson(harness, 200, 'PATCH', '/v1/sessions/f', { agent }, admin)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's', owner: 'bob' }, admin)
+  const said = { format: 'openai', messages: [{ role: 'user', content: 'a question' }] }
+  await expectJson(harness, 200, 'POST', '/v1/sessions/s/import', said, admin)
+  await fork(500, admin)
+  isCut = false
+  await moveTo('other')
+  const bob = await harness.key({ owner: 'bob', agents: ['default'] })
+  await fork(403, bob)
+  await expectJson(harness, 403, 'POST', '/v1/sessions/f/import', said, bob)
+  await moveTo('default')
+  await fork(201, bob)
+  expect(await harness.ports.sessions.read({ tenant: 'default', session: 'f' })).toMatchObject({ ownerBound: true })
+  await fork(409, bob)
+})

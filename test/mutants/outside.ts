@@ -22,7 +22,7 @@ export const IMPORT_MUTANTS = [
     ['members name no call of an earlier turn', '=> byId.clear()', '=> (byRow.clear(), byId.clear())'],
   ]),
   ...inFile('functions/agent/intake/searched-marks.ts', [
-    ['a leader does not hear that its member has searched', 'givers.has(loop) && !searched.has(giver)', 'false'],
+    ['a leader does not hear that its member has searched', 'givers.has(one)', 'false'],
     [
       'a member does not hear that its leader has searched',
       '    if (named !== undefined && isTask) searched.add(named)\n',

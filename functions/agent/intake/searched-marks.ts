@@ -44,7 +44,11 @@ export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage 
   /** Whoever gave the task of a loop that has searched hears of it. */
   function noteSearch(loop: Loop): void {
     searched.add(loop)
-    const giver = typeof loop === 'object' ? givers.get(loop) : undefined
-    if (typeof loop === 'object' && givers.has(loop) && !searched.has(giver)) noteSearch(giver)
+    // Not by recursion: a log may nest tasks deeper than the stack is.
+    for (let one = loop; typeof one === 'object' && givers.has(one);) {
+      one = givers.get(one)
+      if (searched.has(one)) return
+      searched.add(one)
+    }
   }
 }

@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi'
 import type { Caller } from '../../access/caller.ts'
-import { createSession, findSession } from '../../access/sessions.ts'
+import { createSession, enterSession, findSession } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
@@ -55,7 +55,7 @@ export async function copyInto(
       const isMine = caller.owner === undefined || found?.owner === caller.owner
       const { session: of, messageId } = found?.forkedFrom ?? {}
       if (found === undefined || !isMine || of !== from.session || messageId !== through) throw error
-      return { session: found, isNew: false }
+      return { session: await enterSession(dependencies, caller, name), isNew: false }
     }
   }
 
