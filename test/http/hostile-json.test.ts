@@ -69,6 +69,25 @@ test('others have their turn while 20,000 messages are imported from one body', 
   expect(turn).toBeLessThan(1_000)
 })
 
+test('others have their turn while an import has few messages among many lines, and too many empty ones are refused', async () => {
+  harness = await openHttpHarness()
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const message = JSON.stringify({ role: 'user', content: 'x' })
+  const bring = (status: number, lines: string): Promise<object> =>
+    expectJson(harness, status, 'POST', '/v1/sessions/s/import?format=openai', lines, {
+      'content-type': 'application/x-ndjson',
+    })
+  const turn = await longestTurn(async () => {
+    for (const empty of ['\n', ' \r\n'])
+      expect(await bring(200, `${empty.repeat(90_000)}${message}\n`)).toMatchObject({ messages: 1 })
+    for (const empty of ['\n', '\t\n'])
+      expect(await bring(400, `${message}${empty.repeat(400_000)}${message}`)).toMatchObject({
+        detail: 'nothing was imported: more than 100,000 lines are empty',
+      })
+  })
+  expect(turn).toBeLessThan(200)
+})
+
 test('metadata of too many texts, and lists of wrong items, are refused with what they are, not with an error of ours', async () => {
   harness = await openHttpHarness()
   const items = Array.from({ length: 90_000 }, () => ({}))

@@ -3,6 +3,7 @@ import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { linesOf, utf8Of } from '../../log/import/lines.ts'
+import { others } from '../builds.ts'
 import { requireBearable } from '../middleware/request-body.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { Spooled } from './spool-room.ts'
@@ -13,6 +14,10 @@ const MOST_BYTES = 1024 * 1024 * 1024
 const PIECE = 256 * 1024
 /** Bytes of a body that stay in memory: most conversations are smaller, and a file takes longer than they do. */
 const IN_MEMORY = 1024 * 1024
+/** Lines, after which other requests have their turn. */
+const AT_A_TIME = 500
+/** Empty lines: each takes as long as a short message. */
+const MOST_BLANK = 100_000
 
 /** The lines of a body, kept so that they can be read twice: once to refuse them whole, once to store them. */
 export interface SpooledLines {
@@ -91,27 +96,32 @@ async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
 }
 
 async function* valuesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<unknown> {
+  let [read, values] = [0, 0]
   for await (const { number, bytes } of linesOf(chunks)) {
     if (bytes === undefined) throw tooLong('a line may have at most 32 MB')
     const value = valueOf(bytes, number)
+    if (value !== undefined) values++
+    if (number - values > MOST_BLANK) throw malformed(`more than ${MOST_BLANK.toLocaleString('en')} lines are empty`)
     if (value !== undefined) yield value
+    if (++read % AT_A_TIME === 0) await others()
   }
 }
 
 function valueOf(bytes: Uint8Array, number: number): unknown {
-  const malformed = (what: string): RequestError =>
-    new RequestError(400, 'malformed_body', `nothing was imported: line ${number} ${what}`)
   const text = utf8Of(bytes)
-  if (text === undefined) throw malformed('is not UTF-8')
+  if (text === undefined) throw malformed(`line ${number} is not UTF-8`)
   if (text.trim() === '') return undefined
   requireBearable(text, `line ${number}`)
   try {
     return JSON.parse(text)
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw malformed(`is not JSON: ${cause.message}`.slice(0, 300))
+    if (cause instanceof SyntaxError) throw malformed(`line ${number} is not JSON: ${cause.message}`.slice(0, 300))
     throw cause
   }
 }
+
+const malformed = (detail: string): RequestError =>
+  new RequestError(400, 'malformed_body', `nothing was imported: ${detail}`)
 
 const tooLong = (detail: string): RequestError =>
   new RequestError(413, 'content_too_large', `nothing was imported: ${detail}`)

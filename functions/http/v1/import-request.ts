@@ -89,7 +89,6 @@ async function* closed(reader: MessageImport, values: AsyncIterable<unknown>): A
   for await (const value of values) {
     const isSession = place === 0 && isSessionLine(value)
     yield* isSession ? [] : read(reader, value, place++)
-    if (place % AT_A_TIME === 0) await others()
   }
   yield* reader.end()
 }
