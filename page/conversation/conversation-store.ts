@@ -5,6 +5,7 @@ import type { Draft } from './drafts.ts'
 import { announcing, createFollowing, tellTabs } from './following.ts'
 import { sendInput } from './input.ts'
 import type { Busy } from './input.ts'
+import { readEnd } from './log-end.ts'
 import { createLogPages } from './log-pages.ts'
 import type { LogPages } from './log-pages.ts'
 import { isActive } from './log.ts'
@@ -28,17 +29,25 @@ export function openConversation(id: string, focus: string | undefined): Convers
   const { signal } = closing
   const view = createSessionView(id, signal)
   const { store, change, changeLog, guarded } = view
-  const following = createFollowing(view)
   const { load, ...pages } = createLogPages(view)
+  const following = createFollowing(view, () => load(focus))
+  /** What came while the end was still to be loaded is not shown yet. */
+  const reachingEnd = async (work: Promise<void>): Promise<void> => {
+    const { newer } = store.get()
+    await work
+    if (newer && !store.get().newer) await guarded(() => readEnd(view))
+  }
   const opening = guarded(async () => {
     // At once: the first paint waits for the messages alone.
     await Promise.all([load(focus), client.readSession(id, { signal }).then((session) => change({ session }))])
     await following.refresh()
-  }).finally(() => change({ loading: false }))
+  })
 
   return {
     ...store,
     ...pages,
+    loadNewer: () => reachingEnd(pages.loadNewer()),
+    jumpTo: (message) => reachingEnd(pages.jumpTo(message)),
     send: (draft, busy) => sendInput({ view, following, load, opening }, draft, busy),
     stop: () =>
       guarded(async () => {

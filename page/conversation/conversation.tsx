@@ -89,6 +89,7 @@ function focusOn(target: string | undefined): void {
 
 function Beginning({ state, empty }: { readonly state: Conversation; readonly empty: boolean }) {
   if (state.loading) return <p class="quiet edge">Loading…</p>
+  if (!state.loaded) return null
   if (state.older) return <p class="quiet edge">Loading older messages…</p>
   if (!empty || state.log.drafts.length > 0 || state.pending.length > 0) return <p class="quiet edge">The beginning</p>
   return <p class="quiet edge">Nothing has been said here yet.</p>

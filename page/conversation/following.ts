@@ -1,7 +1,8 @@
 import type { FollowedEvent } from '../../functions/client/follow.ts'
+import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
-import { isActive, withEvent, withMessages } from './log.ts'
-import type { Log } from './log.ts'
+import { isActive, withEvent, withEventElsewhere } from './log.ts'
+import { isAtEnd, lastOf, readEnd } from './log-end.ts'
 import { stillPending } from './sending.ts'
 import type { SessionView } from './session-view.ts'
 
@@ -26,8 +27,8 @@ export interface Following {
   close(): void
 }
 
-/** Follows what happens in a session, here and elsewhere. */
-export function createFollowing(view: SessionView): Following {
+/** Follows what happens in a session, here and elsewhere. `load`: loads what is to be shown first. */
+export function createFollowing(view: SessionView, load: () => Promise<void>): Following {
   const { id, store, signal, change, changeLog, guarded } = view
   let current: AbortController | undefined
 
@@ -35,8 +36,9 @@ export function createFollowing(view: SessionView): Following {
     current?.abort()
     const own = (current = new AbortController())
     signal.addEventListener('abort', () => own.abort(), { once: true })
+    const known = lastOf(store.get().log)
     try {
-      await showEvents(view, open, own.signal, () => void readEnd().catch(() => undefined)) // Read again when the run ends.
+      await showEvents(view, open, own.signal, () => void readEnd(view, known).catch(() => undefined)) // Read again when the run ends.
     } finally {
       if (!own.signal.aborted) current = undefined
     }
@@ -48,7 +50,7 @@ export function createFollowing(view: SessionView): Following {
   async function refresh(): Promise<void> {
     const session = await client.readSession(id, { signal })
     change({ session })
-    await readEnd()
+    await readEnd(view)
     const runs = await client.listRuns(id, { limit: 20 }, { signal })
     const active = runs.data.findLast((run) => isActive(run)) ?? runs.data[0]
     if (active === undefined || current !== undefined) return
@@ -56,21 +58,25 @@ export function createFollowing(view: SessionView): Following {
     if (isActive(active)) void followRun(active.id)
   }
 
-  async function readEnd(): Promise<void> {
-    if (store.get().newer) return
-    const { data } = await client.listMessages(id, { order: 'desc', limit: 20 }, { signal })
-    changeLog((log) => withMessages(log, data))
-    change({ pending: stillPending(store.get().pending, store.get().log) })
-  }
-
   async function look(): Promise<void> {
     if (current !== undefined || document.hidden || store.get().loading) return
+    if (!store.get().loaded || store.get().session === undefined) {
+      await load()
+      change({ error: undefined })
+      return refresh()
+    }
     const session = await client.readSession(id, { signal })
     const { run } = store.get().log
     const isNews = session.updated_at !== store.get().session?.updated_at || session.run?.status !== run?.status
     if (isNews || session.run?.id !== run?.id) await refresh()
   }
-  const stopLooking = lookOften(id, () => void look().catch(() => undefined)) // Tried again at the next look.
+  const stopLooking = lookOften(id, () => void look().catch(missed))
+  /** Other failures are tried again at the next look. */
+  function missed(error: unknown): void {
+    if (!(error instanceof ApiProblem) || error.status !== 404) return
+    change({ error, session: undefined })
+    close()
+  }
   const close = (): void => {
     current?.abort()
     stopLooking()
@@ -79,14 +85,14 @@ export function createFollowing(view: SessionView): Following {
 }
 
 /**
- * Shows the events until they end. What came is shown also when they break off, unless somebody has ended them. `onCancelled`: the
- * run has started in place of one whose calls waited, and no event tells that they were cancelled.
+ * Shows the events until they end. What came is shown also when they break off, unless somebody has ended them. `onStarted`: no
+ * event tells what others have said before the run, nor that calls were cancelled in whose place it has started.
  */
 async function showEvents(
   { store, change }: SessionView,
   open: Open,
   signal: AbortSignal,
-  onCancelled: () => void,
+  onStarted: () => void,
 ): Promise<void> {
   let waiting: FollowedEvent[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -94,9 +100,10 @@ async function showEvents(
     timer = undefined
     const events = waiting
     waiting = []
-    const log = events.reduce((before, { event }) => withEvent(before, event), store.get().log)
+    const after = isAtEnd(store.get()) ? withEvent : withEventElsewhere
+    const log = events.reduce((before, { event }) => after(before, event), store.get().log)
     change({ log, lost: false, pending: stillPending(store.get().pending, log) })
-    if (events.some(({ event }) => event.type === 'run.started') && hasOtherWaiting(log)) onCancelled()
+    if (events.some(({ event }) => event.type === 'run.started')) onStarted()
   }
   try {
     for await (const event of open({ signal, onLost: () => change({ lost: true }) })) {
@@ -108,9 +115,6 @@ async function showEvents(
     if (!signal.aborted) flush()
   }
 }
-
-const hasOtherWaiting = ({ run, messages }: Log): boolean =>
-  messages.some((message) => message.status === 'waiting' && message.run_id !== run?.id)
 
 /** Looks every other second, when another tab has changed the session, and when this one is seen again. Returns how to stop. */
 function lookOften(id: string, look: () => void): () => void {

@@ -34,7 +34,7 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
   try {
     content = await contentOf(draft)
     await parts.opening
-    if (store.get().newer) await parts.load(undefined)
+    if (!store.get().loaded || store.get().newer) await parts.load(undefined)
     const after = store.get().log.messages.at(-1)?.id ?? ''
     change({ pending: withPending(store.get().pending, own.key, { after }) })
     await post(parts, own, content, busy)

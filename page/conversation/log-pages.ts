@@ -3,6 +3,8 @@ import { withMessages } from './log.ts'
 import type { SessionView } from './session-view.ts'
 
 const PAGE = 100
+/** Of messages; the end of an address may be anything. */
+const ID = /^[0-9A-Z]{26}$/
 
 export interface LogPages {
   /** Loads the end of the log, or the part around a message, in place of what was loaded. */
@@ -19,10 +21,14 @@ export function createLogPages({ id, store, signal, change, changeLog, guarded }
 
   async function load(around: string | undefined): Promise<void> {
     change({ loading: true })
-    const at = around === undefined ? undefined : await pageAround(id, around, signal)
-    const page = at ?? (await lastPage(id, signal))
-    changeLog((log) => ({ ...withMessages({ ...log, messages: [] }, page.messages), drafts: [] }))
-    change({ older: page.older, newer: page.newer, loading: false })
+    try {
+      const at = around === undefined || !ID.test(around) ? undefined : await pageAround(id, around, signal)
+      const page = at ?? (await lastPage(id, signal))
+      changeLog((log) => ({ ...withMessages({ ...log, messages: [] }, page.messages), drafts: [] }))
+      change({ older: page.older, newer: page.newer, loaded: true })
+    } finally {
+      change({ loading: false })
+    }
   }
 
   async function more(read: () => Promise<void>): Promise<void> {
@@ -51,7 +57,8 @@ export function createLogPages({ id, store, signal, change, changeLog, guarded }
         change({ newer: page.has_more })
       }),
     async jumpTo(message) {
-      if (store.get().loading || store.get().log.messages.some((known) => known.id === message)) return
+      if (!ID.test(message) || store.get().loading || store.get().log.messages.some((known) => known.id === message))
+        return
       await guarded(() => load(message))
     },
   }

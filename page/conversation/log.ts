@@ -45,6 +45,22 @@ export function withMessages(log: Log, added: readonly Message[]): Log {
   return { ...log, messages: [...byId.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1)) }
 }
 
+/** After an event while messages behind the part that is known are still to be loaded: they are not known by it. */
+export function withEventElsewhere(log: Log, event: RunEvent): Log {
+  const last = log.messages.at(-1)?.id ?? ''
+  const after = withEvent(log, event)
+  return { ...after, messages: after.messages.filter(({ id }) => id <= last) }
+}
+
+/**
+ * With the end of the log as it was read back to `known`, or not that far where `isWhole` is false: then what lies before it gives
+ * way, for a part of a log is to be connected.
+ */
+export function withEnd(log: Log, read: readonly Message[], known: string, isWhole: boolean): Log {
+  const kept = isWhole ? log.messages : log.messages.filter(({ id }) => id > known)
+  return withMessages({ ...log, messages: kept }, read)
+}
+
 /** A call's end is not undone by an older report of its start. */
 const newer = (old: Message | undefined, message: Message): Message =>
   old?.completed_at !== undefined && message.completed_at === undefined ? old : message

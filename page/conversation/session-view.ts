@@ -12,6 +12,8 @@ export interface Conversation {
   readonly older: boolean
   readonly newer: boolean
   readonly loading: boolean
+  /** Whether a part of the log has been loaded; until then nobody knows what is in it. */
+  readonly loaded: boolean
   /** The connection to the run's events is lost; it is tried again. */
   readonly lost: boolean
   /** What was sent and is not in the log yet. */
@@ -38,6 +40,7 @@ export function createSessionView(id: string, signal: AbortSignal): SessionView 
     older: false,
     newer: false,
     loading: true,
+    loaded: false,
     lost: false,
     pending: [],
     error: undefined,

@@ -9,7 +9,7 @@ import type { RunSpans, Span } from './spans.ts'
 
 /** What took how long: a waterfall for each run that is loaded, the newest first. */
 export function Timeline({ store, session }: { readonly store: ConversationStore; readonly session: string }) {
-  const { log, older, loading } = useStore(store)
+  const { log, older, loaded } = useStore(store)
   const [now, setNow] = useState(Date.now())
   const active = isActive(log.run)
   useEffect(() => {
@@ -20,7 +20,7 @@ export function Timeline({ store, session }: { readonly store: ConversationStore
   const runs = useMemo(() => runSpans(log.messages, active ? now : Date.now()), [log.messages, now, active])
   return (
     <div class="view" tabIndex={0} role="region" aria-label="Timeline">
-      {runs.length === 0 ? <p class="quiet edge">{loading ? 'Loading…' : 'Nothing has happened here yet.'}</p> : null}
+      {runs.length === 0 ? <p class="quiet edge">{loaded ? 'Nothing has happened here yet.' : 'Loading…'}</p> : null}
       {runs.map((run) => (
         <Waterfall key={run.run} run={run} session={session} />
       ))}

@@ -1,0 +1,31 @@
+import { client } from '../shell/api.ts'
+import { withEnd } from './log.ts'
+import type { Log } from './log.ts'
+import { stillPending } from './sending.ts'
+import type { Conversation, SessionView } from './session-view.ts'
+
+/** With more new messages than about so many, what is shown begins anew at the end of the log. */
+const MOST_NEW = 500
+
+export const lastOf = ({ messages }: Log): string => messages.at(-1)?.id ?? ''
+
+/** Whether the end of the log is in what is loaded. */
+export const isAtEnd = ({ loaded, newer }: Conversation): boolean => loaded && !newer
+
+/** Reads what is new at the end of the log, back to the last message that was `known`; nothing if the end is not shown. */
+export async function readEnd(view: SessionView, known = lastOf(view.store.get().log)): Promise<void> {
+  const { id, store, signal, change, changeLog } = view
+  if (!isAtEnd(store.get())) return
+  let page = await client.listMessages(id, { order: 'desc', limit: 20 }, { signal })
+  const read = [...page.data]
+  const isMet = (): boolean => read.some((message) => message.id <= known)
+  while (page.has_more && known !== '' && !isMet() && read.length < MOST_NEW) {
+    page = await client.listMessages(id, { order: 'desc', limit: 100, before: read.at(-1)?.id }, { signal })
+    read.push(...page.data)
+  }
+  if (!isAtEnd(store.get())) return // Another part was loaded meanwhile.
+  const isWhole = !page.has_more || isMet()
+  changeLog((log) => withEnd(log, read, known, isWhole))
+  if (!isWhole) change({ older: true })
+  change({ pending: stillPending(store.get().pending, store.get().log) })
+}

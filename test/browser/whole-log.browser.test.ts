@@ -1,0 +1,92 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from './browser.ts'
+import type { Opened } from './browser.ts'
+
+let opened: Opened
+beforeAll(async () => {
+  opened = await openBrowser()
+})
+afterAll(() => opened.close())
+
+/** Adds so many inputs, each with its completion. */
+async function addTurns(session: string, word: string, turns: number): Promise<void> {
+  const lines = Array.from({ length: turns }, (_, turn) => [
+    { role: 'user', content: `${word} ${turn}` },
+    { role: 'assistant', content: `answer to ${word} ${turn}` },
+  ])
+  const text = lines.flat().map((line) => JSON.stringify(line))
+  await opened.client.importMessages(session, text.join('\n'), { format: 'openai' })
+}
+
+/** The inputs that somebody sees who scrolls from the beginning to the end, once all is loaded. */
+async function readAll(page: Page, last: string): Promise<string[]> {
+  const seen = new Set<string>()
+  const look = async (): Promise<void> => {
+    for (const text of await page.locator('.entry.user .said').allTextContents()) seen.add(text)
+  }
+  const newer = page.getByText('Loading newer messages…')
+  while ((await newer.count()) > 0) {
+    await page.evaluate(`document.querySelector('.scroller').scrollTop += 1e6`)
+    await page.waitForTimeout(100)
+  }
+  await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
+  for (let step = 0; step < 400 && !seen.has(last); step++) {
+    await look()
+    await page.evaluate(`document.querySelector('.scroller').scrollTop += 500`)
+    await page.waitForTimeout(40)
+  }
+  return [...seen]
+}
+
+const inputs = (word: string, turns: number): string[] => Array.from({ length: turns }, (_, turn) => `${word} ${turn}`)
+
+test('what others add while an old part is shown comes behind all that lies between', async () => {
+  const { client } = opened
+  const { id } = await client.createSession({ id: 'between' })
+  await addTurns(id, 'old', 100)
+  const first = (await client.listMessages(id, { limit: 1 })).data[0]?.id ?? ''
+  const page = await opened.show(`/sessions/${id}#${first}`)
+  await page.getByText('old 1', { exact: true }).waitFor()
+  await client.sendMessage(id, { content: 'wait 3 seconds' })
+  await page.getByRole('status').getByText('Running').waitFor()
+  await page.getByRole('status').getByText('Running').waitFor({ state: 'detached' })
+  expect(await readAll(page, 'wait 3 seconds')).toEqual([...inputs('old', 100), 'wait 3 seconds'])
+})
+
+test('what came all at once is shown without a hole', async () => {
+  const { id } = await opened.client.createSession({ id: 'at-once' })
+  await addTurns(id, 'old', 2)
+  const page = await opened.show(`/sessions/${id}`)
+  await page.getByText('old 1', { exact: true }).waitFor()
+  await addTurns(id, 'new', 60)
+  await page.getByText('new 59', { exact: true }).waitFor()
+  expect(await readAll(page, 'new 59')).toEqual([...inputs('old', 2), ...inputs('new', 60)])
+})
+
+test('a session whose log could not be read is read again, and until then says nothing of what is in it', async () => {
+  const { id } = await opened.client.createSession({ id: 'failed-open' })
+  await addTurns(id, 'old', 40)
+  const page = await opened.show('/')
+  let refused = 0
+  await page.route(`**/sessions/${id}/messages?*`, (route) => (refused++ < 2 ? route.abort() : route.continue()))
+  await page.goto(`${opened.url}/sessions/${id}`)
+  const log = page.getByRole('region', { name: 'Conversation' })
+  await log.getByRole('alert').waitFor()
+  expect(await log.locator('p.edge').allTextContents()).toEqual([])
+  await page.getByText('old 39', { exact: true }).waitFor()
+  expect(await log.getByRole('alert').count()).toBe(0)
+  expect(await readAll(page, 'old 39')).toEqual(inputs('old', 40))
+})
+
+test('a session that somebody else deletes says so', async () => {
+  const { id } = await opened.client.createSession({ id: 'gone' })
+  await addTurns(id, 'old', 1)
+  const page = await opened.show(`/sessions/${id}`)
+  await page.getByText('old 0', { exact: true }).waitFor()
+  await opened.client.deleteSession(id)
+  await page.getByLabel('Message', { exact: true }).waitFor({ state: 'detached' })
+  expect(await page.locator('.session').getByRole('alert').allTextContents()).toEqual([
+    expect.stringContaining('session_not_found'),
+  ])
+})
