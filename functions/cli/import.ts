@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ApiProblem } from '../client/problem.ts'
-import { NotRunning, NOT_RUNNING, runCommand, UsageError } from '../runtime/command.ts'
+import { NotRunning, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
 import { readSessionFolders } from '../runtime/config.ts'
 import { usualPlaces } from './import/find-files.ts'
 import { importFiles, type ImportOrder } from './import/import-files.ts'
@@ -18,8 +18,8 @@ Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-await runCommand(USAGE, async ({ words }) => {
-  const order = readOrder(words)
+await runCommand(USAGE, async (line) => {
+  const order = readOrder(wordsAlone(line))
   try {
     const counts = await importFiles(order, {
       fault: (line) => {

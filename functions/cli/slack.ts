@@ -1,6 +1,6 @@
 import { checkApp } from '../channels/slack/installing/check-app.ts'
 import { slackManifest } from '../channels/slack/installing/manifest.ts'
-import { runCommand, UsageError } from '../runtime/command.ts'
+import { runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
 import { readSettings } from '../runtime/config.ts'
 
 const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
@@ -12,7 +12,8 @@ const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 <address>: where the program is reached from outside, such as https://abc.execute-api.eu-central-1.amazonaws.com/api
 `
 
-await runCommand(USAGE, async ({ words: [command, ...words] }) => {
+await runCommand(USAGE, async (line) => {
+  const [command, ...words] = wordsAlone(line)
   if (command === undefined) throw new UsageError('name what to do: manifest or check')
   if (command !== 'manifest' && command !== 'check') throw new UsageError(`unexpected: ${command}`)
   const url = urlOf(words)

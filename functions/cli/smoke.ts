@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { isUnreachable, NOT_RUNNING, runCommand, UsageError } from '../runtime/command.ts'
+import { isUnreachable, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
 import { addressFault } from './program-address.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 
@@ -9,8 +9,8 @@ The model may be the demo model, or any that calls a tool when it is asked to.
   npx tooltrail smoke --url <address of the API> [--key <API key that may read and write, such as one of scope admin>]
 `
 
-await runCommand(USAGE, async ({ words }) => {
-  const target = readTarget(words)
+await runCommand(USAGE, async (line) => {
+  const target = readTarget(wordsAlone(line))
   try {
     await smokeTour(target, (step) => process.stdout.write(`ok  ${step}\n`))
     return 'all is well\n'

@@ -1,9 +1,7 @@
 import { Command, Option } from 'commander'
-import { ApiProblem } from '../client/problem.ts'
-import { isUnreachable, MISUSED, NOT_RUNNING, tellable } from '../runtime/command.ts'
+import { isUnreachable, MISUSED, NOT_RUNNING } from '../runtime/command.ts'
 import { VERSION } from '../runtime/version.ts'
 import { address, count, keyText, sessionId, tenantName } from './arguments.ts'
-import { causeOf } from './commands/doctor.ts'
 import type { ExportOptions } from './commands/export.ts'
 import type { SearchOptions } from './commands/search.ts'
 import type { SessionsOptions } from './commands/sessions.ts'
@@ -12,7 +10,8 @@ import type { TailOptions } from './commands/tail.ts'
 import { whileConnected } from './connect.ts'
 import type { Connection, ConnectionOptions } from './connect.ts'
 import { Failed } from './failed.ts'
-import { isInteractive, oneLine, pipedInput } from './terminal.ts'
+import { lineOf } from './refusals.ts'
+import { isInteractive, note, oneLine, pipedInput } from './terminal.ts'
 
 const program = new Command('tooltrail')
   .description(
@@ -224,9 +223,14 @@ const OWN = {
   webhook: { description: 'send a webhook a signed sample', takes: ['url'], load: () => import('./webhook.ts') },
 } as const
 for (const [name, { description, takes, load }] of Object.entries(OWN))
-  ownCommand(name, description).action(async (_words, _options, command: Command) =>
-    own(load, [...command.args, ...given(takes)]),
-  )
+  ownCommand(name, description).action(async (_words, _options, command: Command) => {
+    const isHere = ['keys', 'rebuild'].includes(name) && !command.args.some((word) => /^--(?:env|help)\b/.test(word))
+    if (isHere && program.getOptionValueSource('url') === 'env' && program.opts<ConnectionOptions>().url !== '')
+      note(
+        `${name} is about the data folder of this machine, not about TOOLTRAIL_URL; name an environment with --env\n`,
+      )
+    await own(load, [...command.args, ...given(takes)])
+  })
 
 ownCommand('import', 'bring the sessions of other programs: claude-code, codex, langgraph-sqlite, …').action(
   async (_words, _options, command: Command) => {
@@ -263,37 +267,20 @@ async function own(load: () => Promise<unknown>, words: readonly string[]): Prom
 /** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
 const readerGone = new AbortController()
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code !== 'EPIPE' && !readerGone.signal.aborted) {
+    note(`Standard output cannot be written to: ${oneLine(error.message, 200)}\n`)
+    process.exitCode = 1
+  }
   readerGone.abort()
 })
+// Whoever reads what stands beside the output may leave as well: there is nobody left to tell.
+process.stderr.on('error', () => undefined)
 
 try {
   await program.parseAsync()
 } catch (error) {
-  const line = lineOf(error)
+  const line = lineOf(error, program.opts<ConnectionOptions>().url)
   if (line === undefined) throw error
   process.stderr.write(`${line}\n`)
   process.exitCode = error instanceof Failed ? error.exitCode : isUnreachable(error) ? NOT_RUNNING : 1
-}
-
-/** The line for an error that somebody can do something about, with what to do; undefined for any other. */
-function lineOf(error: unknown): string | undefined {
-  if (error instanceof Failed) return error.message
-  if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error)
-  if (isUnreachable(error))
-    return `Nothing responds at ${program.opts<ConnectionOptions>().url ?? 'the program'} (${causeOf(error)}). Check the address, or start a program there: tooltrail start`
-  return tellable(error)
-}
-
-/** What to do about a refusal, where its text does not say. */
-function nextStep({ code, status }: ApiProblem): string {
-  if (status === 401)
-    return (program.opts<ConnectionOptions>().url ?? '') === ''
-      ? ' in the data folder of this machine; name the program that knows it with --url or TOOLTRAIL_URL'
-      : '; give one with --key or TOOLTRAIL_KEY'
-  if (code === 'not_found') return '. See what is wrong: tooltrail doctor. What there is: tooltrail sessions'
-  if (code === 'session_not_found') return '. List them: tooltrail sessions'
-  if (code === 'agent_not_found') return '. See which there are in agents.json (TOOLTRAIL_AGENTS)'
-  if (code === 'unexpected_response') return '. Check the address: tooltrail doctor'
-  return ''
 }

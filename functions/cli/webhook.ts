@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { sampleDelivery } from '../channels/webhooks/sample.ts'
 import { readChannels } from '../runtime/agents-file.ts'
-import { NotRunning, runCommand, UsageError } from '../runtime/command.ts'
+import { NotRunning, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
 import { readSettings, SettingsError } from '../runtime/config.ts'
 import { withSecrets } from '../runtime/named-secrets.ts'
 import { addressFault } from './program-address.ts'
@@ -16,8 +16,8 @@ Without --url it goes to the program on this machine, without --body it has some
 It needs the variable of the webhook's first secret.
 `
 
-await runCommand(USAGE, async ({ words }) => {
-  const { name, url, body } = readWords(words)
+await runCommand(USAGE, async (line) => {
+  const { name, url, body } = readWords(wordsAlone(line))
   const settings = readSettings()
   const { webhooks } = readChannels(settings.agentsFile)
   const webhook = webhooks.get(name)

@@ -56,6 +56,12 @@ export function readFlags<Flag extends string>(words: readonly string[], flags: 
   return new Set(flags.filter((flag) => words.includes(`--${flag}`)))
 }
 
+/** The words of a command that knows no environments. Throws `UsageError` if one was named. */
+export function wordsAlone({ environment, words }: CommandLine): readonly string[] {
+  if (environment === undefined) return words
+  throw new UsageError('--env is not for this command: name a program with --url')
+}
+
 /** The environment of a command that needs one. Throws `UsageError` if none was named. */
 export function environmentOf({ environment }: CommandLine): string {
   if (environment === undefined) throw new UsageError('name the environment: --env <environment>')

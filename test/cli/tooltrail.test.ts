@@ -271,9 +271,9 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [
       ['keys', 'create', '--scope', 'read'],
       2,
-      /^--tenant is missing: it must be 1–64 of a-z 0-9 -; sessions made without/,
+      /\n--tenant is missing: it must be 1–64 of a-z 0-9 -; sessions made without/,
     ],
-    [['keys', 'create', '--tenant', 'acme'], 2, /^--scope is missing: it must be read, write or admin\. /],
+    [['keys', 'create', '--tenant', 'acme'], 2, /\n--scope is missing: it must be read, write or admin\. /],
     [['sessions', '--owner', 'nobody'], 0, 'No session fits. All of them: tooltrail sessions\n'],
     [['chat', 'fail model'], 1, /^provider_error: the demo model was asked to fail\nThe run ended as failed\. /],
     [['--key', 'tt_wrong', 'sessions'], 1, /this API key is not known; give one with --key or TOOLTRAIL_KEY\n$/],
@@ -282,7 +282,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['chat', '--agent', 'nobody', 'hi'], 1, /^there is no agent nobody\. See which there are in agents\.json/],
     [['show'], 2, "error: missing required argument 'session'. Run with --help to see what there is.\n"],
     [['dance'], 2, /^error: unknown command 'dance'/],
-    [['keys', 'dance'], 2, 'there is no command dance. Run with --help to see what it takes.\n'],
+    [['keys', 'dance'], 2, /\nthere is no command dance\. Run with --help to see what it takes\.\n$/],
     [['doctor', '--url', 'http://127.0.0.1:1'], 2, ''],
   ] as const)('%j ends with %i and one line of help', async (words, code, error) => {
     const refused = await tooltrail(words)

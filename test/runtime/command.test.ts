@@ -61,6 +61,19 @@ describe('a command about an environment', () => {
   })
 })
 
+describe('a command that knows no environments', () => {
+  test.each([
+    ['import', 'openai', 'package.json'],
+    ['smoke', '--url', 'http://127.0.0.1:9'],
+    ['slack', 'manifest'],
+    ['webhook', 'test', 'issues'],
+  ])('%s refuses one', async (...words) => {
+    const { code, out, error } = await run([...words, '--env', 'prod'])
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(error).toContain('--env is not for this command: name a program with --url. ')
+  })
+})
+
 describe('a command without its words', () => {
   test.each([
     ['keys', 'name what to do: create, list or revoke'],

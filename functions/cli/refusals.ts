@@ -1,0 +1,27 @@
+import { ApiProblem } from '../client/problem.ts'
+import { isUnreachable, tellable } from '../runtime/command.ts'
+import { causeOf } from './commands/doctor.ts'
+import { Failed } from './failed.ts'
+import { oneLine } from './terminal.ts'
+
+/** The line for an error that somebody can do something about, with what to do; undefined for any other. `url`: where it was looked, if not here. */
+export function lineOf(error: unknown, url = ''): string | undefined {
+  if (error instanceof Failed) return error.message
+  if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error, url)
+  if (isUnreachable(error))
+    return `Nothing responds at ${url === '' ? 'the program' : url} (${causeOf(error)}). Check the address, or start a program there: tooltrail start`
+  return tellable(error)
+}
+
+/** What to do about a refusal, where its text does not say. */
+function nextStep({ code, status }: ApiProblem, url: string): string {
+  if (status === 401)
+    return url === ''
+      ? ' in the data folder of this machine; name the program that knows it with --url or TOOLTRAIL_URL'
+      : '; give one with --key or TOOLTRAIL_KEY'
+  if (code === 'not_found') return '. See what is wrong: tooltrail doctor. What there is: tooltrail sessions'
+  if (code === 'session_not_found') return '. List them: tooltrail sessions'
+  if (code === 'agent_not_found') return '. See which there are in agents.json (TOOLTRAIL_AGENTS)'
+  if (code === 'unexpected_response') return '. Check the address: tooltrail doctor'
+  return ''
+}
