@@ -37,8 +37,10 @@ export declare function createClient(options: ClientOptions): {
     consolidate: (session: string) => Promise<Summary>;
     search: (query: Queries['searchHistory'], rest?: Options) => Promise<SearchPage>;
     readUsage: (query?: Queries['readUsage'], rest?: Options) => Promise<UsagePage>;
-    /** Responds as soon as the input is durable. */
-    sendMessage: (session: string, body: NewMessage) => Promise<Run>;
+    /** Responds as soon as the input is durable. `key`: of the first attempt, where the same input is sent again. */
+    sendMessage: (session: string, body: NewMessage, { key }?: {
+        readonly key?: string;
+    }) => Promise<Run>;
     streamMessage: (session: string, body: NewMessage, follow?: FollowOptions) => Events;
     streamContinue: (session: string, follow?: FollowOptions) => Events;
     sendToolResults: (session: string, run: string, body: ToolResults) => Promise<Run>;

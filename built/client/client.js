@@ -52,8 +52,8 @@ function runRequests(send, json) {
         return followEvents(({ run, after }, signal) => run === undefined ? send('POST', path, { body, headers, signal }) : events(session, run, after, signal), follow);
     }
     return {
-        /** Responds as soon as the input is durable. */
-        sendMessage: (session, body) => json('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': newKey() } }),
+        /** Responds as soon as the input is durable. `key`: of the first attempt, where the same input is sent again. */
+        sendMessage: (session, body, { key = newKey() } = {}) => json('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': key } }),
         streamMessage: (session, body, follow = {}) => streamOf(session, `${pathOf(session)}/messages`, body, follow),
         streamContinue: (session, follow = {}) => streamOf(session, `${pathOf(session)}/continue`, undefined, follow),
         sendToolResults: (session, run, body) => json('POST', `${runPath(session, run)}/tool-results`, { body, headers: ASYNC }),

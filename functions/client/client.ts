@@ -131,9 +131,9 @@ function runRequests(send: Send, json: Json) {
     )
   }
   return {
-    /** Responds as soon as the input is durable. */
-    sendMessage: (session: string, body: NewMessage) =>
-      json<Run>('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': newKey() } }),
+    /** Responds as soon as the input is durable. `key`: of the first attempt, where the same input is sent again. */
+    sendMessage: (session: string, body: NewMessage, { key = newKey() }: { readonly key?: string } = {}) =>
+      json<Run>('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': key } }),
     streamMessage: (session: string, body: NewMessage, follow: FollowOptions = {}): Events =>
       streamOf(session, `${pathOf(session)}/messages`, body, follow),
     streamContinue: (session: string, follow: FollowOptions = {}): Events =>

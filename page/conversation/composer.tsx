@@ -5,9 +5,8 @@ import { useKeys } from '../shell/keys.ts'
 import { useStore } from '../shell/store.ts'
 import { size } from '../shell/words.ts'
 import { refusalOf } from './attachments.ts'
-import type { Busy } from './input.ts'
 import { draftOf, EMPTY_DRAFT, isEmpty } from './drafts.ts'
-import type { Draft } from './drafts.ts'
+import type { Busy, Draft } from './drafts.ts'
 import { isActive } from './log.ts'
 
 interface Props {
@@ -27,7 +26,7 @@ export function Composer({ session, run, isFocused, send, children }: Props) {
   const draft = useStore(store)
   const [busy, setBusy] = useState<Busy>('queue')
   const { files } = draft
-  const change = (part: Partial<Draft>): void => store.set({ ...store.get(), ...part })
+  const change = (part: Partial<Draft>): void => store.set({ ...store.get(), sent: undefined, ...part })
   const attach = (added: Iterable<File>): void => change({ files: [...store.get().files, ...added] })
   const refusal = refusalOf(files)
   const active = isActive(run)

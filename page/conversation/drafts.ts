@@ -1,10 +1,15 @@
 import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
 
+/** What an input does while a run is active. */
+export type Busy = 'queue' | 'steer'
+
 /** An input that is being written. */
 export interface Draft {
   readonly text: string
   readonly files: readonly File[]
+  /** The request that no response came to: as long as nothing is changed, it is sent again as the same one. */
+  readonly sent?: { readonly key: string; readonly busy: Busy } | undefined
 }
 export const EMPTY_DRAFT: Draft = { text: '', files: [] }
 
@@ -17,10 +22,21 @@ export function draftOf(session: string): Store<Draft> {
   return draft
 }
 
+const results = new Map<string, Store<string>>()
+
+/** What is being written as the result of a call that waits, by the call's message. It stays as a draft does. */
+export function resultOf(message: string): Store<string> {
+  const result = results.get(message) ?? createStore('')
+  results.set(message, result)
+  return result
+}
+
 /** Gives back what was not sent; what has been written since stands below it. */
-export function giveBack(session: string, { text, files }: Draft): void {
+export function giveBack(session: string, given: Draft): void {
+  const { text, files } = given
   const draft = draftOf(session)
   const since = draft.get()
+  if (isEmpty(since)) return draft.set(given)
   const texts = [text, since.text].filter((one) => one.trim() !== '')
   draft.set({ text: texts.join('\n\n'), files: [...files, ...since.files] })
 }

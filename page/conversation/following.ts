@@ -3,7 +3,7 @@ import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
 import { isActive, withEvent, withEventElsewhere } from './log.ts'
 import { isAtEnd, lastOf, readEnd } from './log-end.ts'
-import { stillPending } from './sending.ts'
+import { stillPending, withQueued } from './sending.ts'
 import type { SessionView } from './session-view.ts'
 
 /** How often somebody looks whether another tab or program has started a run. */
@@ -52,6 +52,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     change({ session })
     await readEnd(view)
     const runs = await client.listRuns(id, { limit: 20 }, { signal })
+    change({ pending: withQueued(store.get().pending, runs.data, store.get().log) })
     const active = runs.data.findLast((run) => isActive(run)) ?? runs.data[0]
     if (active === undefined || current !== undefined) return
     changeLog((log) => ({ ...log, run: active }))

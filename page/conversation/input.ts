@@ -1,21 +1,19 @@
 import type { FollowOptions } from '../../functions/client/follow.ts'
 import type { NewMessage } from '../../functions/client/api-types.ts'
+import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
 import { contentOf, namingFiles } from './attachments.ts'
 import { giveBack } from './drafts.ts'
-import type { Draft } from './drafts.ts'
+import type { Busy, Draft } from './drafts.ts'
 import { announcing, tellTabs } from './following.ts'
 import type { Following } from './following.ts'
 import type { LogPages } from './log-pages.ts'
 import { isActive } from './log.ts'
-import { pendingOf, sending, withPending } from './sending.ts'
+import { pendingOf, sending, withAccepted, withPending } from './sending.ts'
 import type { Pending } from './sending.ts'
 import type { SessionView } from './session-view.ts'
 
 const TITLE_CHARACTERS = 80
-
-/** What an input does while a run is active. */
-export type Busy = 'queue' | 'steer'
 
 interface Parts {
   readonly view: SessionView
@@ -29,6 +27,7 @@ interface Parts {
 export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise<void> {
   const { id, store, signal, change } = parts.view
   const own = pendingOf(draft)
+  const sent = draft.sent ?? { key: crypto.randomUUID(), busy }
   change({ error: undefined, pending: [...store.get().pending, own] })
   let content: NewMessage['content'] = ''
   try {
@@ -37,24 +36,36 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
     if (!store.get().loaded || store.get().newer) await parts.load(undefined)
     const after = store.get().log.messages.at(-1)?.id ?? ''
     change({ pending: withPending(store.get().pending, own.key, { after }) })
-    await post(parts, own, content, busy)
+    await post(parts, own, content, { ...sent, isAgain: draft.sent !== undefined })
   } catch (error) {
     const { pending } = store.get()
     if (!signal.aborted) change({ error: namingFiles(error, content) })
     if (!pending.some(({ key, accepted }) => key === own.key && !accepted)) return
     change({ pending: pending.filter(({ key }) => key !== own.key) })
-    giveBack(id, draft)
+    const isRefused = error instanceof ApiProblem && error.status < 500
+    giveBack(id, { ...draft, sent: isRefused ? undefined : sent })
   }
 }
 
+interface Request {
+  readonly key: string
+  readonly busy: Busy
+  /** Whether it may have arrived before. */
+  readonly isAgain: boolean
+}
+
 /** Queues an input or steers with it where a run is active; else follows the run that begins with it. */
-async function post({ view, following }: Parts, own: Pending, content: NewMessage['content'], busy: Busy) {
+async function post({ view, following }: Parts, own: Pending, content: NewMessage['content'], request: Request) {
   const { id, store, change, guarded } = view
   const { log, pending } = store.get()
   const accept = (): void => change({ pending: withPending(store.get().pending, own.key, { accepted: true }) })
-  if (following.isOn() || isActive(log.run)) {
-    await client.sendMessage(id, { content, on_busy: busy })
-    return accept()
+  if (following.isOn() || isActive(log.run) || request.isAgain) {
+    const run = await client.sendMessage(id, { content, on_busy: request.busy }, { key: request.key })
+    const isInLog = request.isAgain && run.status !== 'queued'
+    if (isInLog) change({ pending: store.get().pending.filter(({ key }) => key !== own.key) })
+    else change({ pending: withAccepted(store.get().pending, own.key, run) })
+    if (!following.isOn()) await guarded(following.refresh)
+    return
   }
   // What was accepted before is in the log: nothing runs.
   change({ pending: pending.filter(({ accepted }) => !accepted) })

@@ -1,15 +1,18 @@
+import type { Message, Run } from '../../functions/client/api-types.ts'
 import type { FollowedEvent, FollowOptions } from '../../functions/client/follow.ts'
 import type { Draft } from './drafts.ts'
 import type { Log } from './log.ts'
 
 /** What was sent and is not in the log yet. */
 export interface Pending {
-  readonly key: number
+  readonly key: number | string
   readonly text: string
   /** The end of the log when it was sent; before that is known, later than all. */
   readonly after: string
   /** Whether the server has it. Until then it may be refused. */
   readonly accepted: boolean
+  /** The run that begins with it, if it is queued. */
+  readonly run?: string | undefined
 }
 
 let sent = 0
@@ -22,22 +25,47 @@ export const pendingOf = ({ text, files }: Draft): Pending => ({
   accepted: false,
 })
 
-export const withPending = (pending: readonly Pending[], key: number, part: Partial<Pending>): readonly Pending[] =>
-  pending.map((one) => (one.key === key ? { ...one, ...part } : one))
+export const withPending = (
+  pending: readonly Pending[],
+  key: Pending['key'],
+  part: Partial<Pending>,
+): readonly Pending[] => pending.map((one) => (one.key === key ? { ...one, ...part } : one))
+
+/** With an input that the server has. */
+export const withAccepted = (
+  pending: readonly Pending[],
+  key: Pending['key'],
+  { id, status }: Run,
+): readonly Pending[] =>
+  withPending(
+    pending.filter(({ run }) => run !== id),
+    key,
+    { accepted: true, run: status === 'queued' ? id : undefined },
+  )
+
+/** With the inputs that are queued, and without those that have left the queue. `runs`: the session's newest. */
+export function withQueued(pending: readonly Pending[], runs: readonly Run[], { messages }: Log): readonly Pending[] {
+  const left = pending.filter(({ run }) => !runs.some(({ id, status }) => id === run && status !== 'queued'))
+  const known = new Set([...left.map(({ run }) => run), ...messages.map((message) => message.run_id)])
+  const queued = runs.flatMap(({ id, status, input }): Pending[] => {
+    if (status !== 'queued' || input === undefined || known.has(id)) return []
+    const texts = input.parts.map((part) => ('text' in part ? part.text : (part.filename ?? part.media_type)))
+    return [{ key: id, text: texts[0] ?? '', after: '~', accepted: true, run: id }]
+  })
+  return queued.length === 0 && left.length === pending.length ? pending : [...queued.toReversed(), ...left]
+}
 
 /** Without what the log has by now. */
 export function stillPending(pending: readonly Pending[], { messages }: Log): readonly Pending[] {
   if (pending.length === 0) return pending
   const inputs = messages.filter(({ role }) => role === 'user')
-  return pending.filter(
-    ({ text, after }) =>
-      !inputs.some(
-        ({ id, parts }) =>
-          id > after &&
-          parts.some((part) => ('text' in part ? part.text === text : 'filename' in part && part.filename === text)),
-      ),
-  )
+  const isOf = (message: Message, { run, text, after }: Pending): boolean =>
+    run === undefined ? message.id > after && says(message, text) : message.run_id === run
+  return pending.filter((one) => !inputs.some((message) => isOf(message, one)))
 }
+
+const says = ({ parts }: Message, text: string): boolean =>
+  parts.some((part) => ('text' in part ? part.text === text : 'filename' in part && part.filename === text))
 
 type Events = AsyncGenerator<FollowedEvent, void, undefined>
 

@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Run, ToolResults } from '../../functions/client/api-types.ts'
+import { useStore } from '../shell/store.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
 import { Value } from '../tools/value.tsx'
 import type { ConversationStore } from './conversation-store.ts'
+import { resultOf } from './drafts.ts'
 
 type WaitingCall = Run['waiting'][number]
 
@@ -23,12 +25,13 @@ export function Waiting({ run, store }: { readonly run: Run; readonly store: Con
 type Resolve = (results: ToolResults) => Promise<void>
 
 function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly resolve: Resolve }) {
-  const [output, setOutput] = useState('')
+  const result = resultOf(call.message_id)
+  const output = useStore(result)
   const [sending, setSending] = useState(false)
   const names = { message_id: call.message_id, tool_call_id: call.tool_call_id }
-  const send = async (result: ToolResults['results'][number]): Promise<void> => {
+  const send = async (resolution: ToolResults['results'][number]): Promise<void> => {
     setSending(true)
-    await resolve({ results: [result] })
+    await resolve({ results: [resolution] })
     setSending(false)
   }
   return (
@@ -62,7 +65,7 @@ function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly r
         <>
           <label>
             Result of {call.tool_name}
-            <textarea rows={2} value={output} onInput={(event) => setOutput(event.currentTarget.value)} />
+            <textarea rows={2} value={output} onInput={(event) => result.set(event.currentTarget.value)} />
           </label>
           <div class="row">
             <button type="submit" class="primary" disabled={sending}>

@@ -1,3 +1,5 @@
+import { ChangedField } from '../shell/changed-field.tsx'
+
 /** The filters of a search, by their names in the address and the API. */
 export const FILTERS = ['role', 'tool', 'status', 'session', 'agent', 'owner', 'since', 'until'] as const
 
@@ -35,10 +37,7 @@ export function SearchFilters({ query, change }: Props) {
           {TEXTS.map((name) => (
             <label key={name}>
               {name}
-              <input
-                value={query.get(name) ?? ''}
-                onChange={(event) => change({ [name]: event.currentTarget.value.trim() })}
-              />
+              <ChangedField value={query.get(name) ?? ''} change={(value) => change({ [name]: value })} />
             </label>
           ))}
           <label>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
+import { ChangedField } from '../shell/changed-field.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
@@ -118,19 +119,11 @@ function MoreFilters({ filters, sessions, change }: FilterProps) {
       <summary>Filters{set === 0 ? '' : ` (${set})`}</summary>
       <label>
         Owner
-        <input
-          list="owners"
-          value={filters.owner}
-          onChange={(event) => change({ ...filters, owner: event.currentTarget.value.trim() })}
-        />
+        <ChangedField list="owners" value={filters.owner} change={(owner) => change({ ...filters, owner })} />
       </label>
       <label>
         Agent
-        <input
-          list="agents"
-          value={filters.agent}
-          onChange={(event) => change({ ...filters, agent: event.currentTarget.value.trim() })}
-        />
+        <ChangedField list="agents" value={filters.agent} change={(agent) => change({ ...filters, agent })} />
       </label>
       <label>
         Latest run

@@ -134,7 +134,7 @@ function Title({ store, title }: { readonly store: ConversationStore; readonly t
         ref={field}
         class="title-field"
         aria-label="Title"
-        value={title}
+        defaultValue={title}
         maxLength={500}
         onBlur={(event) => {
           if (!byKey.current) done(event.currentTarget.value)

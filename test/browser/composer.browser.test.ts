@@ -171,3 +171,78 @@ test('says that a message cancels the calls that wait, also to screen readers', 
   expect(await page.locator('.call .state').allTextContents()).toEqual(['cancelled', 'running'])
   expect(await page.getByText('A message cancels').count()).toBe(0)
 })
+
+describe('an input to a run', () => {
+  test('whose response is lost is the same input when it is sent again', async () => {
+    const { page, id } = await openSession()
+    await say(page, 'wait 8 seconds')
+    await log(page).getByText('demo_wait(seconds=8)').waitFor()
+    await page.route('**/messages', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await say(page, 'pay the bill')
+    await log(page).getByRole('alert').waitFor()
+    expect(await field(page).inputValue()).toBe('pay the bill')
+    await page.unroute('**/messages')
+    await page.keyboard.press('Enter')
+    await log(page).getByText('you said "pay the bill"').waitFor()
+    expect(await log(page).locator('.said').allTextContents()).toEqual(['wait 8 seconds', 'pay the bill'])
+    expect((await opened.client.listRuns(id)).data.length).toBe(2)
+  })
+
+  test('is seen while it is queued, also by somebody who comes later, and once it runs no more', async () => {
+    const { page, id } = await openSession()
+    await say(page, 'wait 9 seconds')
+    await log(page).getByText('demo_wait(seconds=9)').waitFor()
+    await say(page, 'runs next')
+    await pending(page).getByText('sent', { exact: true }).waitFor()
+    await page.reload()
+    await pending(page).getByText('runs next').waitFor()
+    expect(await pending(page).count()).toBe(1)
+    await log(page).getByText('you said "runs next"').waitFor()
+    expect(await pending(page).count()).toBe(0)
+    expect((await opened.client.listRuns(id)).data.length).toBe(2)
+  })
+})
+
+describe('what is being typed stays', () => {
+  test('in the title, while a run changes the session', async () => {
+    const { id } = await opened.client.createSession({ title: 'Old title' })
+    const page = await opened.show(`/sessions/${id}`)
+    await page.getByRole('button', { name: 'Old title' }).waitFor()
+    await opened.client.sendMessage(id, { content: 'wait 2 seconds' })
+    await page.getByRole('button', { name: 'Old title' }).click()
+    await page.getByLabel('Title', { exact: true }).fill('A better title')
+    await log(page).locator('.entry.assistant').nth(1).waitFor()
+    expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('A better title')
+    await page.keyboard.press('Enter')
+    await expect.poll(async () => (await opened.client.readSession(id)).title).toBe('A better title')
+  })
+
+  test('in a filter, until it is left', async () => {
+    const page = await opened.show('/')
+    await page.getByText('Filters').click()
+    const owner = page.getByLabel('Owner', { exact: true })
+    await owner.pressSequentially('may')
+    await page.waitForResponse('**/v1/sessions?*')
+    await page.waitForResponse('**/v1/sessions?*')
+    expect(await owner.inputValue()).toBe('may')
+    const filtered = page.waitForRequest((request) => request.url().includes('owner=may'))
+    await page.keyboard.press('Enter')
+    await filtered
+    expect(await owner.inputValue()).toBe('may')
+  })
+
+  test('as the result of a call, while another view is looked at', async () => {
+    const { page, id } = await openSession()
+    const tools = [{ name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }]
+    await opened.client.sendMessage(id, { content: 'use ask_boss with {}', tools })
+    await page.getByLabel('Result of ask_boss').fill('Yes, before noon')
+    await page.getByRole('link', { name: 'Timeline' }).click()
+    await page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await page.getByRole('link', { name: 'Conversation' }).click()
+    await page.getByLabel('Result of ask_boss').waitFor()
+    expect(await page.getByLabel('Result of ask_boss').inputValue()).toBe('Yes, before noon')
+  })
+})
