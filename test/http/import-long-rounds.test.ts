@@ -202,7 +202,7 @@ const provider = { other: { signature: LONG } }
 const asked = { role: 'assistant', parts: [], tool_calls: [{ id: 'a', name: 'look', arguments: '{}' }] }
 const RATINGS = Array.from({ length: 100 }, (_, n) => ({
   rating: 'positive',
-  user: `${n} ${LONG.slice(0, 2_000)}`,
+  user: `${n} ${'x'.repeat(250)}`,
   at: '2026-11-21T09:30:00Z',
 }))
 const found = { role: 'tool', tool_call_id: 'a', ...said('found') }
@@ -212,7 +212,7 @@ test.each<[what: string, round: readonly object[]]>([
   ['data of a part', [{ role: 'assistant', parts: [{ type: 'reasoning', text: '', provider }] }]],
   ['data of a call', [{ ...asked, tool_calls: [{ ...asked.tool_calls[0], provider }] }, found]],
   ['usage', [{ role: 'assistant', ...said('done'), usage: { provider } }]],
-  ['feedback', [{ role: 'assistant', ...said('done'), feedback: RATINGS }]],
+  ['feedback', Array.from({ length: 8 }, () => ({ role: 'assistant', ...said('done'), feedback: RATINGS }))],
   ['sources', [asked, { ...found, sources: [{ title: 'A page', text: LONG }] }]],
   ['data of a tool', [asked, { ...found, parts: [{ type: 'data', data: LONG }] }]],
 ])('a step has few messages whose %s are long', async (_what, one) => {

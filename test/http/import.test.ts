@@ -118,6 +118,16 @@ describe('import', () => {
       },
       'body.messages[1].content[1].type',
     ],
+    [
+      'a file that has no bytes',
+      { role: 'user', content: [{ type: 'file', file: { filename: 'a.pdf', file_data: '{a file}' } }] },
+      'body.messages[1].content[0].file.file_data',
+    ],
+    [
+      'a data URL that is broken',
+      { role: 'user', content: [{ type: 'image_url', image_url: 'data:image/png;base64,%zz' }] },
+      'body.messages[1].content[0].image_url',
+    ],
     ['a text that is none', { role: 'assistant', content: [{ type: 'text' }] }, 'body.messages[1].content[0].text'],
     [
       'calls without a name',
@@ -162,6 +172,15 @@ describe('import', () => {
     const ghost = { role: 'assistant', parts: [{ type: 'tool_call', id: 'ghost' }] }
     const refused = await post<Problem>(422, 's', { format: 'native', messages: [ghost] })
     expect(refused.errors.map(({ path }) => path)).toEqual(['body.messages[0].parts'])
+  })
+
+  test('refuses more ratings than a row has room for', async () => {
+    await open()
+    const rating = { rating: 'positive', at: '2026-11-21T09:30:00Z' }
+    const rated = (user: string) => [{ role: 'assistant', parts: [], feedback: [{ ...rating, user }] }]
+    const refused = await post<Problem>(422, 's', { format: 'native', messages: rated('評'.repeat(257)) })
+    expect(refused.errors[0]?.path).toBe('body.messages[0].feedback[0].user')
+    await post(200, 's', { format: 'native', messages: rated('評'.repeat(256)) })
   })
 
   test('refuses bodies that are none', async () => {

@@ -28,13 +28,40 @@ export const shortText = z.string().max(2_048)
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/iu
 
-/** The bytes of a data URL; undefined for any other address. */
+/** The bytes of a data URL; undefined for any other address, and where it has no bytes in base64. */
 export function dataOf(url: string): { readonly mediaType: string; readonly data: Uint8Array } | undefined {
   const [head, type = ''] = DATA_URL.exec(url.slice(0, 512)) ?? []
   if (head === undefined) return undefined
-  return {
-    mediaType: type === '' ? 'text/plain' : type.toLowerCase(),
-    data: Buffer.from(url.slice(head.length), 'base64'),
+  const base64 = unescaped(url.slice(head.length))
+  const data = base64 === undefined ? undefined : bytesOf(base64)
+  return data && { mediaType: type === '' ? 'text/plain' : type.toLowerCase(), data }
+}
+
+/** Whether it says that it has bytes in base64. */
+export const isDataUrl = (url: string): boolean => DATA_URL.test(url.slice(0, 512))
+
+/** What base64 stands for, also without its padding, with line breaks, or of the alphabet for addresses; undefined if it is none. */
+export function bytesOf(base64: string): Uint8Array | undefined {
+  const data = Buffer.from(base64, 'base64')
+  // Node skips what is no base64, and ends at the first padding.
+  const again = data.toString('base64')
+  return again === base64 || bare(again) === bare(base64) ? data : undefined
+}
+
+const bare = (base64: string): string =>
+  base64
+    .replace(/\s+/gu, '')
+    .replace(/={0,2}$/u, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+
+function unescaped(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (error instanceof URIError) return undefined
+    throw error
   }
 }
 

@@ -80,7 +80,9 @@ const searched = z
   .boolean()
   .optional()
   .transform((value) => (value === true ? value : undefined))
-const feedback = z.object({ rating: z.enum(['positive', 'negative']), user: shortText, at: time })
+/** Ratings stand in a row that cannot hold much more of them. */
+const rater = z.string().max(256)
+const feedback = z.object({ rating: z.enum(['positive', 'negative']), user: rater, at: time })
 const decision = z
   .object({ approved: z.boolean(), by: shortText.optional(), at: time })
   .transform(({ approved, by, at }) => ({ approved, ...definedFields({ by }), at }))

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { PLAIN_TEXT, ImportRefused } from '../../domain/closed-message.ts'
 import type { ClosedAssistantMessage, ClosedMessage, ClosedPart } from '../../domain/closed-message.ts'
+import { UNKNOWN_TYPE } from '../../domain/media-type.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { AssistantPart, ToolCall } from '../../domain/message.ts'
 import { filePart, spokenPart, textPart } from '../openai-parts.ts'
-import { dataOf, jsonObject, parse, shortText, time } from './fields.ts'
+import { bytesOf, dataOf, isDataUrl, jsonObject, parse, shortText, time } from './fields.ts'
 import { createOpenRounds } from './open-rounds.ts'
 import type { MessageImport } from './message-import.ts'
 
@@ -25,6 +26,11 @@ const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
   id: shortText.nullish(),
   function: z.object({ name: shortText, arguments: z.string().nullish() }),
+  /** As our exports and Google's servers have it; others may have anything there. */
+  extra_content: z
+    .object({ google: z.object({ thought_signature: z.string() }) })
+    .optional()
+    .catch(undefined),
 })
 const message = z.discriminatedUnion(
   'role',
@@ -85,14 +91,21 @@ export function createOpenAiImport(): MessageImport {
           ])
         const when = definedFields({ createdAt: found.of.createdAt ?? one.created_at, completedAt: one.created_at })
         return [
-          { ...when, role: 'tool', ...found, status: 'completed', parts: partsOf(one.content), mediaType: PLAIN_TEXT },
+          {
+            ...when,
+            role: 'tool',
+            ...found,
+            status: 'completed',
+            parts: partsOf(one.content, at),
+            mediaType: PLAIN_TEXT,
+          },
         ]
       }
       const read: ClosedMessage =
         one.role === 'user'
           ? {
               role: 'user',
-              parts: partsOf(one.content),
+              parts: partsOf(one.content, at),
               ...definedFields({ user: one.name, createdAt: one.created_at, metadata: one.metadata }),
             }
           : assistantOf(one)
@@ -111,19 +124,44 @@ function refuseSystem(value: unknown, at: string): void {
   throw new ImportRefused([{ path: `${at}.role`, message: text }])
 }
 
-function partsOf(content: Extract<OpenAiMessage, { role: 'tool' }>['content']): ClosedPart[] {
+function partsOf(content: Extract<OpenAiMessage, { role: 'tool' }>['content'], at: string): ClosedPart[] {
   if (content === null || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.map((part): ClosedPart => {
+  return content.map((part, place): ClosedPart => {
     if (part.type === 'text') return part
-    if (part.type === 'image_url') return mediaOf('image', part.image_url, undefined, `[image: ${part.image_url}]`)
+    const path = `${at}.content[${place}]`
+    if (part.type === 'image_url') {
+      const { image_url: url } = part
+      const image = dataOf(url)
+      if (image === undefined && isDataUrl(url))
+        throw new ImportRefused([{ path: `${path}.image_url`, message: 'must have base64 behind its comma' }])
+      return mediaOf('image', image, undefined, `[image: ${url}]`)
+    }
     const { filename, file_data: data = '', file_id: id } = part.file
-    return mediaOf('file', data, filename, `[file: ${filename ?? id ?? 'without a name'}]`)
+    return mediaOf(
+      'file',
+      fileOf(data, `${path}.file.file_data`),
+      filename,
+      `[file: ${filename ?? id ?? 'without a name'}]`,
+    )
   })
 }
 
-function mediaOf(type: 'image' | 'file', url: string, filename: string | undefined, otherwise: string): ClosedPart {
-  const found = dataOf(url)
+type Bytes = ReturnType<typeof dataOf>
+
+/** OpenAI's own format says base64, and shows data URLs. */
+function fileOf(data: string, path: string): Bytes {
+  if (ADDRESS.test(data) && !isDataUrl(data)) return undefined
+  const raw = isDataUrl(data) ? undefined : bytesOf(data)
+  const found = raw === undefined ? dataOf(data) : { mediaType: UNKNOWN_TYPE, data: raw }
+  if (found === undefined)
+    throw new ImportRefused([{ path, message: 'must be base64, a data URL with it, or an address' }])
+  return found
+}
+
+const ADDRESS = /^[a-z][a-z0-9+.-]*:/iu
+
+function mediaOf(type: 'image' | 'file', found: Bytes, filename: string | undefined, otherwise: string): ClosedPart {
   if (found === undefined || found.data.length === 0) return { type: 'text', text: otherwise.slice(0, 4_096) }
   return { type, ...found, ...definedFields({ filename }) }
 }
@@ -147,10 +185,11 @@ const textParts = (type: 'text' | 'reasoning', texts: readonly string[]): Assist
 
 function withIds(calls: NonNullable<AssistantOf['tool_calls']>): ToolCall[] {
   const taken = new Set<string>()
-  return calls.map(({ id, function: { name, arguments: text } }, place) => {
+  return calls.map(({ id, function: { name, arguments: text }, extra_content: extra }, place) => {
     let own = id ?? ''
     for (let n = place; own === '' || taken.has(own); n++) own = `call_${n}`
     taken.add(own)
-    return { id: own, name, arguments: text ?? '' }
+    const signed = extra && { provider: { openaiCompatible: { thoughtSignature: extra.google.thought_signature } } }
+    return { id: own, name, arguments: text ?? '', ...signed }
   })
 }
