@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 // Plain JavaScript: it may be started by any Node. In a checkout the program is TypeScript, in the package it is compiled.
@@ -11,9 +12,10 @@ const compiled = new URL('../functions/cli/tooltrail.js', import.meta.url)
 const isOld = Number(process.versions.node.split('.')[0]) < 24
 if (isOld && existsSync(own)) {
   const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // A terminal sends Ctrl-C to both; the child decides what it means.
-  process.on('SIGINT', () => undefined)
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  // A terminal sends Ctrl-C to both; the child decides what it means. Whoever else sends a signal sends it to this process alone.
+  const isAtTerminal = [0, 1, 2].some((file) => isatty(file))
+  process.on('SIGINT', () => void (isAtTerminal || child.kill('SIGINT')))
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
     else {

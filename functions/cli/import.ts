@@ -29,8 +29,8 @@ await runCommand(USAGE, async (line) => {
       progress: progressLine,
       now: () => Date.now(),
     })
-    if (counts.files === 0 || (counts.messages === 0 && counts.unreadable === counts.files))
-      process.exitCode = counts.unreadable > 0 ? 1 : 0
+    const isNothing = counts.unreadable > 0 && counts.unreadable === counts.files
+    if (counts.failed > 0 || isNothing) process.exitCode = 1
     const [files, messages] = [counted(counts.files, 'file'), counted(counts.messages, 'message')]
     const what = `${messages} in ${counted(counts.sessions, 'session')}`
     return order.dryRun

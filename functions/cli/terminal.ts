@@ -27,7 +27,21 @@ export const isInteractive = (): boolean => process.stdin.isTTY === true && proc
 export const print = (text: string): void => void process.stdout.write(text)
 /** What a person may want to see beside the output that a program reads. */
 export const note = (text: string): void => void process.stderr.write(text)
-export const printJson = (value: unknown): void => print(`${JSON.stringify(value)}\n`)
+export const printJson = (value: unknown): void => print(`${harmlessJson(value)}\n`)
+
+/** JSON that a terminal may show: what JSON itself leaves as it is of such characters is escaped, too. */
+export const harmlessJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    /[\u007f-\u009f\p{Bidi_Control}]/gu,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+/** Text in pieces, such as an export, as a terminal may show it. */
+export async function* harmlessPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  for await (const piece of pieces) yield harmless(decoder.decode(piece, { stream: true }))
+  yield harmless(decoder.decode())
+}
 
 /** A line that the next one replaces, `''` by none; undefined off a terminal, where nobody looks. */
 export const progressLine: ((line: string) => void) | undefined =

@@ -111,7 +111,7 @@ describe('sessions of Claude Code', () => {
   test('in folders too deep to be looked into are told', async () => {
     const deep = 'd/'.repeat(20)
     write(`${deep}x.jsonl`, said('deep'))
-    expect(await run('claude-code')).toMatchObject({ files: 0, unreadable: 1 })
+    expect(await run('claude-code')).toMatchObject({ files: 0, failed: 1 })
     expect(importing.faults).toEqual([expect.stringMatching(/(?:\/d){17}: is more than 16 folders deep: name it$/u)])
   })
 

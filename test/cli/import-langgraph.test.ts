@@ -120,11 +120,11 @@ test('a damaged checkpoint is told, and costs nothing that another one has; what
   // This step was the only one with the call.
   expect(await rolesOf(idOf(all, 'ship / 1'))).toEqual(['user'])
   writeFileSync(path, 'not a database')
-  expect(await run()).toMatchObject({ files: 0, unreadable: 1 })
+  expect(await run()).toMatchObject({ files: 0, failed: 1 })
   expect(importing.faults).toEqual([expect.stringMatching(/langgraph\.sqlite: file is not a database/)])
   new DatabaseSync(join(importing.folder, 'other.db')).close()
   rmSync(path)
-  expect(await run()).toMatchObject({ files: 0, unreadable: 1 })
+  expect(await run()).toMatchObject({ files: 0, failed: 1 })
 })
 
 test('a file that an agent writes to is in use, whatever its main file says', async () => {

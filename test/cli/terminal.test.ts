@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { harmless, localTime, oneLine, table } from '../../functions/cli/terminal.ts'
+import { harmless, harmlessJson, harmlessPieces, localTime, oneLine, table } from '../../functions/cli/terminal.ts'
 import { askAboutCalls } from '../../functions/cli/waiting-calls.ts'
 
 describe('text on a terminal', () => {
@@ -8,6 +8,21 @@ describe('text on a terminal', () => {
     const hostile = 'a\u001b[2J\u001b]0;title\u0007b\rc\u0008\u009b31m\u202Eback'
     expect(harmless(hostile)).toBe('a�[2J�]0;title�b�c��31m�back')
     expect(harmless('one\r\n\ttwo\n')).toBe('one\n\ttwo\n')
+  })
+
+  test('is harmless in pieces, too, also where a character is in two of them', async () => {
+    const bytes = Buffer.from('a\u001b[2J\u009b31mü')
+    async function* pieces() {
+      for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3)
+    }
+    expect((await Array.fromAsync(harmlessPieces(pieces()))).join('')).toBe('a�[2J�31mü')
+  })
+
+  test('as JSON is the same JSON', () => {
+    const value = { text: 'a\u001b[2J\u009b31m\u202Eback\u007f' }
+    const line = harmlessJson(value)
+    expect(line).toBe('{"text":"a\\u001b[2J\\u009b31m\\u202eback\\u007f"}')
+    expect(JSON.parse(line)).toEqual(value)
   })
 
   test('on one line is cut at its width', () => {

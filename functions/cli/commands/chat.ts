@@ -129,7 +129,10 @@ async function watch(client: Client, session: string, open: Open, shown: Shown, 
     process.off('SIGINT', interrupt)
   }
   if (last !== undefined && 'run' in last && LAST.includes(last.type)) return last.run
-  const left = run === undefined ? 'Left before the input was accepted.' : `Left: run ${run} goes on by itself.`
+  const left =
+    run === undefined
+      ? `Left before a response came: the input may have been accepted. See: tooltrail show ${session}`
+      : `Left: run ${run} goes on by itself.`
   throw new Failed(left, INTERRUPTED)
 }
 

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Client } from '../../client/client.ts'
 import type { Queries } from '../../client/api-types.ts'
 import { Failed } from '../failed.ts'
-import { note, oneLine } from '../terminal.ts'
+import { harmlessPieces, note, oneLine } from '../terminal.ts'
 
 export interface ExportOptions {
   readonly format?: Queries['exportSession']['format']
@@ -32,9 +32,10 @@ export async function exportSession(client: Client, session: string, options: Ex
   note(`${oneLine(file, 300)}: ${size} bytes\n`)
 }
 
+/** As it is, but for a terminal. */
 async function toOutput(pieces: Readable): Promise<void> {
   try {
-    await pipeline(pieces, process.stdout, { end: false })
+    await pipeline(process.stdout.isTTY ? harmlessPieces(pieces) : pieces, process.stdout, { end: false })
   } catch (error) {
     // Whoever reads has seen enough.
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return

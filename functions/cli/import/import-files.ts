@@ -41,8 +41,10 @@ export interface ImportCounts {
   files: number
   sessions: number
   messages: number
-  /** Files of which nothing could be taken. */
+  /** Files that were read and had nothing to take, for their faults. */
   unreadable: number
+  /** Places and files that could not be looked at, and files that the program refused. */
+  failed: number
 }
 
 /** Characters of the name of a source, with room for those of its parts. */
@@ -62,7 +64,7 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const { sessions, agents } = Object.groupBy(found.files, ({ path }) =>
     order.kind === 'claude-code' && isAgentFile(path) ? 'agents' : 'sessions',
   )
-  const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: found.faults.length }
+  const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: 0, failed: found.faults.length }
   const progress = createProgress(terminal, found.files)
   const inTurn = createTurns()
   const client = clientOf(order.target)
@@ -106,7 +108,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   } catch (error) {
     if (error instanceof NotRunning || isForAll(error) || !(error instanceof Error) || !('code' in error)) throw error
     terminal.fault(`${file.path}: ${error.message}`)
-    counts.unreadable++
+    counts.failed++
   } finally {
     told.end()
   }
