@@ -22,13 +22,14 @@ export interface MemberCalls {
   begin(): void
 }
 
-/** Rows that are remembered, the newest: a log may have a million. */
-const MOST_ROWS = 100_000
+/** Calls that are remembered, the newest, and characters of their names: a log may have a million. */
+const MOST_CALLS = 100_000
+const MOST_CHARACTERS = 32 * 1024 * 1024
 
 /** No call yet. */
 export function createMemberCalls(): MemberCalls {
-  const byRow = new Map<string, MemberCall>()
-  const byId = new Map<string, MemberCall>()
+  const byRow = createNewest()
+  const byId = createNewest()
   let run: string | undefined
   const begin = (): void => byId.clear()
   const seeRun = (message: PlacedThere): void => {
@@ -41,8 +42,6 @@ export function createMemberCalls(): MemberCalls {
       seeRun(message)
       const call = { toolCallId, sequence, ...definedFields({ parentToolCallId: message.parentToolCallId }) }
       if (row !== undefined) byRow.set(row, call)
-      const [oldest] = byRow.size > MOST_ROWS ? byRow.keys() : []
-      if (oldest !== undefined) byRow.delete(oldest)
       // A member's own call may have the id of the call that it works for.
       if (toolCallId !== message.parentToolCallId) byId.set(toolCallId, call)
       return call
@@ -56,3 +55,33 @@ export function createMemberCalls(): MemberCalls {
     },
   }
 }
+
+function createNewest() {
+  const calls = new Map<string, MemberCall>()
+  let characters = 0
+  const remove = (name: string): void => {
+    const call = calls.get(name)
+    if (call === undefined) return
+    calls.delete(name)
+    characters -= lengthOf(name, call)
+  }
+  return {
+    get: (name: string): MemberCall | undefined => calls.get(name),
+    set(name: string, call: MemberCall): void {
+      remove(name)
+      calls.set(name, call)
+      characters += lengthOf(name, call)
+      for (const oldest of calls.keys()) {
+        if (calls.size <= MOST_CALLS && characters <= MOST_CHARACTERS) return
+        remove(oldest)
+      }
+    },
+    clear(): void {
+      calls.clear()
+      characters = 0
+    },
+  }
+}
+
+const lengthOf = (name: string, { toolCallId, parentToolCallId = '' }: MemberCall): number =>
+  name.length + toolCallId.length + parentToolCallId.length

@@ -24,7 +24,7 @@ const bytes = z
   .string('must be there: export with outputs=inline')
   .refine((data) => Buffer.from(data, 'base64').toString('base64') === data, 'must be base64 (RFC 4648, padded)')
 const declaredType = z.string().refine(isMediaType, 'must be a media type, such as text/plain')
-const upload = { media_type: declaredType, filename: z.string().max(255).optional(), data: bytes }
+const upload = { media_type: declaredType, filename: z.string().optional(), data: bytes }
 const image = z.object({ type: z.literal('image'), ...upload })
 const file = z.object({ type: z.literal('file'), ...upload })
 const content = z.array(z.discriminatedUnion('type', [text, image, file]))
@@ -70,7 +70,8 @@ const base = {
   id: shortText.optional(),
   run_id: shortText.optional(),
   agent: z.string().min(1).max(128).optional(),
-  parent_tool_call_id: shortText.optional(),
+  /** Ids and names of calls are as models and their servers make them: some put a signature into the id. */
+  parent_tool_call_id: z.string().optional(),
   parent_message_id: shortText.optional(),
   round: z.number().int().min(0).optional(),
   created_at: time.optional(),
@@ -94,7 +95,7 @@ const message = z.discriminatedUnion(
       ...base,
       role: z.literal('user'),
       parts: content,
-      user: z.string().max(256).optional(),
+      user: shortText.optional(),
       metadata: jsonObject.optional(),
     }),
     z
@@ -110,7 +111,7 @@ const message = z.discriminatedUnion(
           ]),
         ),
         tool_calls: z
-          .array(z.object({ id: shortText.min(1), name: shortText, arguments: z.string(), provider }))
+          .array(z.object({ id: z.string().min(1), name: z.string(), arguments: z.string(), provider }))
           .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
           .default([]),
         model: shortText.optional(),
@@ -130,7 +131,7 @@ const message = z.discriminatedUnion(
       ...base,
       role: z.literal('tool'),
       parts: result,
-      tool_call_id: shortText,
+      tool_call_id: z.string(),
       sequence: z.number().int().min(0).optional(),
       status: z.enum(TOOL_STATUS).default('completed'),
       completed_at: time.optional(),

@@ -24,8 +24,8 @@ const mediaPart = z.discriminatedUnion(
 )
 const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
-  id: shortText.nullish(),
-  function: z.object({ name: shortText, arguments: z.string().nullish() }),
+  id: z.string().nullish(),
+  function: z.object({ name: z.string(), arguments: z.string().nullish() }),
   /** As our exports and Google's servers have it; others may have anything there. */
   extra_content: z
     .object({ google: z.object({ thought_signature: z.string() }) })
@@ -62,7 +62,7 @@ const message = z.discriminatedUnion(
     z.object({
       ...base,
       role: z.literal('tool'),
-      tool_call_id: shortText.nullish(),
+      tool_call_id: z.string().nullish(),
       /** null: its program gave nothing. */
       content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullable(),
     }),
