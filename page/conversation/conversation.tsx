@@ -1,9 +1,11 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Message, Run } from '../../functions/client/api-types.ts'
 import { Failure, Problem } from '../shell/failure.tsx'
 import { useStore } from '../shell/store.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
 import { VirtualList } from '../shell/virtual-list.tsx'
+import { OutputViewer } from '../tools/output-viewer.tsx'
+import { ShowOutput } from '../tools/tool-call.tsx'
 import { Composer } from './composer.tsx'
 import type { ConversationStore } from './conversation-store.ts'
 import type { Conversation } from './session-view.ts'
@@ -26,6 +28,7 @@ export function ConversationView(props: {
   const { log } = state
   const entries = useMemo(() => entriesOf(log.messages), [log.messages])
   const holder = target === undefined ? undefined : holderOf(entries, target)
+  const [viewed, setViewed] = useState<Message>()
   const jumped = useRef<string | undefined>(undefined)
   useEffect(() => {
     if (target === undefined || jumped.current === target) return
@@ -34,23 +37,26 @@ export function ConversationView(props: {
   }, [target, store])
   return (
     <div class="conversation">
-      <VirtualList<Entry>
-        label="Conversation"
-        items={entries}
-        keyOf={(entry) => entry.message.id}
-        estimate={(entry) => (entry.message.role === 'user' ? 90 : 140 + 44 * entry.calls.length)}
-        render={(entry) => (
-          <Unbroken shows={entry}>
-            <EntryView entry={entry} target={target} />
-          </Unbroken>
-        )}
-        target={holder}
-        onTarget={() => focusOn(target)}
-        onNearStart={() => void store.loadOlder()}
-        onNearEnd={() => void store.loadNewer()}
-        before={<Beginning state={state} empty={entries.length === 0} />}
-        after={<End store={store} state={state} />}
-      />
+      <ShowOutput.Provider value={setViewed}>
+        <VirtualList<Entry>
+          label="Conversation"
+          items={entries}
+          keyOf={(entry) => entry.message.id}
+          estimate={(entry) => (entry.message.role === 'user' ? 90 : 140 + 44 * entry.calls.length)}
+          render={(entry) => (
+            <Unbroken shows={entry}>
+              <EntryView entry={entry} target={target} />
+            </Unbroken>
+          )}
+          target={holder}
+          onTarget={() => focusOn(target)}
+          onNearStart={() => void store.loadOlder()}
+          onNearEnd={() => void store.loadNewer()}
+          before={<Beginning state={state} empty={entries.length === 0} />}
+          after={<End store={store} state={state} />}
+        />
+      </ShowOutput.Provider>
+      {viewed === undefined ? null : <OutputViewer message={viewed} close={() => setViewed(undefined)} />}
       <RunStatus state={state} />
       <Composer
         session={session}
@@ -84,6 +90,7 @@ function RunButtons({ run, store }: { readonly run: Run | undefined; readonly st
 function focusOn(target: string | undefined): void {
   const element = document.getElementById(target ?? '')
   const line = element?.querySelector<HTMLElement>(':scope > summary')
+  element?.scrollIntoView({ block: 'nearest' }) // A member's may be far below the call.
   ;(line ?? element)?.focus({ preventScroll: true })
 }
 

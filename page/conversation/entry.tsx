@@ -3,6 +3,7 @@ import { Problem } from '../shell/failure.tsx'
 import { moment, tokens, whole } from '../shell/words.ts'
 import { href } from '../shell/place.ts'
 import { ToolCall } from '../tools/tool-call.tsx'
+import { holderOf } from './entries.ts'
 import type { CallEntry, Entry } from './entries.ts'
 import type { Draft } from './log.ts'
 import { Markdown } from './markdown.tsx'
@@ -36,7 +37,12 @@ export function EntryView({ entry, target }: { readonly entry: Entry; readonly t
 
 function Call({ call, target }: { readonly call: CallEntry; readonly target: string | undefined }) {
   return (
-    <ToolCall message={call.message} input={call.input} target={target}>
+    <ToolCall
+      message={call.message}
+      input={call.input}
+      target={target}
+      holdsTarget={target !== undefined && holderOf(call.members, target) !== undefined}
+    >
       {call.members.length === 0 ? null : (
         <div class="members">
           {call.members.map((entry) => (

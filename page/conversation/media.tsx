@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { size } from '../shell/words.ts'
-import { saveAs } from '../tools/save.ts'
+import { Download } from '../tools/download.tsx'
 
 type MediaPart = Extract<Message['parts'][number], { readonly media_type: string }>
 
@@ -14,20 +14,18 @@ const MOST_BYTES = 10_000_000
 export function Media({ message, part }: { readonly message: Message; readonly part: MediaPart }) {
   const [url, setUrl] = useState<string>()
   const isShown = SHOWN.includes(part.media_type) && part.bytes <= MOST_BYTES
-  const read = async (): Promise<Blob> =>
-    (await client.readOutput(message.session_id, message.id, { part: part.id })).blob()
+  const read = (): Promise<Response> => client.readOutput(message.session_id, message.id, { part: part.id })
   useEffect(() => {
     if (!isShown) return undefined
     let made: string | undefined
     let gone = false
-    read().then(
-      (blob) => {
-        if (gone) return
-        made = URL.createObjectURL(blob.slice(0, blob.size, part.media_type))
-        setUrl(made)
-      },
-      () => undefined, // Its name stays, and the download tells what is wrong.
-    )
+    const show = async (): Promise<void> => {
+      const blob = await (await read()).blob()
+      if (gone) return
+      made = URL.createObjectURL(blob.slice(0, blob.size, part.media_type))
+      setUrl(made)
+    }
+    show().catch(() => undefined) // Its name stays, and the download tells what is wrong.
     return () => {
       gone = true
       if (made !== undefined) URL.revokeObjectURL(made)
@@ -38,10 +36,7 @@ export function Media({ message, part }: { readonly message: Message; readonly p
     <figure class="media">
       {url === undefined ? null : <img src={url} alt={name} />}
       <figcaption>
-        {name}, {size(part.bytes)}{' '}
-        <button type="button" class="link" onClick={() => void read().then((blob) => saveAs(blob, name))}>
-          Download
-        </button>
+        {name}, {size(part.bytes)} <Download read={read} name={name} style="link" />
       </figcaption>
     </figure>
   )

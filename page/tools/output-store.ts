@@ -36,16 +36,16 @@ export function openOutput(message: Message): OutputStore {
   async function readPage(): Promise<void> {
     const { read, lines } = store.get()
     if (read >= bytes) return
-    change({ loading: true })
+    change({ loading: true, error: undefined })
     try {
       const last = Math.min(bytes, read + PAGE) - 1
       const { session_id: session, id } = message
       const response = await client.readOutput(session, id, { range: [read, last], signal: closing.signal })
       const isEnd = last + 1 >= bytes
       const text = tail + decoder.decode(await response.arrayBuffer(), { stream: !isEnd })
-      const split = text.split('\n')
+      const split = text.split('\n').flatMap(divided)
       tail = isEnd ? '' : (split.pop() ?? '')
-      change({ lines: [...lines, ...split.flatMap(divided)], read: last + 1, loading: false })
+      change({ lines: [...lines, ...split], read: last + 1, loading: false })
     } catch (error) {
       if (!closing.signal.aborted) change({ error, loading: false })
     }
@@ -60,9 +60,9 @@ export function openOutput(message: Message): OutputStore {
       const wanted = text.toLowerCase()
       for (let at = from + 1; ; at++) {
         while (at >= store.get().lines.length) {
-          const { read, error } = store.get()
-          if (read >= bytes || error !== undefined || closing.signal.aborted) return undefined
+          if (store.get().read >= bytes || closing.signal.aborted) return undefined
           await more()
+          if (store.get().error !== undefined) return undefined
         }
         if (store.get().lines[at]?.toLowerCase().includes(wanted) === true) return at
       }

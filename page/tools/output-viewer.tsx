@@ -6,9 +6,9 @@ import { Dialog } from '../shell/dialog.tsx'
 import { useStore } from '../shell/store.ts'
 import { marked } from '../shell/marks.tsx'
 import { count, plural, size } from '../shell/words.ts'
+import { Download } from './download.tsx'
 import { linesWith, openOutput } from './output-store.ts'
 import type { Output, OutputStore } from './output-store.ts'
-import { saveAs } from './save.ts'
 
 /** Pixels, as the style has them. */
 const LINE = 20
@@ -48,10 +48,6 @@ function Searched({ store, message }: { readonly store: OutputStore; readonly me
     const at = (await store.find(text, from)) ?? (from >= 0 ? await store.find(text, -1) : undefined)
     if (wanted.current === text) setFound(at)
   }
-  const download = async (): Promise<void> => {
-    const response = await client.readOutput(message.session_id, message.id)
-    saveAs(await response.blob(), `${message.id}.txt`)
-  }
   return (
     <>
       <form
@@ -82,9 +78,7 @@ function Searched({ store, message }: { readonly store: OutputStore; readonly me
           {plural(lines.length, 'line')}
           {read < bytes ? ` of ${size(bytes)}` : `, ${size(bytes)}`}
         </span>
-        <button type="button" onClick={() => void download()}>
-          Download
-        </button>
+        <Download read={() => client.readOutput(message.session_id, message.id)} name={`${message.id}.txt`} />
       </form>
       {error === undefined ? null : <Failure error={error} />}
       <Lines store={store} text={text} found={found} />
@@ -107,7 +101,7 @@ interface LinesProps {
 }
 
 function Lines({ store, text, found }: LinesProps) {
-  const { lines, loading } = useStore(store)
+  const { lines, loading, read, bytes, error } = useStore(store)
   const [top, setTop] = useState(0)
   const scroller = useRef<HTMLDivElement>(null)
   const first = Math.max(0, Math.floor(top / LINE) - MARGIN_LINES)
@@ -116,6 +110,12 @@ function Lines({ store, text, found }: LinesProps) {
     const element = scroller.current
     if (found !== undefined && element !== null) element.scrollTop = Math.max(0, (found - 5) * LINE)
   }, [found])
+  const canRead = read < bytes && !loading && error === undefined
+  useEffect(() => {
+    const element = scroller.current
+    // There is nothing to scroll that would ask for more.
+    if (canRead && element !== null && element.scrollHeight <= element.clientHeight) void store.more()
+  }, [canRead, lines])
   return (
     <div
       ref={scroller}

@@ -1,9 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { createContext } from 'preact'
+import { useContext, useLayoutEffect, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { duration, plural, size } from '../shell/words.ts'
-import { OutputViewer } from './output-viewer.tsx'
 import { Value } from './value.tsx'
+
+/** Shows the whole output of a call. It stays shown when the call scrolls out of sight. */
+export const ShowOutput = createContext<(message: Message) => void>(() => undefined)
 
 /** What it says and how long it took in one line; open, its arguments and its result. */
 export function ToolCall(props: {
@@ -11,12 +14,17 @@ export function ToolCall(props: {
   /** As the model sent them, if its message is known. */
   readonly input: string | undefined
   readonly target: string | undefined
+  /** Whether the target is what a member did for it. */
+  readonly holdsTarget: boolean
   /** What members of the team did for it. */
   readonly children?: ComponentChildren
 }) {
-  const { message, input, target, children } = props
+  const { message, input, target, holdsTarget, children } = props
   const isTarget = message.id === target
-  const [isOpen, setOpen] = useState(isTarget)
+  const [isOpen, setOpen] = useState(isTarget || holdsTarget)
+  useLayoutEffect(() => {
+    if (isTarget || holdsTarget) setOpen(true)
+  }, [target])
   const status = message.status ?? 'completed'
   return (
     <details
@@ -37,7 +45,7 @@ export function ToolCall(props: {
 }
 
 function CallBody({ message, input }: { readonly message: Message; readonly input: string | undefined }) {
-  const [viewing, setViewing] = useState(false)
+  const showOutput = useContext(ShowOutput)
   const text = message.parts.map((part) => ('text' in part ? part.text : `[${part.type}]`)).join('\n')
   const { output, status } = message
   return (
@@ -49,12 +57,11 @@ function CallBody({ message, input }: { readonly message: Message; readonly inpu
           {size(output.bytes)}, {plural(output.lines, 'line')}
           {output.offloaded ? ', of which the model was shown the beginning' : ''}
           <span class="grow" />
-          <button type="button" onClick={() => setViewing(true)}>
+          <button type="button" onClick={() => showOutput(message)}>
             Open output
           </button>
         </p>
       )}
-      {viewing ? <OutputViewer message={message} close={() => setViewing(false)} /> : null}
     </div>
   )
 }

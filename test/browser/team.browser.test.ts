@@ -51,3 +51,14 @@ test("a member's work stands below its delegate call, live and read again", asyn
   await page.goto(`${opened.url}/sessions/team/timeline`)
   await page.getByText('current_time()').waitFor()
 })
+
+test("a link to a member's call opens the calls that it is in", async () => {
+  const { client } = opened
+  const { id } = await client.createSession({})
+  for await (const _ of client.streamMessage(id, { content: 'delegate "what time is it" to the clerk' }));
+  const messages = (await client.listMessages(id, { agent: 'clerk' })).data
+  const call = messages.find(({ role }) => role === 'tool')?.id ?? ''
+  const page = await opened.show(`/sessions/${id}#${call}`)
+  await page.locator(`[id="${call}"] > summary:focus`).waitFor()
+  expect(await page.locator(`[id="${call}"]`).isVisible()).toBe(true)
+})
