@@ -26,7 +26,7 @@ const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 
 export function SearchView() {
   const { query } = usePlace()
   const text = query.get('q') ?? ''
-  const { found, open, showMore } = useSearch(query)
+  const { found, isCurrent, open, showMore } = useSearch(query)
   const titles = useTitles(found.hits.map(({ session_id: id }) => id))
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLOListElement>(null)
@@ -64,13 +64,17 @@ export function SearchView() {
         <SearchFilters query={query} change={change} />
       </header>
       <div class="search-body">
-        {found.error === undefined ? <Summary text={text} found={found} /> : <Failure error={found.error} />}
+        {isCurrent && found.error !== undefined ? (
+          <Failure error={found.error} />
+        ) : (
+          <Summary text={text} found={isCurrent ? found : undefined} />
+        )}
         <ol id="hits" ref={list} aria-label="Hits" onKeyDown={press}>
           {found.hits.map((hit) => (
             <Hit key={hit.message_id + hit.role} hit={hit} title={titles.get(hit.session_id)} />
           ))}
         </ol>
-        {found.next === null ? null : (
+        {found.next === null || !isCurrent ? null : (
           <button type="button" class="more" onClick={showMore}>
             More hits
           </button>
@@ -104,7 +108,9 @@ function useSearch(query: URLSearchParams) {
   useEffect(() => {
     if (awaited.current !== undefined && awaited.current === found.name) open()
   }, [found])
-  return { found, open, showMore: () => void more(queryOf(query), found, setFound) }
+  /** Unless another query or page has come since. */
+  const add = (page: Found): void => setFound((now) => (now === found ? page : now))
+  return { found, isCurrent: found.name === name, open, showMore: () => void more(queryOf(query), found, add) }
 }
 
 interface Focusable {
@@ -130,12 +136,19 @@ function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
 
 const addressOf = (hit: SearchHit): string => `/sessions/${encodeURIComponent(hit.session_id)}#${hit.message_id}`
 
-function Summary({ text, found }: { readonly text: string; readonly found: Found }) {
+/** `found`: undefined while what was asked for is still searched. */
+function Summary({ text, found }: { readonly text: string; readonly found: Found | undefined }) {
   if (text.trim() === '')
     return (
       <p class="quiet search-hint">
         Find anything an agent ever did: words, parts of identifiers, paths, error messages, arguments of a call, lines
         of its output. <kbd>↓</kbd> <kbd>↑</kbd> choose a hit, <kbd>Enter</kbd> opens it where it happened.
+      </p>
+    )
+  if (found === undefined)
+    return (
+      <p class="quiet" role="status">
+        Searching…
       </p>
     )
   const words =

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { Failure } from '../shell/failure.tsx'
-import { go } from '../shell/place.ts'
+import { go, isAt } from '../shell/place.ts'
 
 interface Props {
   readonly session: string
@@ -37,7 +37,7 @@ function Question({ session, title, changed, cancel }: Props & { readonly cancel
     try {
       await client.deleteSession(session)
       changed()
-      go('/', { replace: true })
+      if (isAt(session)) go('/', { replace: true })
     } catch (failure) {
       setError(failure)
       setBusy(false)

@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { contentOf } from '../conversation/attachments.ts'
 import { Composer } from '../conversation/composer.tsx'
 import { giveBack, keepFirst } from '../conversation/drafts.ts'
 import type { Draft } from '../conversation/drafts.ts'
@@ -15,15 +16,19 @@ export function NewSession({ changed }: { readonly changed: () => void }) {
   const [chosen, setChosen] = useState<string>()
   const agent = chosen ?? agents.find((name) => name === 'default') ?? agents[0]
   const [failure, setFailure] = useState<unknown>()
+  /** Whether nobody has moved on. */
+  const isHere = useRef(true)
   useEffect(() => {
     document.title = 'New session · Tooltrail'
+    return () => void (isHere.current = false)
   }, [])
   const create = async (draft: Draft): Promise<void> => {
     setFailure(undefined)
     try {
       const { id } = await client.createSession(agent === undefined ? {} : { agent })
-      keepFirst(id, draft)
       changed()
+      if (!isHere.current) return await sendElsewhere(id, draft)
+      keepFirst(id, draft)
       go(`/sessions/${id}`, { replace: true })
     } catch (error) {
       giveBack(NONE, draft)
@@ -57,6 +62,15 @@ export function NewSession({ changed }: { readonly changed: () => void }) {
       </div>
     </section>
   )
+}
+
+/** Begins a session that is not shown. */
+async function sendElsewhere(id: string, draft: Draft): Promise<void> {
+  try {
+    await client.sendMessage(id, { content: await contentOf(draft) })
+  } catch {
+    giveBack(id, draft) // It says why once it is sent there.
+  }
 }
 
 /** The agents that the key may use, once they are known. */

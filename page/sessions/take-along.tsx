@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { Failure } from '../shell/failure.tsx'
-import { go } from '../shell/place.ts'
+import { go, isAt } from '../shell/place.ts'
 import { saveAs } from '../tools/save.ts'
 
 const FORMATS = [
@@ -58,7 +58,7 @@ function Ways({ session, done }: { readonly session: string; readonly done: () =
   }
   const fork = async (): Promise<void> => {
     const copy = await client.forkSession(session)
-    go(`/sessions/${encodeURIComponent(copy.id)}`)
+    if (isAt(session)) go(`/sessions/${encodeURIComponent(copy.id)}`)
   }
   return (
     <div class="ways">

@@ -35,6 +35,10 @@ const place = createStore(placeOf(location))
 
 export const usePlace = (): Place => useStore(place)
 
+/** Whether a view of a session is shown. */
+export const isAt = (session: string): boolean =>
+  place.get().path.startsWith('/sessions/') && place.get().path.split('/')[2] === encodeURIComponent(session)
+
 /** Shows another view. `replace`: the one before is not kept in the history. */
 export function go(path: string, { replace = false, stepped = false } = {}): void {
   const to = href(path)

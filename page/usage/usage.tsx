@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { UsageEntry, UsagePage } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
@@ -33,17 +34,22 @@ export function UsageView() {
   return (
     <div class="view usage" tabIndex={0} role="region" aria-label="Usage">
       <Head days={days} measure={measure} show={show} />
-      {daily.error === undefined ? null : <Failure error={daily.error} />}
-      <Totals entries={daily.entries} />
-      <section class="card" aria-label="By day">
-        <h2>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h2>
-        <DayChart entries={daily.entries} days={daysBetween(from, to)} measure={measure} />
-        {daily.entries.length === 0 ? null : <SumsTable by="day" entries={daily.entries} />}
-      </section>
+      <Read entries={daily}>
+        {(entries) => (
+          <>
+            <Totals entries={entries} />
+            <section class="card" aria-label="By day">
+              <h2>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h2>
+              <DayChart entries={entries} days={daysBetween(from, to)} measure={measure} />
+              {entries.length === 0 ? null : <SumsTable by="day" entries={entries} />}
+            </section>
+          </>
+        )}
+      </Read>
       <ByGroup by={by} groups={groups} measure={measure} show={show} />
       <p class="quiet small">
-        Days are those of UTC. Costs are list prices{listsOf(daily.lists)}. A model without a price there costs an
-        unknown amount.
+        Days are those of UTC. Costs are list prices{listsOf(daily?.lists ?? {})}. A model without a price there costs
+        an unknown amount.
       </p>
     </div>
   )
@@ -80,7 +86,7 @@ function Head(props: { readonly days: number; readonly measure: Measure; readonl
 
 function ByGroup(props: {
   readonly by: (typeof GROUPS)[number]
-  readonly groups: Entries
+  readonly groups: Entries | undefined
   readonly measure: Measure
   readonly show: Show
 }) {
@@ -98,26 +104,39 @@ function ByGroup(props: {
           choose={(value) => props.show({ by: value })}
         />
       </header>
-      {groups.error === undefined ? null : <Failure error={groups.error} />}
-      {groups.entries.length === 0 ? (
-        <p class="quiet edge">Nothing was used in these days.</p>
-      ) : (
-        <>
-          <GroupChart by={by} entries={groups.entries} measure={measure} />
-          <SumsTable by={by} entries={groups.entries} />
-        </>
-      )}
+      <Read entries={groups}>
+        {(entries) =>
+          entries.length === 0 ? (
+            <p class="quiet edge">Nothing was used in these days.</p>
+          ) : (
+            <>
+              <GroupChart by={by} entries={entries} measure={measure} />
+              <SumsTable by={by} entries={entries} />
+            </>
+          )
+        }
+      </Read>
     </section>
   )
 }
 
+/** What is shown of sums once they are read. */
+function Read(props: {
+  readonly entries: Entries | undefined
+  readonly children: (entries: readonly UsageEntry[]) => ComponentChildren
+}) {
+  const { entries } = props
+  if (entries === undefined) return <p class="quiet edge">Loading…</p>
+  return entries.error === undefined ? <>{props.children(entries.entries)}</> : <Failure error={entries.error} />
+}
+
 interface Entries {
+  /** What was asked for. */
+  readonly name: string
   readonly entries: readonly UsageEntry[]
   readonly lists: UsagePage['price_lists']
   readonly error: unknown
 }
-
-const NOTHING: Entries = { entries: [], lists: {}, error: undefined }
 
 /** Of which month the prices are, such as ` (anthropic: November 2026)`. */
 function listsOf(lists: Entries['lists']): string {
@@ -125,9 +144,10 @@ function listsOf(lists: Entries['lists']): string {
   return named.length === 0 ? '' : ` (${named.join(', ')})`
 }
 
-/** All pages of the sums. */
-function useEntries(by: Group, from: string, to: string): Entries {
-  const [state, setState] = useState<Entries>(NOTHING)
+/** All pages of the sums; undefined until they are read. */
+function useEntries(by: Group, from: string, to: string): Entries | undefined {
+  const name = `${by} ${from} ${to}`
+  const [state, setState] = useState<Entries>()
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
@@ -141,14 +161,14 @@ function useEntries(by: Group, from: string, to: string): Entries {
         lists = page.price_lists
         after = page.next
       }
-      setState({ entries, lists, error: undefined })
+      setState({ name, entries, lists, error: undefined })
     }
     read().catch((error: unknown) => {
-      if (!signal.aborted) setState({ ...NOTHING, error })
+      if (!signal.aborted) setState({ name, entries: [], lists: {}, error })
     })
     return () => leaving.abort()
   }, [by, from, to])
-  return state
+  return state?.name === name ? state : undefined
 }
 
 function Totals({ entries }: { readonly entries: readonly UsageEntry[] }) {
