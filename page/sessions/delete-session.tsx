@@ -8,7 +8,7 @@ interface Props {
   readonly session: string
   readonly title: string
   /** Told once the session is gone. */
-  readonly changed: () => void
+  readonly changed: (gone: string) => void
 }
 
 /** Deletes a session, once somebody has said so twice. */
@@ -36,7 +36,7 @@ function Question({ session, title, changed, cancel }: Props & { readonly cancel
     setError(undefined)
     try {
       await client.deleteSession(session)
-      changed()
+      changed(session)
       if (isAt(session)) go('/', { replace: true })
     } catch (failure) {
       setError(failure)

@@ -1,9 +1,10 @@
-import type { Queries, Session } from '../../functions/client/api-types.ts'
+import type { Queries } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
+import { PAGE, withNewest } from './session-pages.ts'
+import type { Known } from './session-pages.ts'
 
-const PAGE = 50
 const OLDER = 100
 const LOOK_MS = 3_000
 
@@ -12,18 +13,21 @@ export interface SessionFilters {
   readonly agent: string
   readonly status: NonNullable<Queries['listSessions']['run_status']> | ''
 }
-export interface SessionList {
-  readonly sessions: readonly Session[]
-  readonly next: string | null
+export interface SessionList extends Known {
+  /** What titles, ids or owners are to have. */
+  readonly words: string
   readonly loading: boolean
   readonly filters: SessionFilters
   readonly error: unknown
 }
 
 export interface SessionListStore extends Store<SessionList> {
+  narrow(words: string): void
   filter(filters: SessionFilters): void
   more(): Promise<void>
   refresh(): Promise<void>
+  /** Leaves out a session that is gone. */
+  drop(id: string): void
   close(): void
 }
 
@@ -32,25 +36,30 @@ export function openSessionList(): SessionListStore {
   const store = createStore<SessionList>({
     sessions: [],
     next: null,
+    words: '',
     loading: true,
     filters: { owner: '', agent: '', status: '' },
     error: undefined,
   })
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
   let turn = 0
+  let isReading = false
 
   async function refresh(): Promise<void> {
     const mine = ++turn
+    isReading = true
     try {
       const page = await read(store.get().filters, undefined)
       if (mine === turn) change({ ...withNewest(store.get(), page), loading: false, error: undefined })
     } catch (error) {
       if (mine === turn) change({ error, loading: false })
     }
+    if (mine === turn) isReading = false
   }
 
   const look = (): void => {
-    if (!document.hidden) void refresh()
+    // A slow answer is waited for: it would never come if the next look took its place.
+    if (!document.hidden && !isReading) void refresh()
   }
   const timer = setInterval(look, LOOK_MS)
   document.addEventListener('visibilitychange', look)
@@ -59,6 +68,8 @@ export function openSessionList(): SessionListStore {
   return {
     ...store,
     refresh,
+    drop: (id) => change({ sessions: store.get().sessions.filter((session) => session.id !== id) }),
+    narrow: (words) => change({ words }),
     filter(filters) {
       change({ filters, sessions: [], next: null, loading: true })
       void refresh()
@@ -94,12 +105,3 @@ const read = ({ owner, agent, status }: SessionFilters, after: string | undefine
     agent: agent === '' ? undefined : agent,
     run_status: status === '' ? undefined : status,
   })
-
-/** With the first page as it is now. What was loaded further down stays, also what newer sessions have pushed down there. */
-function withNewest({ sessions, next }: SessionList, page: Page): Pick<SessionList, 'sessions' | 'next'> {
-  if (sessions.length <= PAGE) return { sessions: page.data, next: page.next }
-  const newest = new Set(page.data.map(({ id }) => id))
-  const oldest = page.data.at(-1)?.updated_at ?? ''
-  const rest = sessions.filter(({ id, updated_at: time }) => !newest.has(id) && time <= oldest)
-  return { sessions: [...page.data, ...rest], next }
-}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 import { ChangedField } from '../shell/changed-field.tsx'
 import { Failure } from '../shell/failure.tsx'
@@ -6,6 +6,7 @@ import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { compact, count, moment, plural } from '../shell/words.ts'
 import type { SessionFilters, SessionListStore } from './session-list-store.ts'
+import { fitting } from './session-pages.ts'
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const
 
@@ -21,13 +22,9 @@ export function SessionListView({
   readonly store: SessionListStore
   readonly current: string | undefined
 }) {
-  const { sessions, next, loading, filters, error } = useStore(store)
-  const [words, setWords] = useState('')
-  const wanted = words.trim().toLowerCase()
-  const shown = sessions.filter(
-    ({ id, title, owner }) =>
-      wanted === '' || [id, title ?? '', owner ?? ''].some((text) => text.toLowerCase().includes(wanted)),
-  )
+  const { sessions, next, words, loading, filters, error } = useStore(store)
+  const wanted = words.trim()
+  const shown = fitting(sessions, words)
   const isEnough = shown.length >= ENOUGH || sessions.length >= MOST_FETCHED
   const wantsMore = wanted !== '' && next !== null && !isEnough && !loading && error === undefined
   useEffect(() => {
@@ -41,7 +38,7 @@ export function SessionListView({
           value={words}
           placeholder="Title, id or owner"
           aria-label="Filter sessions by title, id or owner"
-          onInput={(event) => setWords(event.currentTarget.value)}
+          onInput={(event) => store.narrow(event.currentTarget.value)}
         />
         <MoreFilters filters={filters} sessions={sessions} change={store.filter} />
       </div>
@@ -56,7 +53,7 @@ export function SessionListView({
       {wanted === '' || sessions.length === 0 ? null : (
         <p class="quiet edge" role="status">
           {coverage(shown.length, sessions.length, next !== null)}{' '}
-          <a href={href(`/search?q=${encodeURIComponent(words.trim())}`)}>Search what was said</a>
+          <a href={href(`/search?q=${encodeURIComponent(wanted)}`)}>Search what was said</a>
         </p>
       )}
       {next === null ? null : (

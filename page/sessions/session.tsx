@@ -19,7 +19,7 @@ interface Props {
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
   /** Told when the session is gone. */
-  readonly changed: () => void
+  readonly changed: (gone: string) => void
 }
 
 /** One session: its head, and one of its views. */

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { SessionListView } from '../sessions/session-list.tsx'
 import { openSessionList } from '../sessions/session-list-store.ts'
 import type { SessionListStore } from '../sessions/session-list-store.ts'
+import { fitting } from '../sessions/session-pages.ts'
 import { SearchView } from '../search/search.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { SessionView } from '../sessions/session.tsx'
@@ -54,7 +55,10 @@ function Shell() {
           section={deeper.length > 0 ? 'nothing' : section}
           session={session}
           view={view}
-          changed={() => void list?.refresh()}
+          changed={(gone) => {
+            if (gone !== undefined) list?.drop(gone)
+            void list?.refresh()
+          }}
         />
       </main>
     </div>
@@ -63,7 +67,7 @@ function Shell() {
 
 /** Shows the next or the previous session of the list. */
 function step(list: SessionListStore | undefined, { path }: Place, by: 1 | -1): void {
-  const sessions = list?.get().sessions ?? []
+  const sessions = list === undefined ? [] : fitting(list.get().sessions, list.get().words)
   const at = sessions.findIndex(({ id }) => path.split('/')[2] === encodeURIComponent(id))
   const next = sessions[at === -1 ? 0 : at + by]
   if (next !== undefined) go(`/sessions/${encodeURIComponent(next.id)}`, { stepped: true })
@@ -74,8 +78,8 @@ interface ViewProps {
   readonly section: string
   readonly session: string
   readonly view: string
-  /** Told when there is a session more or less. */
-  readonly changed: () => void
+  /** Told when there is a session more, or one is gone. */
+  readonly changed: (gone?: string) => void
 }
 
 function View({ place, section, session, view, changed }: ViewProps) {

@@ -44,6 +44,42 @@ describe('the list of sessions', () => {
     await expect.poll(titles).toEqual(['The ledger'])
   })
 
+  test('comes also when each answer takes longer than the time between two looks', async () => {
+    const page = await opened.show('/new')
+    await page.route('**/v1/sessions?*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 3_500))
+      await route.continue()
+    })
+    await page.reload()
+    await page.locator('.session-row').first().waitFor({ timeout: 15_000 })
+    expect(await page.locator('.session-row').count()).toBeGreaterThan(2)
+  })
+
+  test('is gone through as it is narrowed, and leaves out at once what is deleted far down', async () => {
+    const several = await openBrowser()
+    try {
+      for (let at = 0; at < 60; at++) await several.client.createSession({ id: `one-${at}`, title: `Number ${at}` })
+      const page = await several.show('/')
+      await page.getByRole('button', { name: 'Older sessions' }).click()
+      await page.getByText('Number 3', { exact: true }).click()
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      await page.getByRole('button', { name: 'Delete for good' }).click()
+      await page.waitForURL(`${several.url}/`)
+      await expect.poll(() => page.getByText('Number 3', { exact: true }).count()).toBe(0)
+      expect(await page.locator('.session-row').count()).toBe(59)
+      await page.getByLabel('Filter sessions by title').fill('number 5')
+      await expect.poll(() => page.locator('.session-row').count()).toBe(11)
+      await page.evaluate('document.activeElement.blur()')
+      await page.keyboard.press('j')
+      await page.keyboard.press('k')
+      await page.waitForURL('**/sessions/one-59')
+      for (let step = 0; step < 12; step++) await page.keyboard.press('j')
+      await page.waitForURL('**/sessions/one-5')
+    } finally {
+      await several.close()
+    }
+  })
+
   test('looks further back for what fits than was loaded, and says how far', async () => {
     const several = await openBrowser()
     try {
