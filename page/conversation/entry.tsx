@@ -1,5 +1,6 @@
 import type { Message } from '../../functions/client/api-types.ts'
 import { Problem } from '../shell/failure.tsx'
+import { withBidiShown } from '../shell/bidi.ts'
 import { moment, tokens, whole } from '../shell/words.ts'
 import { href } from '../shell/place.ts'
 import { ToolCall } from '../tools/tool-call.tsx'
@@ -127,9 +128,7 @@ export function DraftView({ draft }: { readonly draft: Draft }) {
       {draft.parts.map((part, index) =>
         part.type === 'call' ? (
           <div key={index} class="call running">
-            <code class="call-line">
-              {part.name}({part.arguments.slice(0, 400)}
-            </code>
+            <code class="call-line">{withBidiShown(`${part.name}(${part.arguments.slice(0, 400)}`)}</code>
           </div>
         ) : part.type === 'reasoning' ? (
           <Reasoning key={index} text={part.text} open />

@@ -3,6 +3,7 @@ import type { Token, Tokens } from 'marked'
 import { createContext } from 'preact'
 import type { ComponentChildren } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
+import { withBidiShown } from '../shell/bidi.ts'
 import { tokensOf } from './markdown-tokens.ts'
 
 /** Deeper nesting is shown as text. */
@@ -159,12 +160,31 @@ function Inline({ token, depth }: { readonly token: Token; readonly depth: numbe
 /** A link that says where it leads: its text may say something else. */
 function Address({ href, text }: { readonly href: string; readonly text: string }) {
   const url = /^(?:https?:\/\/|mailto:)/i.test(href) && URL.canParse(href) ? new URL(href) : undefined
-  if (url === undefined) return <>{text === href ? text : `${text} (${href})`}</>
+  if (url === undefined)
+    return (
+      <>
+        <bdi>{text}</bdi>
+        {text === href ? null : (
+          <>
+            {' '}
+            <Target>({withBidiShown(href)})</Target>
+          </>
+        )}
+      </>
+    )
   const shown = url.href
   return (
     <a href={shown} target="_blank" rel="noopener noreferrer nofollow">
-      {text === href || text === '' ? shown : text}
-      {text === href || text === '' ? null : <span class="address"> ({shown})</span>}
+      {text === href || text === '' ? <Target>{shown}</Target> : <bdi>{text}</bdi>}
+      {text === href || text === '' ? null : (
+        <span class="address">
+          {' '}
+          <Target>({shown})</Target>
+        </span>
+      )}
     </a>
   )
 }
+
+/** Read from left to right, whatever the text around it is. */
+const Target = ({ children }: { readonly children: ComponentChildren }) => <bdi dir="ltr">{children}</bdi>

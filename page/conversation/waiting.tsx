@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Run, ToolResults } from '../../functions/client/api-types.ts'
+import { withBidiShown } from '../shell/bidi.ts'
 import { useStore } from '../shell/store.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
 import { Value } from '../tools/value.tsx'
@@ -43,7 +44,7 @@ function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly r
       }}
     >
       <p>
-        <strong>{call.tool_name}</strong>{' '}
+        <strong>{withBidiShown(call.tool_name)}</strong>{' '}
         {call.needs === 'approval' ? 'needs your decision before it runs.' : 'is yours to execute.'}
       </p>
       <Value name="Arguments" text={call.arguments} />

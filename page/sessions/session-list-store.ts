@@ -31,16 +31,18 @@ export interface SessionListStore extends Store<SessionList> {
   close(): void
 }
 
+const NOTHING: SessionList = {
+  sessions: [],
+  next: null,
+  words: '',
+  loading: true,
+  filters: { owner: '', agent: '', status: '' },
+  error: undefined,
+}
+
 /** The sessions, newest activity first; looked at again every few seconds while the page is seen. */
 export function openSessionList(): SessionListStore {
-  const store = createStore<SessionList>({
-    sessions: [],
-    next: null,
-    words: '',
-    loading: true,
-    filters: { owner: '', agent: '', status: '' },
-    error: undefined,
-  })
+  const store = createStore(NOTHING)
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
   let turn = 0
   let isReading = false

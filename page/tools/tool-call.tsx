@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useLayoutEffect, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
+import { withBidiShown } from '../shell/bidi.ts'
 import { duration, plural, size } from '../shell/words.ts'
 import { Value } from './value.tsx'
 
@@ -35,7 +36,7 @@ export function ToolCall(props: {
     >
       <summary>
         <span class={`state ${status}`}>{status}</span>
-        <code class="call-line">{message.call ?? message.tool_name}</code>
+        <code class="call-line">{withBidiShown(message.call ?? message.tool_name ?? '')}</code>
         <span class="when">{message.duration_ms === undefined ? '' : duration(message.duration_ms)}</span>
       </summary>
       {isOpen ? <CallBody message={message} input={input} /> : null}

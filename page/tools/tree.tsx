@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Json } from '../../functions/client/api-types.ts'
+import { withBidiShown } from '../shell/bidi.ts'
 import { isRawNumber } from './parse-value.ts'
 
 /** Entries that are shown at first, and with each further request. */
@@ -25,7 +26,7 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
       <div class="leaf">
         <Name name={name} />
         <span class={`value-${isRawNumber(value) ? 'number' : value === null ? 'null' : typeof value}`}>
-          {JSON.stringify(value)}
+          {withBidiShown(JSON.stringify(value))}
         </span>
       </div>
     )
@@ -68,9 +69,9 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
 }
 
 const Name = ({ name }: { readonly name: string | undefined }) =>
-  name === undefined ? null : <span class="name">{name}: </span>
+  name === undefined ? null : <span class="name">{withBidiShown(name)}: </span>
 
 function preview(value: object): string {
-  const text = JSON.stringify(value)
+  const text = withBidiShown(JSON.stringify(value))
   return text.length > PREVIEW_CHARACTERS ? `${text.slice(0, PREVIEW_CHARACTERS)}…` : text
 }

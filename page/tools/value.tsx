@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { withBidiShown } from '../shell/bidi.ts'
 import { Copy } from '../shell/copy.tsx'
 import { parseValue } from './parse-value.ts'
 import { Tree } from './tree.tsx'
@@ -20,7 +21,7 @@ export function Value({ name, text }: { readonly name: string; readonly text: st
         <Copy text={() => text} />
       </header>
       {json === undefined || raw ? (
-        <pre tabIndex={0}>{text}</pre>
+        <pre tabIndex={0}>{withBidiShown(text)}</pre>
       ) : (
         <div class="tree" tabIndex={0} role="group" aria-label={name}>
           <Tree value={json} open />

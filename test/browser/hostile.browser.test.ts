@@ -122,3 +122,31 @@ test('a message that cannot be rendered is shown as JSON, and takes nothing else
   await page.getByText('before', { exact: true }).waitFor()
   expect(await page.locator('pre.plain').allTextContents()).toEqual([expect.stringContaining('"text": null')])
 })
+
+test('addresses and arguments are read from left to right, whatever turns the text around them', async () => {
+  const { client } = opened
+  const { id } = await client.createSession({})
+  const text = 'Log in [here\u202E](https://thief.example/nigol/moc.knab//:sptth) or there'
+  const content = [
+    { role: 'user', content: 'where?' },
+    { role: 'assistant', content: text },
+  ]
+  await client.importMessages(id, content.map((turn) => JSON.stringify(turn)).join('\n'), { format: 'openai' })
+  for await (const _ of client.streamMessage(id, { content: '{"file": "invoice\u202Egnp.exe"}' }));
+  const page = await opened.show(`/sessions/${id}`)
+  const left = (words: string): Promise<unknown> =>
+    page.evaluate(`(() => {
+      const walker = document.createTreeWalker(document.querySelector('.markdown a .address'), NodeFilter.SHOW_TEXT)
+      let text = walker.nextNode()
+      while (text !== null && !text.data.includes(${JSON.stringify(words)})) text = walker.nextNode()
+      const range = document.createRange()
+      const at = text.data.indexOf(${JSON.stringify(words)})
+      range.setStart(text, at)
+      range.setEnd(text, at + ${words.length})
+      return range.getBoundingClientRect().left
+    })()`)
+  await page.locator('.markdown a .address').waitFor()
+  expect(Number(await left('thief'))).toBeLessThan(Number(await left('sptth')))
+  await page.locator('details.call summary').first().click()
+  await page.locator('.tree').getByText('"invoice\\u202egnp.exe"').waitFor()
+})

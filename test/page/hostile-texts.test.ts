@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { tokensOf } from '../../page/conversation/markdown-tokens.ts'
+import { withBidiShown } from '../../page/shell/bidi.ts'
 import { parseValue } from '../../page/tools/parse-value.ts'
 
 /** A text of so many characters. */
@@ -52,4 +53,8 @@ test('JSON that nests deeper than a tree can show is text', () => {
 test('numbers of JSON are shown as they are written', () => {
   const text = '{"to":1234567890123456789,"amount":0.10,"many":1e400,"few":[3,-1.5]}'
   expect(JSON.stringify(parseValue(text))).toBe(text)
+})
+
+test('what turns the direction of a text is shown as it is written in JSON', () => {
+  expect(withBidiShown('invoice\u202Egnp.exe\u2069')).toBe('invoice\\u202egnp.exe\\u2069')
 })
