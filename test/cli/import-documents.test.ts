@@ -128,7 +128,7 @@ test('a session that is not there and cannot be made is told as that', async () 
   write('gone.jsonl', lines(claude('user', 'hi', 'gone')))
   await run('claude-code')
   await importing.program.client.send('DELETE', '/v1/sessions/claude-code-gone')
-  expect(await run('claude-code')).toMatchObject({ messages: 0, unreadable: 1 })
+  expect(await run('claude-code')).toMatchObject({ messages: 0, failed: 1 })
   expect(importing.faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
 })
 
