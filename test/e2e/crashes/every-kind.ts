@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
+import { isCi } from '../../is-ci.ts'
 import type { Backend } from '../backend.ts'
 import { check, crashOneByOne, createCrashBench, driveUntilCrash } from './crash-runner.ts'
 import type { Crash, CrashBench } from './crash-runner.ts'
@@ -16,6 +17,8 @@ import { scriptedModel } from './scripted-model.ts'
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
+/** In CI every other kind is left to another day. */
+const today = Math.floor(Date.now() / 86_400_000)
 /** It is cancelled, so that there is no moment after it. */
 const NEVER_ENDS = 'tool.endless'
 /** So many places are tried for a kind: a program that runs alone does not always take the steps that were seen. */
@@ -58,11 +61,13 @@ export const everyKindOn = (backend: Backend, seed: number) =>
       const [first] = benches
       const wishes = chooseCrashes(first === undefined ? new Map() : await stepsOfScenarios(first), randomNumbers(seed))
       const kinds = [...wishes.keys()]
+      const left = new Set(isCi ? kinds.filter((_, index) => index % 2 === today % 2) : [])
+      const chosen = kinds.filter((kind) => !left.has(kind))
       const taken = await Promise.all(
         benches.map((bench, place) =>
           crashOneByOne(
             bench,
-            kinds.filter((_, index) => index % BENCHES === place).map((kind) => wishes.get(kind) ?? []),
+            chosen.filter((_, index) => index % BENCHES === place).map((kind) => wishes.get(kind) ?? []),
           ),
         ),
       )
@@ -70,7 +75,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
       console.log(
         `seed ${seed}: ${killed.length} kills: ${killed.map(({ kind, when }) => `${when} ${kind}`).join(', ')}`,
       )
-      const missed = EVERY_KIND.filter((kind) => killed.every((one) => one.kind !== kind))
+      const missed = EVERY_KIND.filter((kind) => !left.has(kind) && killed.every((one) => one.kind !== kind))
       expect(missed.filter((kind) => !MAY_BE_ABSENT.has(kind))).toStrictEqual([])
     })
   })
