@@ -94,7 +94,7 @@ async function finish(client: Client, session: string, run: Run, shown: Shown, o
   return now
 }
 
-const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'cancelled'].includes(status)
+export const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'cancelled'].includes(status)
 
 type Open = (signal: AbortSignal) => AsyncIterable<FollowedEvent>
 

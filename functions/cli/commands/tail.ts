@@ -4,6 +4,7 @@ import type { Client } from '../../client/client.ts'
 import { isFinal } from '../../client/follow.ts'
 import { createRunPrinter, onLost } from '../run-printer.ts'
 import { note, oneLine, onErrors, printJson } from '../terminal.ts'
+import { isOver } from './chat.ts'
 import { show } from './show.ts'
 
 export interface TailOptions {
@@ -38,8 +39,6 @@ export async function tail(client: Client, session: string, options: TailOptions
     await sleep(IDLE_MS, undefined, { signal }).catch(() => undefined)
   }
 }
-
-const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'cancelled'].includes(status)
 
 interface Followed {
   readonly session: string

@@ -1,12 +1,11 @@
-import { HttpAgent } from '@ag-ui/client'
-import type { RunAgentParameters } from '@ag-ui/client'
+import type { HttpAgent, RunAgentParameters } from '@ag-ui/client'
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
 import type { ChatInit, UIMessage } from 'ai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
-import { deviations } from '../conformance.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
+import { agUiAgent } from './ag-ui-client.ts'
 import { chatTransport, TestChat } from './ui-client.ts'
 
 let harness: HttpHarness
@@ -143,19 +142,7 @@ describe('useChat that sends by itself', () => {
 })
 
 describe('AG-UI', () => {
-  function agent(): HttpAgent {
-    return new HttpAgent({
-      url: 'http://localhost:3000/v1/ag-ui/default',
-      threadId: 'talk',
-      initialMessages: [{ id: 'm1', role: 'user', content: 'Go' }],
-      fetch: async (url, init) => {
-        const request = new Request(url, init as RequestInit)
-        const response = await harness.program.app.fetch(request)
-        expect(await deviations(harness.document, request, response)).toEqual([])
-        return response
-      },
-    })
-  }
+  const agent = (): HttpAgent => agUiAgent(harness, [{ id: 'm1', role: 'user', content: 'Go' }])
   interface Outcome {
     readonly type: string
     readonly interrupts?: readonly { readonly id: string }[]
