@@ -27,17 +27,23 @@ async function readAll(page: Page, last: string): Promise<string[]> {
   }
   const newer = page.getByText('Loading newer messages…')
   while ((await newer.count()) > 0) {
-    await page.evaluate(`document.querySelector('.scroller').scrollTop += 1e6`)
+    await scroll(page, '+= 1e6')
     await page.waitForTimeout(100)
   }
-  await page.evaluate(`document.querySelector('.scroller').scrollTop = 0`)
+  await scroll(page, '= 0')
   for (let step = 0; step < 400 && !seen.has(last); step++) {
     await look()
-    await page.evaluate(`document.querySelector('.scroller').scrollTop += 500`)
-    await page.waitForTimeout(40)
+    await scroll(page, '+= 500')
   }
   return [...seen]
 }
+
+/** Ends once what is in sight then has been rendered: until then the list shows what was in sight before. */
+const scroll = (page: Page, to: string): Promise<void> =>
+  page.evaluate(`new Promise((done) => {
+    document.querySelector('.scroller').scrollTop ${to}
+    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))
+  })`)
 
 const inputs = (word: string, turns: number): string[] => Array.from({ length: turns }, (_, turn) => `${word} ${turn}`)
 
