@@ -3,8 +3,8 @@ import { createClient } from '../../functions/client/client.ts'
 import type { RunEvent } from '../../functions/client/api-types.ts'
 import { tail } from '../../functions/cli/commands/tail.ts'
 import { createRunPrinter } from '../../functions/cli/run-printer.ts'
-import { completionOf } from '../agent/harness.ts'
-import { openHttpHarness } from '../http/harness.ts'
+import { completionOf, makeTool } from '../agent/harness.ts'
+import { heldTurn, openHttpHarness } from '../http/harness.ts'
 
 let out: string
 let beside: string
@@ -93,4 +93,78 @@ describe('tail', () => {
     await tailing
     await harness.close()
   }, 60_000)
+
+  /** A session whose run waits in its third round; its `slow` waits, too. */
+  async function openRunUnderWay() {
+    const [slow, held] = [Promise.withResolvers<void>(), heldTurn()]
+    const script = [{ text: 'one', calls: [{ name: 'quick' }] }, { text: 'two', calls: [{ name: 'slow' }] }, held.turn]
+    const tools = [
+      makeTool('quick', async () => ({ text: 'the quick result' })),
+      makeTool('slow', async () => (await slow.promise, { text: 'the slow result' })),
+    ]
+    const harness = await openHttpHarness({ script, tools })
+    const fetchHere = async (input: unknown, init?: RequestInit) =>
+      harness.program.app.fetch(new Request(input as string, init))
+    const client = createClient({ url: 'http://localhost:3000', fetch: fetchHere as typeof fetch })
+    await client.createSession({ id: 's' })
+    const run = await client.sendMessage('s', { content: 'the input' })
+    await expect.poll(async () => (await client.listMessages('s', {})).data.length).toBe(5)
+    return { harness, client, run, endCall: slow.resolve, letGo: held.letGo }
+  }
+  const timesOf = (text: string) => (out + beside).split(text).length - 1
+
+  test.each([
+    ['once', 10, { 'the input': 1, one: 1, 'the quick result': 1 }],
+    ['not at all where it was left out', 2, { 'the input': 0, one: 0, 'the quick result': 0 }],
+  ])('shows what a run under way has said already %s', async (_, limit, before) => {
+    const { harness, client, endCall, letGo } = await openRunUnderWay()
+    const left = new AbortController()
+    const tailing = tail(client, 's', { limit }, left.signal)
+    await expect.poll(() => out).toContain('slow()')
+    endCall()
+    letGo()
+    await expect.poll(() => out, { timeout: 10_000 }).toContain('thinking')
+    await expect.poll(async () => (await client.readSession('s')).run?.status).toBe('completed')
+    left.abort()
+    await tailing
+    const expected = { ...before, two: 1, 'the slow result': 1, thinking: 1 }
+    expect(Object.fromEntries(Object.keys(expected).map((text) => [text, timesOf(text)]))).toEqual(expected)
+    await harness.close()
+  })
+
+  test('as lines of JSON, too', async () => {
+    const { harness, client, endCall, letGo } = await openRunUnderWay()
+    const left = new AbortController()
+    const tailing = tail(client, 's', { limit: 10, json: true }, left.signal)
+    await expect.poll(() => out).toContain('"tool_name":"slow"')
+    endCall()
+    letGo()
+    await expect.poll(() => out, { timeout: 10_000 }).toContain('run.completed')
+    left.abort()
+    await tailing
+    const lines = out.trimEnd().split('\n')
+    const told = lines.map((line) => JSON.parse(line) as { type?: string; id?: string; message?: { id: string } })
+    const ids = told.flatMap(({ type, id, message }) =>
+      type === 'tool_call.completed' ? [] : [message?.id ?? id ?? []],
+    )
+    expect(ids.length).toBe(new Set(ids).size)
+    expect(told.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
+    await harness.close()
+  })
+
+  test('shows what a run says that ends before it is looked at', async () => {
+    const { harness, client, run, endCall, letGo } = await openRunUnderWay()
+    const listRuns: typeof client.listRuns = async (...given) => {
+      endCall()
+      letGo()
+      await expect.poll(async () => (await client.readRun('s', run.id)).status).toBe('completed')
+      return client.listRuns(...given)
+    }
+    const left = new AbortController()
+    const tailing = tail({ ...client, listRuns }, 's', { limit: 10 }, left.signal)
+    await expect.poll(() => out).toContain('thinking')
+    left.abort()
+    await tailing
+    await harness.close()
+  })
 })

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Run } from '../../client/api-types.ts'
+import type { Message, Run } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
 import { isFinal } from '../../client/follow.ts'
 import { createRunPrinter, onLost } from '../run-printer.ts'
 import { note, oneLine, onErrors, printJson } from '../terminal.ts'
 import { isOver } from './chat.ts'
-import { show } from './show.ts'
+import { showNewest } from './show.ts'
 
 export interface TailOptions {
   /** Messages to show first. */
@@ -22,17 +22,20 @@ const PAGE = 20
 
 /** Shows the newest messages of a session, and then each of its runs as it happens, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
-  await show(client, session, options)
-  // A paused run is looked at again and again.
-  const shown = new Set<string>()
+  const json = options.json === true
+  // Before the messages: those of a run that ends in between are all among them.
   const { data } = await client.listRuns(session, { limit: PAGE })
+  const messages = await showNewest(client, session, { limit: options.limit, json })
+  // A paused run is looked at again and again.
+  const shown = new Set(messages.flatMap(eventsOf))
+  const after = eventsOf(messages.at(-1))[0]
   const ended = new Set(data.filter(isOver).map(({ id }) => id))
   // A later one that waits may have been cancelled before an earlier one ends.
   let from = (data.findLast((run) => !isOver(run)) ?? data[0])?.id ?? ''
   while (!signal.aborted) {
     const runs = await runsFrom(client, session, from, signal)
     for (const { id } of runs.filter((run) => !ended.has(run.id))) {
-      if (await follow(client, { session, run: id, shown, json: options.json === true }, signal)) ended.add(id)
+      if (await follow(client, { session, run: id, shown, after, json }, signal)) ended.add(id)
       if (!ended.has(id)) break
     }
     if (runs.every(({ id }) => ended.has(id))) from = runs.at(-1)?.id ?? from
@@ -45,14 +48,20 @@ interface Followed {
   readonly run: string
   /** Ids of the events that have been shown. */
   readonly shown: Set<string>
+  /** One of the last message that was shown first: of its run, what precedes its round is not asked for. */
+  readonly after: string | undefined
   readonly json: boolean
 }
 
 /** Shows a run to its end or its pause; returns whether it has ended. */
-async function follow(client: Client, { session, run, shown, json }: Followed, signal: AbortSignal): Promise<boolean> {
+async function follow(
+  client: Client,
+  { session, run, shown, after, json }: Followed,
+  signal: AbortSignal,
+): Promise<boolean> {
   const printer = createRunPrinter()
   let hasEnded = false
-  for await (const { id, event } of client.follow(session, run, { signal, onLost })) {
+  for await (const { id, event } of client.follow(session, run, { signal, onLost, after })) {
     if (id !== undefined && shown.has(id)) continue
     if (id !== undefined) shown.add(id)
     if (json) printJson(event)
@@ -64,6 +73,19 @@ async function follow(client: Client, { session, run, shown, json }: Followed, s
     if ('run' in event && isOver(event.run)) hasEnded = true
   }
   return hasEnded
+}
+
+/** Ids of the events that tell of a message, as far as it is told already. */
+function eventsOf(message: Message | undefined): string[] {
+  if (message === undefined) return []
+  const { id, role, status } = message
+  const isOpen = status === 'running' || status === 'waiting'
+  const types = {
+    user: ['run.started', 'message.steered'],
+    assistant: ['message.completed'],
+    tool: isOpen ? ['tool_call.started'] : ['tool_call.started', 'tool_call.completed'],
+  } as const
+  return types[role].map((type) => `${id}:${type}`)
 }
 
 /** The runs from this one on, the oldest first. Asks until it is told, or refused for good; none where `signal` aborts. */
