@@ -10,7 +10,7 @@ export interface ConnectionOptions {
   readonly key?: string
   /** Of the data folder, where no key says so. */
   readonly tenant: string
-  /** Whether the command has runs executed: on the data folder it then also executes those that others left. */
+  /** Whether the command has the runs executed that it follows: on the data folder also those that others left. */
   readonly takesWork?: boolean
 }
 

@@ -32,6 +32,7 @@ import type { SessionStore } from '../ports/session-store.ts'
 import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
 import { createCore } from './core.ts'
+import { createFollowedWork } from './followed-work.ts'
 import { openMcp } from './open-mcp.ts'
 
 /** Milliseconds that one hint may spend on a deletion; the sweeper continues it. */
@@ -81,12 +82,14 @@ export interface ProgramSettings {
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
+  /** Only runs of sessions that requests follow are executed, and nothing is swept. */
+  readonly onlyFollowed?: boolean
 }
 
 export interface Program {
   readonly app: App
   readonly service: AgentService
-  /** Begins to execute sessions' runs, whichever process accepted them, and to sweep. */
+  /** Begins to execute sessions' runs, whichever process accepted them, and to sweep. With `onlyFollowed` as it says. */
   start(): void
   /**
    * After `start`: ends streams and waits, hands runs over between two rounds, and stops sweeping. The ports stay open.
@@ -102,11 +105,12 @@ export interface Program {
 export function createProgram(ports: Ports, settings: ProgramSettings): Program {
   const { agents, app: appSettings, sweepMs } = settings
   const { service, worker, deliveries } = createCore(ports, settings)
+  const followed = settings.onlyFollowed === true ? createFollowedWork(service, ports.clock, sweepMs) : undefined
   const stopping = new AbortController()
   const shared = createSharedBytes()
   const app = createApp({
     ...ports,
-    service,
+    service: followed?.service ?? service,
     agents,
     log: ports.logger,
     shared,
@@ -132,7 +136,8 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     app,
     service,
     start() {
-      consumer = ports.queue.consume(serve)
+      consumer = (followed ?? ports.queue).consume(serve)
+      if (followed !== undefined) return
       sweeper = startSweeper(ports, sweepMs)
       due = startDueDeliveries(ports, sweepMs)
     },

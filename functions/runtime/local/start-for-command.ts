@@ -15,7 +15,7 @@ interface CommandAccess {
 interface ForCommand {
   /** Left out: the keys of the data folder are accepted, as by the program that listens for all. */
   readonly access?: CommandAccess
-  /** Whether the command has runs executed; the others leave to other processes what they find. */
+  /** Whether the command has the runs executed that it follows; all others are left to other processes. */
   readonly takesWork: boolean
 }
 
@@ -23,7 +23,8 @@ interface ForCommand {
  * The program for one command: on a free port of this machine. It logs errors only. With `access` it is there for the holder of
  * that secret only, without limits.
  */
-export async function startForCommand(settings: Settings, { access, takesWork }: ForCommand): Promise<LocalServer> {
+export async function startForCommand(settings: Settings, { access, ...command }: ForCommand): Promise<LocalServer> {
+  const takesWork = command.takesWork ? 'followed' : 'none'
   const own: Settings = { ...settings, host: '127.0.0.1', port: 0, logLevel: 'error' }
   if (access === undefined) return startLocal(own, { takesWork })
   const free = { ...own, caps: NO_CAPS }

@@ -52,12 +52,17 @@ export interface LocalServer {
   close(): Promise<void>
 }
 
+/**
+ * What a program does beside serving requests. `all`: executes runs, also those that others left, and what comes in on sockets;
+ * `followed`: only runs of the sessions that its callers follow; `none`: nothing.
+ */
+export type TakesWork = 'all' | 'followed' | 'none'
+
 /** Parts of the program on this machine that differ from the default. */
 export interface Composition {
   readonly ports?: OpenPorts
   readonly tools?: Tools
-  /** Whether it takes work: executes runs, also those that others left, and what comes in on sockets. True if left out. */
-  readonly takesWork?: boolean
+  readonly takesWork?: TakesWork
 }
 
 /** Starts the whole program on this machine and resolves when it accepts requests. Rejects with `SettingsError`. */
@@ -69,7 +74,7 @@ export async function startLocal(settings: Settings, composition: Composition = 
       settings,
       { ...ports, close: () => closeAll(traces, ports) },
       composition.tools ?? (await toolsOf(settings)),
-      composition.takesWork ?? true,
+      composition.takesWork ?? 'all',
     )
   } catch (error) {
     await closeAll(traces, ports)
@@ -82,7 +87,7 @@ async function closeAll(traces: TraceExport, ports: OpenPorts): Promise<void> {
   await ports.close()
 }
 
-async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWork: boolean): Promise<LocalServer> {
+async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWork: TakesWork): Promise<LocalServer> {
   const defaultTools = settings.aws === undefined ? [...tools.keys()] : withoutHttpFetch(tools)
   const agents = readAgents(settings.agentsFile, { model: settings.model, tools, defaultTools })
   checkModels(agents.values(), settings, ports.logger)
@@ -112,19 +117,15 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
       slack.door(service),
       ...openDoors({ ...ports, agents, channels, caps, secrets, here: true }, service),
     ],
-    app: {
-      version: VERSION,
-      openAccess: LOOPBACK.has(settings.host),
-      corsOrigins: settings.corsOrigins,
-      caps,
-    },
+    app: { version: VERSION, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins, caps },
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,
+    onlyFollowed: takesWork === 'followed',
   })
   const server = await serveHttp(program.app.fetch, settings, program.isCrowded)
   // Only now: a program that cannot listen must not take work.
-  if (takesWork) program.start()
+  if (takesWork !== 'none') program.start()
   const closing = new AbortController()
-  const appToken = takesWork ? settings.secret('SLACK_APP_TOKEN') : undefined
+  const appToken = takesWork === 'all' ? settings.secret('SLACK_APP_TOKEN') : undefined
   const socket = appToken === undefined ? undefined : slack.listen(appToken, closing.signal)
   return {
     url: server.url,

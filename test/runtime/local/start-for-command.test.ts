@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newKeySecret } from '../../../functions/access/key-secret.ts'
+import type { Run } from '../../../functions/client/api-types.ts'
 import { createClient } from '../../../functions/client/client.ts'
 import { LEASE_MS } from '../../../functions/domain/session.ts'
 import { readSettings } from '../../../functions/runtime/config.ts'
@@ -16,7 +17,6 @@ import { newRun } from '../../contracts/session-fixture.ts'
 /** Longer than a program takes from its start to its first sweep. */
 const SWEPT_MS = 2_000
 const access = { secret: newKeySecret(), tenant: 'acme' }
-const key = { tenant: 'acme', session: 's' }
 
 let folder: string
 beforeEach(async () => {
@@ -27,7 +27,7 @@ afterEach(() => rm(folder, { recursive: true }))
 const settings = () => readSettings({ TOOLTRAIL_DATA: folder, MODEL: 'demo/demo' })
 
 /** A run whose holder died, so long ago that its lease has ended. */
-async function leaveRun(): Promise<string> {
+async function leaveRun(key = { tenant: 'acme', session: 's' }): Promise<string> {
   const past = { now: () => Date.now() - 2 * LEASE_MS, sleep: () => Promise.resolve() }
   const ports = openLocalPorts({ dataFolder: folder, logLevel: 'error', modelSettings: {} }, past)
   await ports.sessions.create({ agent: 'default', metadata: {}, ...key })
@@ -42,19 +42,41 @@ describe('the program for one command', () => {
     const server = await startForCommand(settings(), { access, takesWork: false })
     const client = createClient({ url: server.url, key: access.secret })
     await sleep(SWEPT_MS)
-    expect(await client.readRun(key.session, run)).toMatchObject({ status: 'running' })
+    expect(await client.readRun('s', run)).toMatchObject({ status: 'running' })
     await server.close()
   })
 
-  test('executes it where the command has runs executed', async () => {
-    const run = await leaveRun()
+  test('executes the runs of the session that the command follows, whoever left them, and no others', async () => {
+    const [left, other] = [await leaveRun(), await leaveRun({ tenant: 'acme', session: 'other' })]
     const server = await startForCommand(settings(), { access, takesWork: true })
     const client = createClient({ url: server.url, key: access.secret })
-    await expect
-      .poll(async () => (await client.readRun(key.session, run)).status, { timeout: 60_000 })
-      .toBe('completed')
+    await sleep(SWEPT_MS)
+    expect(await client.readRun('s', left)).toMatchObject({ status: 'running' })
+    const types: string[] = []
+    for await (const { event } of client.streamMessage('s', { content: 'next' })) types.push(event.type)
+    expect(types.at(-1)).toBe('run.completed')
+    expect(await client.readRun('s', left)).toMatchObject({ status: 'completed' })
+    expect(await client.readRun('other', other)).toMatchObject({ status: 'running' })
     await server.close()
-  })
+  }, 60_000)
+
+  test('goes on at once with a run whose last result has come', async () => {
+    const server = await startForCommand(settings(), { access, takesWork: true })
+    const client = createClient({ url: server.url, key: access.secret })
+    const { id } = await client.createSession({})
+    const tools = [{ name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }]
+    let run: Run | undefined
+    for await (const { event } of client.streamMessage(id, { content: 'use ask_boss with {}', tools }))
+      if (event.type === 'run.paused') run = event.run
+    const [call] = run?.waiting ?? []
+    await client.sendToolResults(id, run?.id ?? '', {
+      results: [{ tool_call_id: call?.tool_call_id ?? '', output: 'Yes.' }],
+    })
+    const types: string[] = []
+    for await (const { event } of client.follow(id, run?.id ?? '')) types.push(event.type)
+    expect(types.at(-1)).toBe('run.completed')
+    await server.close()
+  }, 60_000)
 
   test('does not keep the command: what a tool still does ends with it', async () => {
     const connect = join(import.meta.dirname, '../../../functions/cli/connect.ts')

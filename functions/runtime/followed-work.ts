@@ -1,0 +1,40 @@
+import { createMemoryRunQueue } from '../adapters/memory/run-queue.ts'
+import type { AgentService } from '../agent/intake/agent-service.ts'
+import type { SessionKey } from '../domain/session.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { RunQueue } from '../ports/run-queue.ts'
+
+export interface FollowedWork {
+  /** The same service, which tells of the sessions whose runs are followed. */
+  readonly service: AgentService
+  /** Calls `handle` for each of them, at once and then again and again, until `stop`. */
+  consume: RunQueue['consume']
+}
+
+/** The work of a program that executes only what is followed in it: runs of these sessions, whoever left them. */
+export function createFollowedWork(service: AgentService, clock: Clock, everyMs: number): FollowedWork {
+  const hints = createMemoryRunQueue({ clock })
+
+  async function hintUntil(key: SessionKey, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await hints.send(key)
+      await clock.sleep(everyMs, signal).catch(() => undefined)
+    }
+  }
+
+  return {
+    service: {
+      ...service,
+      async *follow(key, runId, options) {
+        const over = new AbortController()
+        void hintUntil(key, AbortSignal.any([options.signal, over.signal]))
+        try {
+          yield* service.follow(key, runId, options)
+        } finally {
+          over.abort()
+        }
+      },
+    },
+    consume: hints.consume,
+  }
+}
