@@ -99,14 +99,15 @@ const settings = z
     xray: z.boolean().default(false),
     /** Of the whole API: requests a second, and how large a burst may be. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
-    /** Of keys that have none of their own: requests a second, runs at a time, and tokens a day (UTC). */
+    /** Of keys that have none of their own: requests a second, runs at a time, streams and waiting calls at a time, and tokens a day (UTC). */
     keyCaps: z
       .strictObject({
         requestsPerSecond: whole.optional(),
         activeRuns: whole.max(1_000).optional(),
+        openCalls: whole.max(1_000).optional(),
         tokensPerDay: whole.optional(),
       })
-      .default({ requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 }),
+      .default({ requestsPerSecond: 20, activeRuns: 50, openCalls: 100, tokensPerDay: 20_000_000 }),
     /** Of each tenant, a day (UTC): tokens, and US dollars at list prices. Left out: no limit. */
     tenantBudget: z
       .strictObject({

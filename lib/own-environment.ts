@@ -57,7 +57,7 @@ export const OWN_ENVIRONMENT = {
 
   // Who may call it, and how often.
   throttle: { rate: 100, burst: 200 },
-  keyCaps: { requestsPerSecond: 50, activeRuns: 100, tokensPerDay: 50_000_000 },
+  keyCaps: { requestsPerSecond: 50, activeRuns: 100, openCalls: 200, tokensPerDay: 50_000_000 },
   tenantBudget: { dollarsPerDay: 200 },
   firewall: { requestsPerAddress: 2_000, requestsPerKey: 6_000 },
   corsOrigins: ['https://app.example.com'],

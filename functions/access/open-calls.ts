@@ -1,31 +1,40 @@
+import { randomBytes } from 'node:crypto'
 import { TooltrailError } from '../domain/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Caller } from './caller.ts'
+import { createWatchedCalls, type Watched } from './watched-calls.ts'
 
-/** Streams and waiting calls that one key, one tenant and one process may have open at a time: a tenant leaves room for others. */
+/**
+ * Streams and waiting calls that one key without a cap of its own, one tenant and one process may have open at a time in a process:
+ * a tenant leaves room for others.
+ */
 const MOST_OF_KEY = 256
 const MOST_OF_TENANT = 1_024
 const MOST = 2_048
-/** How often the keys of open calls are checked, in milliseconds. */
-const CHECK_MS = 5_000
+/** A place of a key with a cap is given back after so many milliseconds, unless its call goes on: its process may have been killed. */
+const PLACE_MS = 300_000
 
 interface Dependencies {
-  readonly keys: Pick<KeyStore, 'find'>
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly keys: Pick<KeyStore, 'find' | 'enter' | 'leave'>
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Logger
 }
 
 export interface OpenCall {
   /** Aborts within 10 s after the key was revoked. */
   readonly signal: AbortSignal
-  close(): void
+  /** Never rejects. */
+  close(): Promise<void>
 }
 
 export interface OpenCalls {
-  /** Counts a call that stays open until it is closed. Throws `too_many_open_calls` beyond what a key, a tenant or a process may have. */
-  open(caller: Caller): OpenCall
+  /**
+   * Counts a call that stays open until it is closed. Rejects with `too_many_open_calls` beyond what a key, a tenant or a process
+   * may have; a key's own cap counts over all processes.
+   */
+  open(caller: Caller): Promise<OpenCall>
   /** The same for what takes no place: a file that is being sent. */
   watch(caller: Caller): OpenCall
 }
@@ -33,70 +42,76 @@ export interface OpenCalls {
 /** Calls that stay open: they are counted, and end when their key is revoked. */
 export function createOpenCalls(dependencies: Dependencies): OpenCalls {
   const places = createPlaces()
-  const { begin, placesOf } = createWatched(dependencies)
+  const watched = createWatchedCalls(dependencies)
+
+  /** A place for nobody keeps and gives back nothing. */
+  function begin({ secretHash }: Caller, takesPlace: boolean, place: Place = NO_PLACE): OpenCall {
+    const one: Watched = { call: new AbortController(), takesPlace, keep: place.keep }
+    if (secretHash !== undefined) watched.add(secretHash, one)
+    let closed: Promise<void> | undefined
+    const close = async (): Promise<void> => {
+      if (secretHash !== undefined) watched.remove(secretHash, one)
+      await place.giveBack()
+    }
+    return { signal: one.call.signal, close: () => (closed ??= close()) }
+  }
+
   return {
-    open({ tenant, key, secretHash }) {
-      if (placesOf(secretHash) >= MOST_OF_KEY) throw tooMany(`key ${key?.id} has`, MOST_OF_KEY)
+    async open(caller) {
+      const { tenant, key, secretHash } = caller
+      const most = key?.caps.openCalls
+      if (most === undefined && secretHash !== undefined && watched.placesOf(secretHash) >= MOST_OF_KEY)
+        throw tooMany(`key ${key?.id} has`, MOST_OF_KEY)
       places.take(tenant)
-      return begin(secretHash, true, () => places.giveBack(tenant))
+      const giveBack = async (): Promise<void> => places.giveBack(tenant)
+      if (key === undefined || most === undefined) return begin(caller, true, { ...NO_PLACE, giveBack })
+      try {
+        const place = await takePlace(dependencies, key.id, most)
+        return begin(caller, true, { ...place, giveBack: () => giveBack().then(place.giveBack) })
+      } catch (error) {
+        places.giveBack(tenant)
+        throw error
+      }
     },
-    watch: ({ secretHash }) => begin(secretHash, false, () => undefined),
+    watch: (caller) => begin(caller, false),
   }
 }
 
-/** Calls, each with its key's hash if it has a key, which are ended when that is revoked. */
-function createWatched({ keys, clock, log }: Dependencies) {
-  /** Those of each key, and whether they take a place. */
-  const byKey = new Map<string, Map<AbortController, boolean>>()
-  let watching: AbortController | undefined
+interface Place {
+  /** Called every few seconds; never rejects. */
+  keep(): Promise<void>
+  /** Never rejects. */
+  giveBack(): Promise<void>
+}
+
+const NO_PLACE: Place = { keep: async () => undefined, giveBack: async () => undefined }
+
+/** One of the places that a key has in all processes. */
+async function takePlace({ keys, clock, log }: Dependencies, key: string, most: number): Promise<Place> {
+  const call = randomBytes(9).toString('base64url')
+  let until = clock.now() + PLACE_MS
+  if (!(await keys.enter(key, { call, most, until }, clock.now()))) throw tooMany(`key ${key} has`, most)
+  let isOver = false
   return {
-    placesOf: (secretHash: string | undefined): number =>
-      [...(byKey.get(secretHash ?? '')?.values() ?? [])].filter(Boolean).length,
-    begin(secretHash: string | undefined, takesPlace: boolean, onClose: () => void): OpenCall {
-      const call = new AbortController()
-      const calls = byKey.get(secretHash ?? '') ?? new Map<AbortController, boolean>()
-      calls.set(call, takesPlace)
-      if (secretHash !== undefined) {
-        byKey.set(secretHash, calls)
-        startWatching()
-      }
-      return {
-        signal: call.signal,
-        close() {
-          if (!calls.delete(call)) return
-          onClose()
-          if (secretHash !== undefined && calls.size === 0 && byKey.get(secretHash) === calls) byKey.delete(secretHash)
-          if (byKey.size === 0) stopWatching()
-        },
+    async keep() {
+      const now = clock.now()
+      if (isOver || until - now > PLACE_MS / 2) return
+      try {
+        // If somebody took its place meanwhile, the call goes on without one.
+        if (await keys.enter(key, { call, most, until: now + PLACE_MS }, now)) until = now + PLACE_MS
+        if (isOver) await keys.leave(key, call)
+      } catch (error) {
+        log.error('could not keep the place of an open call', error)
       }
     },
-  }
-
-  function startWatching(): void {
-    if (watching !== undefined) return
-    const current = (watching = new AbortController())
-    void watchKeys(current.signal)
-  }
-
-  function stopWatching(): void {
-    watching?.abort()
-    watching = undefined
-  }
-
-  async function watchKeys(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await clock.sleep(CHECK_MS, signal).catch(() => undefined)
-      if (signal.aborted) return
-      await Promise.all([...byKey.keys()].map(endIfRevoked))
-    }
-  }
-
-  async function endIfRevoked(hash: string): Promise<void> {
-    try {
-      if ((await keys.find(hash)) === undefined) for (const call of byKey.get(hash)?.keys() ?? []) call.abort()
-    } catch (error) {
-      log.error('could not check the key of open calls', error)
-    }
+    async giveBack() {
+      isOver = true
+      try {
+        await keys.leave(key, call)
+      } catch (error) {
+        log.error(`could not give back the place of an open call: it is taken for ${PLACE_MS / 60_000} minutes`, error)
+      }
+    },
   }
 }
 
@@ -125,6 +140,6 @@ function createPlaces() {
 const tooMany = (who: string, most: number): TooltrailError =>
   new TooltrailError(
     'too_many_open_calls',
-    `${who} ${most} streams and waiting calls open, which is the most: close some, or send Prefer: respond-async`,
+    `${who} ${most} ${most === 1 ? 'stream or waiting call' : 'streams and waiting calls'} open, which is the most: close some, or send Prefer: respond-async`,
     { retryable: true },
   )

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { MOST_ACTIVE_RUNS, type ApiKey, type Scope } from '../domain/api-key.ts'
+import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS, type ApiKey, type Scope } from '../domain/api-key.ts'
 import { isTenant, nextId } from '../domain/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -9,7 +9,7 @@ import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
 import { timeText } from '../http/v1/time-text.ts'
 
 export const KEYS_USAGE = `Usage:
-  npx tooltrail keys create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>] [--tokens-per-day <n>]
+  npx tooltrail keys create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>] [--open-calls <n>] [--tokens-per-day <n>]
   npx tooltrail keys list [--tenant <tenant>]
   npx tooltrail keys revoke <id>
 
@@ -18,7 +18,7 @@ These work on this machine, or with --env <environment> on a deployed one.
 create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
 --owner binds the key to the sessions of one owner, whatever its agents may search. --agent names the agents it may use; by
 default all. --rps caps its requests per second, --active-runs its runs at a time,
---tokens-per-day the tokens of its runs on a day (UTC).
+--open-calls its streams and waiting calls at a time, --tokens-per-day the tokens of its runs on a day (UTC).
 `
 
 /** As in `agents.json`. */
@@ -105,6 +105,7 @@ function parseWords(words: readonly string[]) {
         agent: { type: 'string', multiple: true },
         rps: { type: 'string' },
         'active-runs': { type: 'string' },
+        'open-calls': { type: 'string' },
         'tokens-per-day': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -127,6 +128,7 @@ function newKey(values: ReturnType<typeof parseWords>['values'], now: number): A
   const caps = {
     requestsPerSecond: positive('--rps', values.rps),
     activeRuns: positive('--active-runs', values['active-runs'], MOST_ACTIVE_RUNS),
+    openCalls: positive('--open-calls', values['open-calls'], MOST_OPEN_CALLS),
     tokensPerDay: positive('--tokens-per-day', values['tokens-per-day'], MOST_TOKENS),
   }
   return {
@@ -159,6 +161,7 @@ function describe(key: ApiKey): string {
   const caps = [
     ...(key.caps.requestsPerSecond === undefined ? [] : [`${key.caps.requestsPerSecond} requests/s`]),
     ...(key.caps.activeRuns === undefined ? [] : [`${key.caps.activeRuns} active runs`]),
+    ...(key.caps.openCalls === undefined ? [] : [`${key.caps.openCalls} open calls`]),
     ...(key.caps.tokensPerDay === undefined ? [] : [`${key.caps.tokensPerDay} tokens/day`]),
   ]
   return [

@@ -50,7 +50,7 @@ export function eventStream(
       left.abort()
       const last = await frames.return(undefined)
       // Frames that were never read do not end by themselves.
-      call.close()
+      await call.close()
       return last
     },
   })
@@ -112,7 +112,6 @@ async function* withHeartbeat(
     yield bytesOf(RECONNECT)
   } finally {
     timer.abort()
-    call.close()
-    await iterator.return?.()
+    await Promise.all([call.close(), iterator.return?.()])
   }
 }

@@ -15,15 +15,15 @@ export function whileKeyLasts(calls: Pick<OpenCalls, 'watch'>, caller: Caller, p
           throw keyRevoked()
         }
         const piece = await pieces.next()
-        if (piece.done === true) call.close()
+        if (piece.done === true) await call.close()
         return piece
       } catch (error) {
-        call.close()
+        await call.close()
         throw error
       }
     },
     async return() {
-      call?.close()
+      await call?.close()
       return pieces.return()
     },
   }

@@ -94,12 +94,12 @@ export function addTool<Input extends z.ZodObject>(
   const inputSchema: z.ZodObject = tool.input
   const recall = async (input: z.output<Input>, signal: AbortSignal): Promise<CallToolResult> => {
     try {
-      const call = calls.open(caller)
+      const call = await calls.open(caller)
       try {
         const { text, content } = await tool.recall(dependencies, caller, input, AbortSignal.any([signal, call.signal]))
         return { content: [{ type: 'text', text }], structuredContent: content }
       } finally {
-        call.close()
+        await call.close()
       }
     } catch (error) {
       if (!signal.aborted) report(dependencies.log, name, error)

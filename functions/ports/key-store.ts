@@ -1,6 +1,16 @@
 import type { ApiKey } from '../domain/api-key.ts'
 import type { RequestRate } from '../domain/request-rate.ts'
 
+/** A call of a key that stays open. */
+export interface CallPlace {
+  /** Unlike that of any other call. */
+  readonly call: string
+  /** Places that the key has. */
+  readonly most: number
+  /** When the place is given back if nobody does, in milliseconds since 1970. */
+  readonly until: number
+}
+
 /** API keys by the SHA-256 (hex) of their secret. */
 export interface KeyStore {
   create(hash: string, key: ApiKey): Promise<void>
@@ -16,4 +26,11 @@ export interface KeyStore {
    * rate. Otherwise counts nothing and returns the milliseconds to wait.
    */
   take(id: string, rate: RequestRate, now: number): Promise<number>
+  /**
+   * Takes a place of a key at `now`, over all processes; for a call that has one, only its end moves. Returns whether the call
+   * has a place: the key may have no more.
+   */
+  enter(id: string, place: CallPlace, now: number): Promise<boolean>
+  /** Gives back a call's place, if it has one. */
+  leave(id: string, call: string): Promise<void>
 }

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import type { Caps } from '../access/rates.ts'
-import { MOST_ACTIVE_RUNS } from '../domain/api-key.ts'
+import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS } from '../domain/api-key.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import { isTenant } from '../domain/ids.ts'
 
 const COUNT = 'must be a whole number above 0'
 const count = z.coerce.number(COUNT).pipe(z.int(COUNT).positive(COUNT))
-const activeRuns = count.pipe(z.number().max(MOST_ACTIVE_RUNS, `must be at most ${MOST_ACTIVE_RUNS}`))
+const atMost = (most: number) => count.pipe(z.number().max(most, `must be at most ${most}`))
 const dollars = z.coerce.number('must be a number above 0').pipe(z.number().positive('must be above 0'))
 
 const ofTenants = z
@@ -32,7 +32,8 @@ const ofTenants = z
 /** The variables that limit keys and tenants. */
 export const capVariables = {
   TOOLTRAIL_KEY_RPS: count.optional(),
-  TOOLTRAIL_KEY_ACTIVE_RUNS: activeRuns.optional(),
+  TOOLTRAIL_KEY_ACTIVE_RUNS: atMost(MOST_ACTIVE_RUNS).optional(),
+  TOOLTRAIL_KEY_OPEN_CALLS: atMost(MOST_OPEN_CALLS).optional(),
   TOOLTRAIL_KEY_TOKENS_PER_DAY: count.optional(),
   TOOLTRAIL_TENANT_TOKENS_PER_DAY: count.optional(),
   TOOLTRAIL_TENANT_USD_PER_DAY: dollars.optional(),
@@ -46,6 +47,7 @@ export const capSettings = (values: Values): Caps => ({
   keys: definedFields({
     requestsPerSecond: values.TOOLTRAIL_KEY_RPS,
     activeRuns: values.TOOLTRAIL_KEY_ACTIVE_RUNS,
+    openCalls: values.TOOLTRAIL_KEY_OPEN_CALLS,
     tokensPerDay: values.TOOLTRAIL_KEY_TOKENS_PER_DAY,
   }),
   tenants: definedFields({

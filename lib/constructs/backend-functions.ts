@@ -42,6 +42,11 @@ export interface KeyCaps {
   /** @default - no limit */
   readonly activeRuns?: number | undefined
   /**
+   * Streams and waiting calls at a time.
+   * @default - no limit
+   */
+  readonly openCalls?: number | undefined
+  /**
    * A day in UTC.
    * @default - no limit
    */
@@ -201,6 +206,7 @@ const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
   asText({
     TOOLTRAIL_KEY_RPS: keyCaps.requestsPerSecond,
     TOOLTRAIL_KEY_ACTIVE_RUNS: keyCaps.activeRuns,
+    TOOLTRAIL_KEY_OPEN_CALLS: keyCaps.openCalls,
     TOOLTRAIL_KEY_TOKENS_PER_DAY: keyCaps.tokensPerDay,
   })
 

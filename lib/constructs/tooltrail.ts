@@ -126,7 +126,7 @@ export interface TooltrailProps {
   readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /**
    * Of API keys that have none of their own.
-   * @default - 20 requests a second, 50 runs at a time, 20 million tokens a day (UTC)
+   * @default - 20 requests a second, 50 runs and 100 streams and waiting calls at a time, 20 million tokens a day (UTC)
    */
   readonly keyCaps?: KeyCaps
   /**
@@ -216,7 +216,7 @@ export class Tooltrail extends Construct {
       retain: props.retain ?? true,
       allowedHosts,
       corsOrigins: props.corsOrigins ?? [],
-      keyCaps: props.keyCaps ?? { requestsPerSecond: 20, activeRuns: 50, tokensPerDay: 20_000_000 },
+      keyCaps: props.keyCaps ?? { requestsPerSecond: 20, activeRuns: 50, openCalls: 100, tokensPerDay: 20_000_000 },
       tenantBudget: props.tenantBudget ?? {},
       maxRequests: props.maxRequests,
       reserveConcurrency: props.reserveConcurrency ?? false,

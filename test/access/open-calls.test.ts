@@ -4,26 +4,40 @@ import type { Caller } from '../../functions/access/caller.ts'
 import type { ApiKey } from '../../functions/domain/api-key.ts'
 
 const key = (id: string, tenant = 't'): ApiKey => ({ id, tenant, scopes: ['read'], caps: {}, createdAt: 0 })
-const caller = (id: string, tenant = 't'): Caller => ({
+const caller = (id: string, tenant = 't', caps: ApiKey['caps'] = {}): Caller => ({
   tenant,
   scopes: ['read'],
-  key: key(id, tenant),
+  key: { ...key(id, tenant), caps },
   secretHash: id,
 })
 
-function open() {
+/** Calls of one process. `places`: of all processes, by key and call, the last of each call's ends. */
+function open(places = new Map<string, number>()) {
   const good = new Set(['one', 'two'])
   const sleeps: { readonly milliseconds: number; wake(): void }[] = []
   const errors: unknown[] = []
   let failing = false
+  let now = 0
   const calls = createOpenCalls({
     keys: {
       find: async (hash) => {
         if (failing) throw new Error('the storage is gone')
         return good.has(hash) ? key(hash) : undefined
       },
+      async enter(id, { call, most, until }) {
+        if (failing) throw new Error('the storage is gone')
+        const place = `${id}/${call}`
+        const taken = [...places.keys()].filter((one) => one.startsWith(`${id}/`) && one !== place)
+        if (taken.length < most) places.set(place, until)
+        return taken.length < most
+      },
+      async leave(id, call) {
+        if (failing) throw new Error('the storage is gone')
+        places.delete(`${id}/${call}`)
+      },
     },
     clock: {
+      now: () => now,
       sleep: (milliseconds, signal) =>
         new Promise((resolve, reject) => {
           sleeps.push({ milliseconds, wake: resolve })
@@ -36,14 +50,14 @@ function open() {
     sleeps.at(-1)?.wake()
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  return { calls, good, sleeps, errors, look, fail: (now: boolean) => (failing = now) }
+  return { calls, good, sleeps, errors, look, fail: (on: boolean) => (failing = on), pass: (by: number) => (now += by) }
 }
 
 test('a call ends within 10 s of its key, and those of other keys go on', async () => {
   const { calls, good, sleeps, look } = open()
   const [one, again, two, nobody] = [caller('one'), caller('one'), caller('two'), caller('none')]
-  const opened = [one, again, two].map((who) => calls.open(who))
-  const keyless = calls.open({ tenant: 'default', scopes: nobody.scopes })
+  const opened = await Promise.all([one, again, two].map((who) => calls.open(who)))
+  const keyless = await calls.open({ tenant: 'default', scopes: nobody.scopes })
   await look()
   expect(opened.map(({ signal }) => signal.aborted)).toEqual([false, false, false])
   good.delete('one')
@@ -55,7 +69,7 @@ test('a call ends within 10 s of its key, and those of other keys go on', async 
 
 test('a store that cannot respond ends nothing, and is asked again', async () => {
   const { calls, good, errors, look, fail } = open()
-  const { signal } = calls.open(caller('one'))
+  const { signal } = await calls.open(caller('one'))
   good.delete('one')
   fail(true)
   await look()
@@ -65,42 +79,89 @@ test('a store that cannot respond ends nothing, and is asked again', async () =>
   expect(signal.aborted).toBe(true)
 })
 
-test('a key has so many open at a time; one that closes makes room, once', () => {
+test('a key has so many open at a time; one that closes makes room, once', async () => {
   const { calls } = open()
-  const mine = Array.from({ length: 256 }, () => calls.open(caller('one')))
-  expect(() => calls.open(caller('one'))).toThrow(/key one has 256/)
-  mine[0]?.close()
-  mine[0]?.close()
-  calls.open(caller('one'))
-  expect(() => calls.open(caller('one'))).toThrow(/key one has 256/)
+  const mine = await Promise.all(Array.from({ length: 256 }, () => calls.open(caller('one'))))
+  await expect(calls.open(caller('one'))).rejects.toThrow(/key one has 256/)
+  await mine[0]?.close()
+  await mine[0]?.close()
+  await calls.open(caller('one'))
+  await expect(calls.open(caller('one'))).rejects.toThrow(/key one has 256/)
 })
 
-test('a tenant, however many keys it has, leaves half of the places to others, and a process has so many', () => {
+test('a tenant, however many keys it has, leaves half of the places to others, and a process has so many', async () => {
   const { calls } = open()
   const many = (tenant: string, keys: number) =>
-    Array.from({ length: keys * 256 }, (_, at) => calls.open(caller(`${tenant}-${at % keys}`, tenant)))
-  const [first] = many('t', 4)
-  expect(() => calls.open(caller('t-more', 't'))).toThrow(/tenant t has 1024/)
-  expect(() => calls.open({ tenant: 't', scopes: ['read'] })).toThrow(/tenant t has 1024/)
-  const others = many('other', 4)
-  expect(() => calls.open(caller('third', 'third'))).toThrow(/this server has 2048/)
-  first?.close()
-  first?.close()
-  calls.open(caller('third', 'third'))
-  expect(() => calls.open(caller('third', 'third'))).toThrow(/this server has 2048/)
-  for (const call of others) call.close()
-  calls.open(caller('t-more', 't'))
-  expect(() => calls.open(caller('t-more', 't'))).toThrow(/tenant t has 1024/)
+    Promise.all(Array.from({ length: keys * 256 }, (_, at) => calls.open(caller(`${tenant}-${at % keys}`, tenant))))
+  const [first] = await many('t', 4)
+  await expect(calls.open(caller('t-more', 't'))).rejects.toThrow(/tenant t has 1024/)
+  await expect(calls.open({ tenant: 't', scopes: ['read'] })).rejects.toThrow(/tenant t has 1024/)
+  const others = await many('other', 4)
+  await expect(calls.open(caller('third', 'third'))).rejects.toThrow(/this server has 2048/)
+  await first?.close()
+  await first?.close()
+  await calls.open(caller('third', 'third'))
+  await expect(calls.open(caller('third', 'third'))).rejects.toThrow(/this server has 2048/)
+  for (const call of others) await call.close()
+  await calls.open(caller('t-more', 't'))
+  await expect(calls.open(caller('t-more', 't'))).rejects.toThrow(/tenant t has 1024/)
 })
 
 test('what is watched takes no place, and ends with its key, too', async () => {
   const { calls, good, sleeps, look } = open()
   const watched = Array.from({ length: 3_000 }, () => calls.watch(caller('one')))
-  const opened = calls.open(caller('one'))
+  const opened = await calls.open(caller('one'))
   good.delete('one')
   await look()
   expect([...watched, opened].every(({ signal }) => signal.aborted)).toBe(true)
-  for (const call of [...watched, opened]) call.close()
+  for (const call of [...watched, opened]) await call.close()
   await look()
   expect(sleeps).toHaveLength(2)
+})
+
+test('a cap of the key counts over all processes; a call that closes makes room in each', async () => {
+  const places = new Map<string, number>()
+  const [here, there] = [open(places), open(places)]
+  const mine = caller('one', 't', { openCalls: 2 })
+  const first = await here.calls.open(mine)
+  const second = await there.calls.open(mine)
+  await expect(here.calls.open(mine)).rejects.toThrow(/key one has 2 streams/)
+  await expect(there.calls.open(mine)).rejects.toThrow(/key one has 2 streams/)
+  await there.calls.open(caller('two', 't', { openCalls: 2 }))
+  await second.close()
+  await second.close()
+  await here.calls.open(mine)
+  await expect(there.calls.open(mine)).rejects.toThrow(/key one has 2 streams/)
+  await first.close()
+  expect([...places.keys()].filter((place) => place.startsWith('one/'))).toHaveLength(1)
+})
+
+test('one that was refused for its key takes no place of its tenant', async () => {
+  const { calls } = open()
+  const mine = caller('one', 't', { openCalls: 1 })
+  await calls.open(mine)
+  for (let at = 0; at < 1_100; at++) await expect(calls.open(mine)).rejects.toThrow(/key one has 1 stream or/)
+  await calls.open(caller('two'))
+})
+
+test('a place is kept while its call goes on, and no longer', async () => {
+  const places = new Map<string, number>()
+  const { calls, look, pass, fail, errors } = open(places)
+  const call = await calls.open(caller('one', 't', { openCalls: 1 }))
+  const ends: (number | undefined)[] = []
+  for (const by of [10_000, 145_000, 10_000, 145_000]) {
+    pass(by)
+    await look()
+    ends.push([...places.values()][0])
+  }
+  expect(ends).toEqual([300_000, 455_000, 455_000, 610_000])
+  fail(true)
+  pass(200_000)
+  await look()
+  await call.close()
+  expect(errors.length).toBeGreaterThan(1)
+  fail(false)
+  pass(200_000)
+  await look()
+  expect([...places.values()]).toEqual([610_000])
 })

@@ -18,6 +18,8 @@ function harness(declared?: () => ReadonlySet<string>) {
     },
     any: async () => stored.size > 0,
     take: async () => 0,
+    enter: async () => true,
+    leave: async () => undefined,
   }
   const run = (line: string): Promise<string> =>
     runKeyCommand(
@@ -30,14 +32,16 @@ function harness(declared?: () => ReadonlySet<string>) {
 describe('tooltrail keys', () => {
   test('create prints the key once and keeps only its hash', async () => {
     const { stored, run } = harness()
-    const printed = await run('create --tenant acme --scope read,write --owner me --rps 5 --active-runs 2')
+    const printed = await run(
+      'create --tenant acme --scope read,write --owner me --rps 5 --active-runs 2 --open-calls 3',
+    )
     const [secret = ''] = printed.split('\n')
     expect(isKeySecret(secret)).toBe(true)
     expect(stored.get(hashKeySecret(secret))).toMatchObject({
       tenant: 'acme',
       scopes: ['read', 'write'],
       owner: 'me',
-      caps: { requestsPerSecond: 5, activeRuns: 2 },
+      caps: { requestsPerSecond: 5, activeRuns: 2, openCalls: 3 },
     })
     expect(JSON.stringify([...stored])).not.toContain(secret)
     expect(await run('list')).not.toContain(secret)
@@ -128,6 +132,7 @@ describe('tooltrail keys', () => {
     'create --tenant acme --scope all',
     'create --tenant acme --scope read --rps 0',
     'create --tenant acme --scope read --active-runs many',
+    'create --tenant acme --scope read --open-calls 1001',
     'create extra --tenant acme --scope read',
     'revoke',
     'revoke a b',

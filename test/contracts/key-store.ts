@@ -94,6 +94,55 @@ export function keyStoreContract(engine: Engine): void {
       expect([await burst(6), await burst(2.5), await burst(1), await burst(0.1)]).toEqual([6, 2, 1, 1])
     })
 
+    test('calls have so many places of their key, whichever process they come to; who leaves makes room', async () => {
+      const id = fresh('key')
+      const now = stores.clock.now()
+      const of = (n: number) => (n % 2 ? stores : stores.peer).keys
+      const place = (call: number) => ({ call: `call ${call}`, most: 4, until: now + 1_000 })
+      const entered = await Promise.all(Array.from({ length: 12 }, (_, n) => of(n).enter(id, place(n), now)))
+      expect(entered.filter(Boolean)).toHaveLength(4)
+      expect(await stores.keys.enter(fresh('other'), place(0), now)).toBe(true)
+      const [first = -1, ...others] = entered.flatMap((is, call) => (is ? [call] : []))
+      await of(first + 1).leave(id, place(first).call)
+      await of(first).leave(id, place(first).call)
+      await stores.keys.leave(id, 'never entered')
+      await stores.keys.leave(fresh('other'), 'never entered')
+      expect([await of(0).enter(id, place(20), now), await of(1).enter(id, place(21), now)]).toEqual([true, false])
+      for (const call of [...others, 20]) await stores.keys.leave(id, place(call).call)
+      const again = await Promise.all(Array.from({ length: 12 }, (_, n) => of(n).enter(id, place(30 + n), now)))
+      expect(again.filter(Boolean)).toHaveLength(4)
+    })
+
+    test('a place lasts as long as its call says, and one that enters again keeps it for longer', async () => {
+      const id = fresh('key')
+      const now = stores.clock.now()
+      const enter = (call: string, from: number, most = 2) =>
+        stores.keys.enter(id, { call, most, until: now + from + 1_000 }, now + from)
+      expect([await enter('a', 0), await enter('b', 0), await enter('c', 999)]).toEqual([true, true, false])
+      expect(await enter('a', 900)).toBe(true)
+      expect([await enter('c', 1_000), await enter('d', 1_000)]).toEqual([true, false])
+      // One that was away too long has its place back only if there is room.
+      expect(await enter('b', 1_000)).toBe(false)
+      expect([await enter('b', 1_900), await enter('d', 1_900)]).toEqual([true, false])
+      // One that no longer fits below a lower cap keeps its place.
+      expect([await enter('b', 1_950, 1), await enter('e', 1_950, 1)]).toEqual([true, false])
+    })
+
+    test('places that many killed processes left are free again once their time has passed', async () => {
+      const id = fresh('key')
+      const now = stores.clock.now()
+      const enter = (call: string, from: number) =>
+        stores.keys.enter(id, { call: `${call} ${'x'.repeat(40)}`, most: 130, until: now + from + 1_000 }, now + from)
+      for (let call = 0; call < 130; call += 10)
+        await Promise.all(Array.from({ length: 10 }, (_, n) => enter(`old ${call + n}`, 0)))
+      expect(await enter('one more', 500)).toBe(false)
+      const entered = await Promise.all(Array.from({ length: 8 }, (_, n) => enter(`new ${n}`, 1_000)))
+      expect(entered).toEqual(Array.from({ length: 8 }, () => true))
+      let more = 0
+      while (await enter(`more ${more}`, 1_000)) more++
+      expect(more).toBe(122)
+    })
+
     test('the store remembers that there was ever a key', async () => {
       const key = keyOf()
       await stores.keys.create(hashOf(key.id), key)
@@ -109,6 +158,8 @@ export function keyStoreContract(engine: Engine): void {
       await expect(stores.keys.find('0'.repeat(64))).rejects.toThrow()
       await expect(stores.keys.any()).rejects.toThrow()
       await expect(stores.keys.take('key', requestRate(1), 0)).rejects.toThrow()
+      await expect(stores.keys.enter('key', { call: 'c', most: 1, until: 1 }, 0)).rejects.toThrow()
+      await expect(stores.keys.leave('key', 'c')).rejects.toThrow()
       await expect(stores.keys.list()).rejects.toThrow()
       await stores.close()
     })

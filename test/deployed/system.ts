@@ -30,6 +30,8 @@ export interface System {
   readonly client: Client
   /** The API with a key of another tenant. */
   readonly stranger: Client
+  /** The API with another key of the tenant, which has these caps. */
+  withCaps(...caps: readonly string[]): Promise<Client>
   readonly table: string
   /** From now on the item's removal is told as one by DynamoDB itself, for its time was over. */
   expires(item: { readonly pk: string; readonly sk: string }): void
@@ -54,8 +56,8 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
   const table = deployment.output(`tooltrail-${ENVIRONMENT}-data`, 'TableName')
   const clock = createSystemClock()
   const keys = createDynamoKeyStore({ client: dynamodbClient(engines.dynamodb), tableName: table, clock })
-  const clientOf = async (tenant: string): Promise<Client> => {
-    const words = ['create', '--tenant', tenant, '--scope', 'admin']
+  const clientOf = async (tenant: string, ...caps: readonly string[]): Promise<Client> => {
+    const words = ['create', '--tenant', tenant, '--scope', 'admin', ...caps]
     const [key = ''] = (await runKeyCommand({ keys, clock }, words)).split('\n')
     return createClient(deployment.apiUrl, { authorization: `Bearer ${key}` })
   }
@@ -67,6 +69,7 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
     outside,
     client: await clientOf('acme'),
     stranger: await clientOf('other'),
+    withCaps: (...caps) => clientOf('acme', ...caps),
     table,
     expires: ({ pk, sk }) => void expired.add(keyOf({ pk: { S: pk }, sk: { S: sk } })),
     async remove() {

@@ -230,7 +230,7 @@ describe('the heartbeat', () => {
     const { signal } = new AbortController()
     const left = new AbortController()
     const log = harness.ports.logger
-    const closed = vi.fn<() => void>()
+    const closed = vi.fn<() => Promise<void>>()
     const call = { signal, close: closed }
     const parts = { clock, log, stopping: signal, texts: createSharedBytes().of('acme') }
     const response = eventStream(parts, left.signal, call, async function* events(ending) {
@@ -254,7 +254,7 @@ describe('the heartbeat', () => {
     await open()
     const { signal } = new AbortController()
     const { clock, logger } = harness.ports
-    const call = { signal, close: () => undefined }
+    const call = { signal, close: async () => undefined }
     const parts = { clock, log: logger, stopping: signal, texts: createSharedBytes().of('acme') }
     // eslint-disable-next-line require-yield
     const response = eventStream(parts, signal, call, async function* events() {

@@ -10,7 +10,7 @@ function open() {
   const state = { opened: 0, closed: 0, read: 0, ended: false }
   const watch = () => {
     state.opened++
-    return { signal: revoked.signal, close: () => void state.closed++ }
+    return { signal: revoked.signal, close: async () => void state.closed++ }
   }
   async function* file() {
     try {

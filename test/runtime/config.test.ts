@@ -139,6 +139,9 @@ describe('settings', () => {
     const of = (value: string) => readSettings({ TOOLTRAIL_KEY_ACTIVE_RUNS: value }).caps.keys.activeRuns
     expect(of('1000')).toBe(1_000)
     expect(() => of('1001')).toThrow(new SettingsError('TOOLTRAIL_KEY_ACTIVE_RUNS: must be at most 1000'))
+    const calls = (value: string) => readSettings({ TOOLTRAIL_KEY_OPEN_CALLS: value }).caps.keys.openCalls
+    expect(calls('1000')).toBe(1_000)
+    expect(() => calls('1001')).toThrow(new SettingsError('TOOLTRAIL_KEY_OPEN_CALLS: must be at most 1000'))
   })
 
   test('give single tenants budgets of their own, and say what is wrong with one', () => {

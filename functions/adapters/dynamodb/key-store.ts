@@ -6,6 +6,7 @@ import type { RequestRate } from '../../domain/request-rate.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
 import { above, absent, all, any, atMost, is, present, startsWith } from './expressions.ts'
+import { enter, leave } from './open-calls.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
 /** Keys are found by the hash of their secret, and listed by tenant in a partition of their own. */
@@ -33,6 +34,8 @@ export function createDynamoKeyStore(dependencies: TableDependencies): KeyStore 
     },
     revoke: (id, now) => revoke(table, id, now),
     take: (id, rate, now) => take(table, id, rate, now),
+    enter: (id, place, now) => enter(table, hashOf(id), place, now),
+    leave: (id, call) => leave(table, hashOf(id), call),
     any: async () => {
       for await (const _ of table.query({ keys: is('pk', LIST), pageSize: 1 })) return true
       return false

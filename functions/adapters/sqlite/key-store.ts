@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../domain/api-key.ts'
 import type { RequestRate } from '../../domain/request-rate.ts'
-import type { KeyStore } from '../../ports/key-store.ts'
+import type { CallPlace, KeyStore } from '../../ports/key-store.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
 import { toColumn } from './exact-text.ts'
 
@@ -32,6 +32,11 @@ export function createSqliteKeyStore({ database }: { database: Database }): KeyS
       return transaction(database, () => write(database, sql, now, id)) > 0
     },
     take: async (id, rate, now) => transaction(database, () => take(database, id, rate, now)),
+    enter: async (id, place, now) => transaction(database, () => enter(database, id, place, now)),
+    leave: async (id, call) => {
+      const sql = 'DELETE FROM open_calls WHERE key = ? AND call = ?'
+      transaction(database, () => write(database, sql, toColumn(id), toColumn(call)))
+    },
     any: async () => snapshot(database, () => readOne(database, 'SELECT 1 FROM api_keys LIMIT 1')) !== undefined,
   }
 }
@@ -43,6 +48,16 @@ function take(database: Database, id: string, { interval, early }: RequestRate, 
   if (write(database, sql, toColumn(id), now + interval, now, interval, now + early) > 0) return 0
   const row = readOne<{ due: number }>(database, 'SELECT due FROM request_rates WHERE key = ?', toColumn(id))
   return ((row?.due ?? now) - early - now) / 1_000
+}
+
+function enter(database: Database, id: string, { call, most, until }: CallPlace, now: number): boolean {
+  const key = toColumn(id)
+  write(database, 'DELETE FROM open_calls WHERE key = ? AND until <= ?', key, now)
+  const sql = `INSERT INTO open_calls (key, call, until)
+    SELECT ?1, ?2, ?3 WHERE (SELECT count(*) FROM open_calls WHERE key = ?1) < ?4
+      OR EXISTS (SELECT 1 FROM open_calls WHERE key = ?1 AND call = ?2)
+    ON CONFLICT (key, call) DO UPDATE SET until = excluded.until`
+  return write(database, sql, key, toColumn(call), until, most) > 0
 }
 
 function create(database: Database, hash: string, key: ApiKey): void {

@@ -51,7 +51,7 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
   })
 
   app.openapi(consolidate, async (c) => {
-    const call = calls.open(c.get('caller'))
+    const call = await calls.open(c.get('caller'))
     try {
       const signal = AbortSignal.any([c.get('request').signal, dependencies.stopping(), call.signal])
       const { keyId, budget } = countedFor(c.get('caller'), dependencies.settings.caps)
@@ -59,7 +59,7 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
       const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
       return c.json(summaryResource(await service.consolidate(session, options)), 200)
     } finally {
-      call.close()
+      await call.close()
     }
   })
 }

@@ -9,7 +9,7 @@ import type { App, RouteDependencies } from '../dependencies.ts'
 import { bytesResponse } from '../json-response.ts'
 import { incomingParts, refuseFalseImages, refuseMissingTool, refuseTakenNames } from './incoming-content.ts'
 import { READ_PROBLEMS } from './responses.ts'
-import { lastMessage, placementOf, respondWithRun, whileCounted } from './run-response.ts'
+import { lastMessage, placementOf, respondWithRun, whileWaitingFor } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
 import { newMessage } from './schemas/input.ts'
@@ -55,7 +55,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
   const { service, shared, builds, settings, agents, callbacks } = dependencies
 
   app.openapi(sendMessage, async (c) =>
-    whileCounted(dependencies, c, async (call) => {
+    whileWaitingFor(dependencies, c, async (call) => {
       const caller = c.get('caller')
       const { content, tools = [], user, metadata, on_busy: onBusy, callback } = c.req.valid('json')
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)

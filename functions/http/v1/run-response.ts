@@ -49,23 +49,33 @@ const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool
 const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
+type Work = (call: OpenCall) => Promise<Response>
+
 /**
  * Runs what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
  * has done nothing.
  */
-export async function whileCounted(
-  { calls }: RouteDependencies,
+export const whileCounted = async ({ calls }: RouteDependencies, c: Context<AppEnv>, work: Work): Promise<Response> =>
+  whileOpen(await calls.open(c.get('caller')), work)
+
+/** The same, except that a request that asks not to wait for its run is not counted. */
+export async function whileWaitingFor(
+  dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  work: (call: OpenCall) => Promise<Response>,
+  work: Work,
 ): Promise<Response> {
-  const call = calls.open(c.get('caller'))
+  const waits = acceptsEventStream(c.req.header('accept')) || readPreferences(c.req.header('prefer')).waitMs > 0
+  return waits ? whileCounted(dependencies, c, work) : whileOpen(dependencies.calls.watch(c.get('caller')), work)
+}
+
+async function whileOpen(call: OpenCall, work: Work): Promise<Response> {
   let streams = false
   try {
     const response = await work(call)
     streams = isEventStream(response)
     return response
   } finally {
-    if (!streams) call.close()
+    if (!streams) await call.close()
   }
 }
 

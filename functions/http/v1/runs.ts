@@ -8,7 +8,7 @@ import { callResolutions, refuseFalseImages } from './incoming-content.ts'
 import { MOST_BYTES } from '../../log/page-bytes.ts'
 import { entriesOf, pageBytes } from './page-entries.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { respondWithRun, followRun, lastMessage, placementOf, whileCounted } from './run-response.ts'
+import { respondWithRun, followRun, lastMessage, placementOf, whileCounted, whileWaitingFor } from './run-response.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { readRunResource, runResource, viewRun, waitingCalls } from './resources/run.ts'
 import type { RunView } from './resources/run.ts'
@@ -166,7 +166,7 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
   const { service, settings } = dependencies
 
   app.openapi(sendToolResults, async (c) =>
-    whileCounted(dependencies, c, async (call) => {
+    whileWaitingFor(dependencies, c, async (call) => {
       const { session, run: runId } = c.req.valid('param')
       const resolutions = callResolutions(c.req.valid('json'), await c.req.text())
       for (const [index, one] of resolutions.entries())
@@ -190,7 +190,7 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
   })
 
   app.openapi(continueSession, async (c) =>
-    whileCounted(dependencies, c, async (call) => {
+    whileWaitingFor(dependencies, c, async (call) => {
       const caller = c.get('caller')
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)

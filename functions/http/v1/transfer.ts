@@ -83,7 +83,7 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
   })
 
   app.openapi(importMessages, async (c) => {
-    const call = calls.open(c.get('caller'))
+    const call = await calls.open(c.get('caller'))
     try {
       const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
       const body = c.req.valid('json')
@@ -91,18 +91,18 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
       if (typeof body === 'string') throw new Error('lines were read as a body')
       return c.json(await (await work()).importInto(session, c, c.req.valid('query'), body), 200)
     } finally {
-      call.close()
+      await call.close()
     }
   })
 
   app.openapi(forkSession, async (c) => {
-    const call = calls.open(c.get('caller'))
+    const call = await calls.open(c.get('caller'))
     try {
       const from = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
       const session = await (await work()).fork(c.get('caller'), from, c.req.valid('json'))
       return c.json(await sessionResource(reader, session), 201, { location: `/v1/sessions/${session.session}` })
     } finally {
-      call.close()
+      await call.close()
     }
   })
 }

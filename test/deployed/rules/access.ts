@@ -80,6 +80,35 @@ export function declareAccess(system: () => System): void {
     expect(farTooLarge.status).toBe(413)
   })
 
+  test('streams and waiting calls of a key are counted over all processes', async () => {
+    const client = await system().withCaps('--open-calls', '2')
+    const input = JSON.stringify({ content: 'work 60 rounds of 500 ms' })
+    const stream = async (session: string): Promise<Response> => {
+      const headers = { ...client.headers, 'content-type': 'application/json', accept: 'text/event-stream' }
+      return fetch(`${client.url}/v1/sessions/${session}/messages`, { method: 'POST', headers, body: input })
+    }
+    const sessions = ['counted-1', 'counted-2', 'counted-3']
+    for (const id of sessions) await client.post('/v1/sessions', { id })
+    const [first, second, third] = await Promise.all(sessions.map(stream))
+    const replies = [first, second, third].flatMap((reply, at) =>
+      reply === undefined ? [] : [[reply, sessions[at]] as const],
+    )
+    const taken = replies.filter(([reply]) => reply.status === 200)
+    const refused = replies.filter(([reply]) => reply.status === 429)
+    expect([taken.length, refused.length]).toStrictEqual([2, 1])
+    expect(await refused[0]?.[0].text()).toContain('has 2 streams and waiting calls open')
+    const apart = await client.send('POST', '/v1/sessions/counted-1/messages', input, { prefer: 'respond-async' })
+    expect(apart.status).toBe(202)
+    for (const [reply, session] of taken) {
+      await client.send('DELETE', `/v1/sessions/${session}`)
+      await reply.text()
+    }
+    const again = await stream(refused[0]?.[1] ?? '')
+    expect(again.status).toBe(200)
+    await client.send('DELETE', `/v1/sessions/${refused[0]?.[1]}`)
+    await again.text()
+  })
+
   test('an image comes back byte for byte, whole and in ranges', async () => {
     const { client } = system()
     const bytes = pngWith(randomBytes(2 * MB + 17))

@@ -193,3 +193,13 @@ CREATE INDEX names_until ON names (until) WHERE until IS NOT NULL;
 export const PENDING_SCHEMA = `
 CREATE INDEX deliveries_pending ON deliveries (session, id) WHERE status = 'pending';
 `
+
+/** Places of keys that calls have taken. */
+export const OPEN_CALLS_SCHEMA = `
+CREATE TABLE open_calls (
+  key TEXT NOT NULL,
+  call TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (key, call)
+) STRICT, WITHOUT ROWID;
+`

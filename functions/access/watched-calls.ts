@@ -1,0 +1,63 @@
+import type { Clock } from '../ports/clock.ts'
+import type { KeyStore } from '../ports/key-store.ts'
+import type { Logger } from '../ports/logger.ts'
+
+/** How often the keys of open calls are checked, in milliseconds. */
+const CHECK_MS = 5_000
+
+interface Dependencies {
+  readonly keys: Pick<KeyStore, 'find'>
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly log: Logger
+}
+
+/** A call under way. */
+export interface Watched {
+  readonly call: AbortController
+  /** Whether it takes a place of its key. */
+  readonly takesPlace: boolean
+  /** Called every few seconds; never rejects. */
+  keep(): Promise<void>
+}
+
+/** Calls by the hash of their key's secret: they are kept while they go on, and end within 10 s after their key was revoked. */
+export function createWatchedCalls({ keys, clock, log }: Dependencies) {
+  const byKey = new Map<string, Set<Watched>>()
+  let watching: AbortController | undefined
+  return {
+    placesOf: (secretHash: string): number =>
+      [...(byKey.get(secretHash) ?? [])].filter(({ takesPlace }) => takesPlace).length,
+    add(secretHash: string, watched: Watched): void {
+      const calls = byKey.get(secretHash) ?? new Set()
+      byKey.set(secretHash, calls.add(watched))
+      if (watching !== undefined) return
+      watching = new AbortController()
+      void watch(watching.signal)
+    },
+    remove(secretHash: string, watched: Watched): void {
+      const calls = byKey.get(secretHash)
+      calls?.delete(watched)
+      if (calls?.size === 0) byKey.delete(secretHash)
+      if (byKey.size > 0) return
+      watching?.abort()
+      watching = undefined
+    },
+  }
+
+  async function watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(CHECK_MS, signal).catch(() => undefined)
+      if (signal.aborted) return
+      const kept = [...byKey.values()].flatMap((calls) => [...calls].map(({ keep }) => keep()))
+      await Promise.all([...kept, ...[...byKey.keys()].map(endIfRevoked)])
+    }
+  }
+
+  async function endIfRevoked(hash: string): Promise<void> {
+    try {
+      if ((await keys.find(hash)) === undefined) for (const { call } of byKey.get(hash) ?? []) call.abort()
+    } catch (error) {
+      log.error('could not check the key of open calls', error)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { CallPlace } from '../../ports/key-store.ts'
+import { numberAt, type Item } from './attributes.ts'
+import { absent, all, any, below, present } from './expressions.ts'
+import type { ItemKey } from './keys.ts'
+import type { Table } from './table.ts'
+
+/** Before the name of a call in its item, where its end is the value. */
+const CALL = 'c_'
+/** Ends that are cleaned away at once: an expression has room for 4 KB. */
+const CLEANED = 50
+
+/** One item per key has the number of its calls and when each of them ends. */
+const placesOf = (keyHash: string): ItemKey => ({ pk: `C#${keyHash}`, sk: '#CALLS' })
+
+/** As `KeyStore` has it; `keyHash`: of the key's id. */
+export async function enter(
+  table: Table,
+  keyHash: string,
+  { call, most, until }: CallPlace,
+  now: number,
+): Promise<boolean> {
+  const name = CALL + call
+  // The item goes a day after its last call should have ended.
+  const set = { [name]: until, expires_at: Math.ceil(until / 1_000) + 86_400 }
+  for (;;) {
+    const hasRoom = any(absent('open'), below('open', most))
+    const entered = await table.update(placesOf(keyHash), all(absent(name), hasRoom), { set, add: { open: 1 } })
+    if (entered.done) return true
+    // It moves on; or the response to this same request was lost.
+    if (entered.item?.[name] !== undefined) {
+      if ((await table.update(placesOf(keyHash), present(name), { set })).done) return true
+    } else if (!(await clean(table, keyHash, entered.item ?? {}, now))) return false
+  }
+}
+
+/** As `KeyStore` has it. */
+export async function leave(table: Table, keyHash: string, call: string): Promise<void> {
+  await remove(table, keyHash, [CALL + call])
+}
+
+/** Removes calls whose time has passed. Returns false if there are none. Somebody else may be faster. */
+async function clean(table: Table, keyHash: string, item: Item, now: number): Promise<boolean> {
+  const over = Object.keys(item).filter((name) => name.startsWith(CALL) && (numberAt(item, name) ?? 0) <= now)
+  if (over.length > 0) await remove(table, keyHash, over.slice(0, CLEANED))
+  return over.length > 0
+}
+
+async function remove(table: Table, keyHash: string, names: readonly string[]): Promise<void> {
+  const change = { remove: names, add: { open: -names.length } }
+  await table.update(placesOf(keyHash), all(...names.map(present)), change)
+}
