@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -45,11 +46,21 @@ export function createWatchedCalls({ keys, clock, log }: Dependencies) {
   }
 
   async function watch(signal: AbortSignal): Promise<void> {
+    let keeping: Promise<void> | undefined
     while (!signal.aborted) {
       await clock.sleep(CHECK_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      const kept = [...byKey.values()].flatMap((calls) => [...calls].map(({ keep }) => keep()))
-      await Promise.all([...kept, ...[...byKey.keys()].map(endIfRevoked)])
+      // Not waited for: a store that is slow to write holds up no look for revoked keys.
+      keeping ??= keepAll().finally(() => (keeping = undefined))
+      await Promise.all([...byKey.keys()].map(endIfRevoked))
+    }
+  }
+
+  /** Each may be a write, which on SQLite blocks the event loop: others have their turn in between. */
+  async function keepAll(): Promise<void> {
+    for (const { keep } of [...byKey.values()].flatMap((calls) => [...calls])) {
+      await keep()
+      await nextTurn()
     }
   }
 

@@ -17,6 +17,8 @@ function open(places = new Map<string, number>()) {
   const sleeps: { readonly milliseconds: number; wake(): void }[] = []
   const errors: unknown[] = []
   let failing = false
+  let silent = false
+  let entered = 0
   let now = 0
   const calls = createOpenCalls({
     keys: {
@@ -25,7 +27,9 @@ function open(places = new Map<string, number>()) {
         return good.has(hash) ? key(hash) : undefined
       },
       async enter(id, { call, most, until }) {
+        entered++
         if (failing) throw new Error('the storage is gone')
+        if (silent) await new Promise(() => undefined)
         const place = `${id}/${call}`
         const taken = [...places.keys()].filter((one) => one.startsWith(`${id}/`) && one !== place)
         if (taken.length < most) places.set(place, until)
@@ -50,7 +54,17 @@ function open(places = new Map<string, number>()) {
     sleeps.at(-1)?.wake()
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  return { calls, good, sleeps, errors, look, fail: (on: boolean) => (failing = on), pass: (by: number) => (now += by) }
+  return {
+    calls,
+    good,
+    sleeps,
+    errors,
+    look,
+    entered: () => entered,
+    fail: (on: boolean) => (failing = on),
+    fallSilent: () => (silent = true),
+    pass: (by: number) => (now += by),
+  }
 }
 
 test('a call ends within 10 s of its key, and those of other keys go on', async () => {
@@ -164,4 +178,28 @@ test('a place is kept while its call goes on, and no longer', async () => {
   pass(200_000)
   await look()
   expect([...places.values()]).toEqual([610_000])
+})
+
+test('a place that the store does not come back from keeping holds up no end of a revoked key', async () => {
+  const { calls, good, look, pass, fallSilent } = open()
+  await calls.open(caller('one', 't', { openCalls: 1 }))
+  const { signal } = await calls.open(caller('two'))
+  fallSilent()
+  pass(200_000)
+  await look()
+  good.delete('two')
+  await look()
+  expect(signal.aborted).toBe(true)
+})
+
+test('places are kept one at a time, and others have their turn in between', async () => {
+  const { calls, sleeps, pass, entered } = open()
+  await Promise.all(Array.from({ length: 100 }, () => calls.open(caller('one', 't', { openCalls: 100 }))))
+  pass(200_000)
+  sleeps.at(-1)?.wake()
+  const before = entered()
+  for (let turn = 1; entered() < before + 100; turn++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(entered() - before).toBeLessThanOrEqual(turn + 1)
+  }
 })
