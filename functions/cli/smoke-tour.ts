@@ -26,8 +26,11 @@ class Refusal extends Error {
   }
 }
 
-/** A serverless index takes half a minute to wake, and finds what is written about ten seconds later. */
-const FOUND_MS = 120_000
+/**
+ * After a first deployment Lambda may take several minutes to begin reading the table's stream. A serverless index takes half a minute to
+ * wake, and finds what is written about ten seconds later.
+ */
+const FOUND_MS = 420_000
 const LOOK_MS = 1_000
 /** How often a request is sent that comes too early for its key: a key may be limited to one a second. */
 const TIMES = 10

@@ -178,7 +178,10 @@ export class PublicApi extends Construct {
   }
 }
 
-/** One line per request. No header, query or body: these may hold keys and what people said. */
+/**
+ * One line of JSON per request. No header, query or body: these may hold keys and what people said. `error.messageString` has quotes of
+ * its own, which would end a value too early (docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-variables-for-access-logging.html).
+ */
 const ACCESS = {
   requestId: '$context.requestId',
   time: '$context.requestTime',
@@ -189,7 +192,7 @@ const ACCESS = {
   bytes: '$context.responseLength',
   address: '$context.identity.sourceIp',
   agent: '$context.identity.userAgent',
-  error: '$context.error.messageString',
+  error: '$context.error.message',
   integrationError: '$context.integrationErrorMessage',
 }
 

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { smokeTour } from '../../functions/cli/smoke-tour.ts'
 import { startProgram } from '../e2e/program.ts'
 import type { RunningProgram } from '../e2e/program.ts'
 import { startFaultProxy } from '../faults/fault-proxy.ts'
@@ -48,6 +49,25 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     await proxy.stop()
     expect([code, out]).toEqual([0, expect.stringContaining('ok  what was said is found')])
     expect(refused).toBeGreaterThan(2)
+  })
+
+  test('waits for as long as Lambda may take to begin reading the stream of a new table', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const proxy = await startFaultProxy(program.client.url)
+    let looks = 0
+    proxy.decide(({ path }) => {
+      if (!path.startsWith('/v1/search') || looks++ >= 5) return undefined
+      vi.setSystemTime(Date.now() + 60_000)
+      return { at: 'before', does: { kind: 'respond', status: 200, body: '{"data":[]}', type: 'application/json' } }
+    })
+    try {
+      const told: string[] = []
+      await smokeTour({ url: proxy.endpoint }, (step) => told.push(step))
+      expect(told).toContainEqual(expect.stringMatching(/^what was said is found \(30\d\./))
+    } finally {
+      vi.useRealTimers()
+      await proxy.stop()
+    }
   })
 
   test('says in a line which step failed, and why, and ends with 2', async () => {

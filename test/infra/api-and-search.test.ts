@@ -32,6 +32,16 @@ describe('the API', () => {
     })
   })
 
+  test('writes a line of JSON for each request, whatever API Gateway puts in place of the variables', () => {
+    const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
+    const { Format = '' } = (stage?.Properties['AccessLogSetting'] ?? {}) as { readonly Format?: string }
+    // A message that AWS documents as quoted already is the only value with quotes.
+    const line = Format.replaceAll(/\$context(?:\.\w+)+/g, (name) =>
+      name.endsWith('String') ? '"Forbidden"' : 'Forbidden',
+    )
+    expect(JSON.parse(line)).toMatchObject({ requestId: 'Forbidden', error: 'Forbidden' })
+  })
+
   test('finds the log of its own errors made before it would make one that stays for ever', () => {
     for (const made of [dev, prod]) {
       const [id = '', group] =
