@@ -223,7 +223,8 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     logDays: 90,
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
-    firewall: { requestsPerAddress: 2_000, requestsPerKey: 12_000 },
+    // Five minutes of what a key may send, 20 a second: a program calls with one key from one address.
+    firewall: { requestsPerAddress: 6_000, requestsPerKey: 12_000 },
     maxWorkers: 200,
     reserveConcurrency: true,
     canary: { percent: 10, minutes: 10 },

@@ -59,7 +59,7 @@ export const OWN_ENVIRONMENT = {
   throttle: { rate: 100, burst: 200 },
   keyCaps: { requestsPerSecond: 50, activeRuns: 100, openCalls: 200, tokensPerDay: 50_000_000 },
   tenantBudget: { dollarsPerDay: 200 },
-  firewall: { requestsPerAddress: 2_000, requestsPerKey: 6_000 },
+  firewall: { requestsPerAddress: 15_000, requestsPerKey: 15_000 }, // five minutes of what a key may send
   corsOrigins: ['https://app.example.com'],
   customDomain: {
     name: 'agents.example.com',

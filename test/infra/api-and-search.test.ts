@@ -100,6 +100,17 @@ describe('the API', () => {
     )
   })
 
+  test.each([environmentNamed('prod'), variantOf('mine')])(
+    'of $name lets through a firewall what a key may send, from one address, too',
+    (environment) => {
+      const [, acl] = ofType(synthesise(environment), 'AWS::WAFv2::WebACL')[0] ?? []
+      const rules = acl?.Properties['Rules'] as { Statement: { RateBasedStatement?: { Limit: number } } }[]
+      const limits = rules.flatMap(({ Statement }) => Statement.RateBasedStatement?.Limit ?? [])
+      expect(limits).toHaveLength(2)
+      expect(Math.min(...limits)).toBeGreaterThanOrEqual((environment.keyCaps.requestsPerSecond ?? Infinity) * 300)
+    },
+  )
+
   test('stands behind a firewall in prod, which lets people talk about SQL', () => {
     expect(ofType(prod, 'AWS::WAFv2::WebACLAssociation')).toHaveLength(1)
     expect(ofType(dev, 'AWS::WAFv2::WebACL')).toHaveLength(0)
