@@ -154,21 +154,21 @@ const isTold = (messages: readonly Message[], run: Run): boolean =>
   messages.at(-1)?.parts.some((part) => part.type === 'error' && part.code === run.error?.code) === true
 
 /** For screen readers, too: what the run does. */
-function RunStatus({ state: { log, lost } }: { readonly state: Conversation }) {
-  const { run } = log
-  const words = lost
-    ? 'The connection is lost; trying again…'
-    : run?.status === 'running'
-      ? 'Running'
-      : run?.status === 'queued'
-        ? 'Queued'
-        : run?.status === 'paused'
-          ? 'Paused: waiting for you'
-          : ''
+function RunStatus({ state }: { readonly state: Conversation }) {
+  const words = statusOf(state)
+  const lost = state.connection === 'lost'
   return (
     <p class={`run-status${lost ? ' lost' : ''}`} role="status">
-      {words === '' ? null : <span class={`dot ${lost ? 'failed' : (run?.status ?? '')}`} />}
+      {words === '' ? null : <span class={`dot ${lost ? 'failed' : (state.log.run?.status ?? '')}`} />}
       {words}
     </p>
   )
+}
+
+function statusOf({ connection, log: { run } }: Conversation): string {
+  if (connection === 'lost') return 'The connection is lost; trying again…'
+  if (connection === 'left') return 'Catching up…'
+  if (run?.status === 'running') return 'Running'
+  if (run?.status === 'queued') return 'Queued'
+  return run?.status === 'paused' ? 'Paused: waiting for you' : ''
 }

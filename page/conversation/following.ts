@@ -4,7 +4,9 @@ import { client } from '../shell/api.ts'
 import { isActive, withEvent, withEventElsewhere } from './log.ts'
 import { isAtEnd, lastOf, readEnd } from './log-end.ts'
 import { stillPending, withQueued } from './sending.ts'
-import type { SessionView } from './session-view.ts'
+import type { Conversation, SessionView } from './session-view.ts'
+import { whileSeen } from './while-seen.ts'
+import type { Open } from './while-seen.ts'
 
 /** How often somebody looks whether another tab or program has started a run. */
 const LOOK_MS = 2_000
@@ -12,9 +14,6 @@ const LOOK_MS = 2_000
 const FRAME_MS = 33
 
 const tabs = new BroadcastChannel('tooltrail')
-
-/** Opens the events of a run. They end when `signal` aborts; `onLost` hears that the connection is tried again. */
-type Open = (follow: { signal: AbortSignal; onLost: () => void }) => AsyncIterable<FollowedEvent>
 
 export interface Following {
   /** Whether the events of a run are being shown. */
@@ -90,7 +89,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
  * event tells what others have said before the run, nor that calls were cancelled in whose place it has started.
  */
 async function showEvents(
-  { store, change }: SessionView,
+  { id, store, change }: SessionView,
   open: Open,
   signal: AbortSignal,
   onStarted: () => void,
@@ -98,18 +97,26 @@ async function showEvents(
   let waiting: FollowedEvent[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
   const flush = (): void => {
+    clearTimeout(timer)
     timer = undefined
     const events = waiting
     waiting = []
     const after = isAtEnd(store.get()) ? withEvent : withEventElsewhere
     const log = events.reduce((before, { event }) => after(before, event), store.get().log)
-    change({ log, lost: false, pending: stillPending(store.get().pending, log) })
+    change({ log, connection: 'live', pending: stillPending(store.get().pending, log) })
     if (events.some(({ event }) => event.type === 'run.started')) onStarted()
   }
+  const flushSoon = (): void => void (timer ??= setTimeout(flush, FRAME_MS))
+  const broken = (connection: Conversation['connection']) => (): void => {
+    if (signal.aborted) return
+    flush()
+    change({ connection })
+  }
+  const follow = { signal, onLost: broken('lost'), onLeft: broken('left'), onBack: flushSoon }
   try {
-    for await (const event of open({ signal, onLost: () => change({ lost: true }) })) {
+    for await (const event of whileSeen(id, open, follow)) {
       waiting.push(event)
-      timer ??= setTimeout(flush, FRAME_MS)
+      flushSoon()
     }
   } finally {
     clearTimeout(timer)

@@ -14,8 +14,8 @@ export interface Conversation {
   readonly loading: boolean
   /** Whether a part of the log has been loaded; until then nobody knows what is in it. */
   readonly loaded: boolean
-  /** The connection to the run's events is lost; it is tried again. */
-  readonly lost: boolean
+  /** To the run's events. `lost`: it is tried again; `left`: nobody saw the page, and what has happened since is not shown yet. */
+  readonly connection: 'live' | 'lost' | 'left'
   /** What was sent and is not in the log yet. */
   readonly pending: readonly Pending[]
   readonly error: unknown
@@ -41,7 +41,7 @@ export function createSessionView(id: string, signal: AbortSignal): SessionView 
     newer: false,
     loading: true,
     loaded: false,
-    lost: false,
+    connection: 'live',
     pending: [],
     error: undefined,
   })

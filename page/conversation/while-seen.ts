@@ -1,0 +1,64 @@
+import type { FollowedEvent } from '../../functions/client/follow.ts'
+import { client } from '../shell/api.ts'
+import { seen, untilSeen } from '../shell/seen.ts'
+
+interface Follow {
+  readonly signal: AbortSignal
+  readonly onLost: () => void
+}
+
+/** Opens the events of a run. They end when `signal` aborts; `onLost` hears that the connection is tried again. */
+export type Open = (follow: Follow) => AsyncIterable<FollowedEvent>
+
+interface FollowWhileSeen extends Follow {
+  /** The connection has ended, for nobody sees the page. */
+  readonly onLeft: () => void
+  /** Somebody sees it again, and events come again. */
+  readonly onBack: () => void
+}
+
+/**
+ * The events of a run, each stored one once. A page that nobody sees ends the connection, once the first event has told which run it
+ * is: over HTTP/1.1 all tabs of a browser share six. When it is seen again, they go on after the last one.
+ */
+export async function* whileSeen(
+  session: string,
+  open: Open,
+  { signal, onLost, onLeft, onBack }: FollowWhileSeen,
+): AsyncGenerator<FollowedEvent, void, undefined> {
+  const known = new Set<string>()
+  let next = open
+  let run: string | undefined
+  let after: string | undefined
+  let isAway = false
+  while (!signal.aborted) {
+    const connection = new AbortController()
+    const end = (): void => connection.abort()
+    const leave = (): void => {
+      if (run !== undefined && !seen.get()) end()
+    }
+    signal.addEventListener('abort', end)
+    const unsubscribe = seen.subscribe(leave)
+    try {
+      for await (const followed of next({ signal: connection.signal, onLost })) {
+        if (isAway) onBack()
+        isAway = false
+        const { id, event } = followed
+        run = event.run_id
+        after = id ?? after
+        if (id === undefined || !known.has(id)) yield followed
+        if (id !== undefined) known.add(id)
+        leave()
+      }
+    } finally {
+      signal.removeEventListener('abort', end)
+      unsubscribe()
+    }
+    if (run === undefined || !connection.signal.aborted || signal.aborted) return
+    const left = run
+    isAway = true
+    onLeft()
+    await untilSeen(signal)
+    next = (follow) => client.follow(session, left, { ...follow, after })
+  }
+}
