@@ -575,7 +575,7 @@ export type Run = {
     /** Of the delegate call: ids of calls may repeat. */
     readonly parent_message_id?: string
   })[]
-  /** Where runs are read: the input of one that is queued, or was cancelled before it started. */
+  /** Of a run that is queued, or was cancelled before it started. Once it has started, its input is a message. */
   readonly input?: {
     readonly parts: readonly ({
       readonly type: "text"

@@ -1,5 +1,5 @@
 import type { Message } from '../domain/message.ts'
-import type { Run } from '../domain/run.ts'
+import type { Run, RunInput } from '../domain/run.ts'
 
 /** Characters of a message's content: its texts, and the arguments of its calls. */
 export function messageLength(message: Message): number {
@@ -14,7 +14,14 @@ export function messageLength(message: Message): number {
 
 /** Characters of what a run was asked: the texts of its input while it waits, its instructions and its client tools. */
 export function runLength({ input, clientTools, instructions = '' }: Run): number {
-  let length = instructions.length + (clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length)
+  return (
+    instructions.length + (clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length) + inputLength({ input })
+  )
+}
+
+/** Characters of the texts of a run's input, while it waits. */
+export function inputLength({ input }: { readonly input?: RunInput | undefined }): number {
+  let length = 0
   for (const part of input?.parts ?? []) if ('text' in part) length += part.text.length
   return length
 }

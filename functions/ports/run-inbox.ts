@@ -48,7 +48,7 @@ export interface Resolved {
 }
 
 export type Cancelled =
-  /** It had not started and is now cancelled. */
+  /** It had not started and is now cancelled; it keeps its input. */
   | { readonly state: 'cancelled' }
   /** The flag is set; `free`: nobody holds the lease, so the caller should take it. */
   | { readonly state: 'cancelling'; readonly free: boolean }

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { callbackBody } from '../../functions/http/v1/resources/callback-body.ts'
 import { channelSettings } from '../../functions/runtime/channel-settings.ts'
 import { openChannels } from '../../functions/runtime/channels.ts'
 import { makeTool, type Turn } from '../agent/harness.ts'
-import { expectJson, openHttpHarness, type HttpHarness } from '../http/harness.ts'
+import { expectJson, heldTurn, openHttpHarness, type HttpHarness } from '../http/harness.ts'
 import { openReceiver, SECRET, type Receiver } from './receiver.ts'
 
 let receiver: Receiver
@@ -188,6 +189,27 @@ test('a body of more than 256 KB has pointers in place of long results, and keep
   expect(Buffer.byteLength(body)).toBeLessThanOrEqual(256 * 1_024)
   expect(body).toMatch(/\[Full text: output:[0-9A-Z]{26}\]/)
   expect(body).toContain('All read.')
+})
+
+test('what is sent of a run that was cancelled before it started has its input, cut where it would be too long', async () => {
+  const held = heldTurn()
+  await open([held.turn])
+  const key = { tenant: 'default', session: 's' }
+  const send = async (content: string): Promise<string> => {
+    const headers = { prefer: 'respond-async' }
+    return (await expectJson<{ id: string }>(harness, 202, 'POST', '/v1/sessions/s/messages', { content }, headers)).id
+  }
+  await send('first')
+  for (const content of ['later', 'x'.repeat(300_000)]) {
+    const id = await send(content)
+    await expectJson(harness, 202, 'POST', `/v1/sessions/s/runs/${id}/cancel`)
+    const run = await harness.ports.reader.run(key, id)
+    const body = run && (JSON.parse(await callbackBody(harness.ports.reader, key, run)) as object)
+    const text = content.length < 1_000 ? content : `${content.slice(0, 500)}\n\n[Full text: run ${id}]`
+    const data = { id, status: 'cancelled', input: { parts: [{ type: 'text', text }] }, messages: [] }
+    expect(body).toMatchObject({ type: 'run.cancelled', data })
+  }
+  held.letGo()
 })
 
 test('deleting the session removes what it owes', async () => {

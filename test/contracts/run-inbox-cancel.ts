@@ -34,6 +34,16 @@ export function runInboxCancelContract(engine: Engine): void {
       expect((await fixture.lease.start(await header(fixture), 'x'))?.run.id).toBe(second.runId)
     })
 
+    test('a queued run keeps its input when it is cancelled, wherever it is read', async () => {
+      const fixture = await openFixture(stores)
+      const input = { parts: [{ type: 'text', text: 'never mind' }], user: 'ada', metadata: { ticket: 'T-1' } } as const
+      const { runId } = await fixture.inbox.enqueue(fixture.key, newRun({ input }))
+      expect(await fixture.reader.queued(fixture.key)).toMatchObject([{ id: runId, input }])
+      await fixture.peer.inbox.cancel(fixture.key, runId)
+      expect(await fixture.reader.run(fixture.key, runId)).toMatchObject({ status: 'cancelled', input })
+      expect(await fixture.reader.runs(fixture.key, { limit: 1 })).toMatchObject({ runs: [{ id: runId, input }] })
+    })
+
     test('a running run gets the flag, which its holder obeys at its next poll', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)

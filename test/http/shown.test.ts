@@ -110,6 +110,58 @@ describe('the input of a run that has not started', () => {
     expect(await read(queued)).not.toHaveProperty('input')
   })
 
+  test('is shown by every response and event that has the run', async () => {
+    const held = heldTurn()
+    await open({ script: [held.turn, { text: 'done' }] })
+    await post('go', {}, { prefer: 'respond-async' })
+    const body = { content: 'later', user: 'bob', metadata: { ticket: 'T-1' } }
+    const send = (status: number, headers: Record<string, string>) =>
+      expectJson<{ id: string }>(harness, status, 'POST', '/v1/sessions/s/messages', body, headers)
+    const [first, repeated] = [
+      await send(202, { prefer: 'respond-async', 'idempotency-key': 'k' }),
+      await send(202, { prefer: 'wait=0', 'idempotency-key': 'k' }),
+    ]
+    expect([first, repeated]).toEqual([await read(first.id), await read(first.id)])
+    expect(first).toMatchObject({ status: 'queued', input })
+    const path = `/v1/sessions/s/runs/${first.id}`
+    const events = harness.send('GET', `${path}/events`)
+    const waiting = send(200, { prefer: 'wait=30', 'idempotency-key': 'k' })
+    const reader = (await events).body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = (await reader?.read())?.value ?? ''
+    const cancelled = await expectJson(harness, 202, 'POST', `${path}/cancel`)
+    expect(cancelled).toEqual(await read(first.id))
+    expect(cancelled).toMatchObject({ status: 'cancelled', input })
+    expect(await waiting).toEqual({ ...cancelled, messages: [] })
+    expect(await send(202, { prefer: 'respond-async', 'idempotency-key': 'k' })).toEqual(cancelled)
+    for (let end = false; !end;) {
+      const { value = '', done = true } = (await reader?.read()) ?? {}
+      text += value
+      end = done
+    }
+    const runs = [...text.matchAll(/^data: (?<data>.*)$/gmv)].map(
+      ({ groups }) => (JSON.parse(groups?.['data'] ?? '') as { run: unknown }).run,
+    )
+    expect(runs).toEqual([first, cancelled])
+    held.letGo()
+  })
+
+  test('is shown whole where it is long, also to a client that has left much else unread', async () => {
+    const held = heldTurn()
+    await open({ script: [held.turn] })
+    await post('go', {}, { prefer: 'respond-async' })
+    const content = 'x'.repeat(3_500_000)
+    const send = () => harness.send('POST', '/v1/sessions/s/messages', { content }, { prefer: 'respond-async' })
+    const id = ((await (await send()).json()) as { id: string }).id
+    const unread: Response[] = []
+    for (let at = 0; at < 12; at++) unread.push(await send())
+    expect(new Set(unread.map(({ status }) => status))).toEqual(new Set([202]))
+    const cancel = harness.send('POST', `/v1/sessions/s/runs/${id}/cancel`)
+    const run = (await (await cancel).json()) as { status: string; input: { parts: { text: string }[] } }
+    expect([run.status, run.input.parts[0]?.text === content]).toEqual(['cancelled', true])
+    await Promise.all(unread.map(async ({ body }) => body?.cancel()))
+    held.letGo()
+  })
+
   test('names its images without an address, which they have as a message', async () => {
     const held = heldTurn()
     await open({ script: [held.turn] })

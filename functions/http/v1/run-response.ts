@@ -1,8 +1,8 @@
-import type { Context } from 'hono'
+import type { Context, TypedResponse } from 'hono'
+import type { JSONParsed } from 'hono/utils/types'
 import type { OpenCall } from '../../access/open-calls.ts'
 import type { Accepted, Placement } from '../../agent/intake/agent-service.ts'
-import type { RunEvent } from '../../domain/events.ts'
-import { TooltrailError } from '../../domain/errors.ts'
+import type { RunEvent, StoredEvent } from '../../domain/events.ts'
 import { eventId } from '../../domain/events.ts'
 import type { Message, ToolMessage } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -10,13 +10,17 @@ import type { AppDependencies, AppEnv, RouteDependencies } from '../dependencies
 import { eventResource } from './resources/event.ts'
 import { streamEvents, frame, isEventStream } from '../event-stream.ts'
 import type { NamedText } from '../held-texts.ts'
-import { messageLength } from '../../log/message-length.ts'
+import { inputLength, messageLength } from '../../log/message-length.ts'
 import { bytesResponse } from '../json-response.ts'
+import { bodyOf } from '../long-bodies.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import { acceptsEventStream, readPreferences } from './preferences.ts'
 import { runDocument } from './run-document.ts'
-import { isSettled, runResource, viewRun, withArguments } from './resources/run.ts'
-import type { RunView, WaitingCall } from './resources/run.ts'
+import { isSettled, requireRun, runResource, withArguments } from './resources/run.ts'
+import type { RunResource, RunView, WaitingCall } from './resources/run.ts'
+
+/** Characters. Of longer messages and inputs, the followers of a run share the frame of the event. */
+const LONG = 4 * 1024
 
 /** Between the last result or decision of a paused run and the moment a process takes it up again. */
 const RESUME_POLL_MS = 50
@@ -96,11 +100,41 @@ export async function respondWithRun(
   const wants = readPreferences(c.req.header('prefer'))
   const { messages: known, ...view } = await waitForRun(dependencies, c, call, accepted, wants.waitMs)
   const headers = wants.applied === undefined ? {} : { 'preference-applied': wants.applied }
-  const run = runResource(key.session, view, runId)
   if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
-    return c.json(run, 202, { ...headers, location: `/v1/sessions/${key.session}/runs/${runId}` })
+    return runAccepted(dependencies, key, runId, view, {
+      ...headers,
+      location: `/v1/sessions/${key.session}/runs/${runId}`,
+    })
+  const run = runResource(key.session, view, runId)
   const document = await runDocument(dependencies, key, run, { of: view.run.id, since: since?.id, known })
   return bytesResponse(dependencies.shared.of(c.get('caller').tenant), document, headers)
+}
+
+/**
+ * 202 with the run. What was asked for is done, so nothing refuses the response: a long one is not held until there is room for it,
+ * and shows the run as it is then.
+ */
+export function runAccepted(
+  { reader, shared }: RouteDependencies,
+  key: SessionKey,
+  runId: string,
+  view: RunView,
+  headers: Readonly<Record<string, string>> = {},
+): Response & TypedResponse<JSONParsed<RunResource>, 202, 'json'> {
+  const textOf = (shown: RunView): string => JSON.stringify(runResource(key.session, shown, runId))
+  const text = textOf(view)
+  const body =
+    text.length <= LONG
+      ? text
+      : bodyOf(
+          shared.of(key.tenant).inTurn(runId, async (id) => ({
+            text: textOf(await requireRun(reader, key, id)),
+            next: undefined,
+          })),
+        )
+  const init = { status: 202, headers: { ...headers, 'content-type': 'application/json' } }
+  // What its JSON says.
+  return new Response(body, init) as Response & TypedResponse<JSONParsed<RunResource>, 202, 'json'>
 }
 
 interface Follow {
@@ -141,9 +175,6 @@ function callsOf(event: RunEvent): readonly ToolMessage[] {
   return event.type === 'tool_call.started' || event.type === 'tool_call.completed' ? [event.message] : []
 }
 
-/** Characters. For longer messages, the followers of a run share the frame of the event. */
-const LONG = 4 * 1024
-
 function frameOf(key: SessionKey, event: RunEvent, calls: readonly WaitingCall[]): string | NamedText {
   const make = (): string =>
     frame({
@@ -152,8 +183,14 @@ function frameOf(key: SessionKey, event: RunEvent, calls: readonly WaitingCall[]
       ...('id' in event ? { id: event.id } : {}),
     })
   const more = calls.reduce((sum, call) => sum + call.arguments.length, 0)
-  if (!('message' in event) || event.message === undefined || messageLength(event.message) + more < LONG) return make()
+  if (!('id' in event) || fixedLength(event) + more < LONG) return make()
   return { name: `${key.tenant}/${key.session}/${event.id}`, make }
+}
+
+/** Characters of what is the same whenever the event is told: a message, or the input of a run that has not started. */
+function fixedLength(event: StoredEvent): number {
+  if ('message' in event && event.message !== undefined) return messageLength(event.message)
+  return 'run' in event && event.run.input !== undefined ? inputLength(event.run) : Number.NEGATIVE_INFINITY
 }
 
 /**
@@ -180,8 +217,7 @@ async function waitForRun(
     const inHand = await unlessAborted(ended, signal)
     if (inHand !== undefined && !call.signal.aborted) return { ...inHand, waiting: [] }
     for (;;) {
-      const view = await viewRun(reader, key, runId)
-      if (view === undefined) throw new TooltrailError('run_not_found', `there is no run ${runId}`)
+      const view = await requireRun(reader, key, runId)
       if (call.signal.aborted) throw keyRevoked()
       if (isSettled(view) || signal.aborted) return view
       await service.settled(key, runId, signal)

@@ -1,16 +1,23 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { TooltrailError } from '../../domain/errors.ts'
 import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { bytesResponse, jsonResponse } from '../json-response.ts'
-import type { App, AppDependencies, RouteDependencies } from '../dependencies.ts'
+import type { App, RouteDependencies } from '../dependencies.ts'
 import { callResolutions, refuseFalseImages } from './incoming-content.ts'
 import { MOST_BYTES } from '../../log/page-bytes.ts'
 import { entriesOf, pageBytes } from './page-entries.ts'
 import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { respondWithRun, followRun, lastMessage, placementOf, whileCounted, whileWaitingFor } from './run-response.ts'
+import {
+  followRun,
+  lastMessage,
+  placementOf,
+  respondWithRun,
+  runAccepted,
+  whileCounted,
+  whileWaitingFor,
+} from './run-response.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
-import { readRunResource, runResource, viewRun, waitingCalls } from './resources/run.ts'
+import { requireRun, runResource, viewRun, waitingCalls } from './resources/run.ts'
 import type { RunView } from './resources/run.ts'
 import { runParams, sessionParams } from './schemas/fields.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
@@ -19,7 +26,6 @@ import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
 import { enterSession, findChangeableSession, findSession } from '../../access/sessions.ts'
 import { startingWithUlid } from '../../domain/ids.ts'
 import { keyOf } from '../../domain/session.ts'
-import type { SessionKey } from '../../domain/session.ts'
 
 const tags = ['Runs']
 
@@ -132,7 +138,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
         entry.status === 'merged'
           ? await viewRun(reader, session, entry.id)
           : { run: entry, waiting: await waitingCalls(reader, session, entry) }
-      return readRunResource(session.session, view ?? { run: entry, waiting: [] }, entry.id)
+      return runResource(session.session, view ?? { run: entry, waiting: [] }, entry.id)
     })
     const isCut = more || entries.texts.length < runs.length
     const last = runs[entries.texts.length - 1]?.id
@@ -145,17 +151,14 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(readRun, async (c) => {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
-    return jsonResponse(
-      shared.of(found.tenant),
-      readRunResource(session, await requireRun(dependencies, found, id), id),
-    )
+    return jsonResponse(shared.of(found.tenant), runResource(session, await requireRun(reader, found, id), id))
   })
 
   app.openapi(readEvents, async (c) => {
     const { session, run: runId } = c.req.valid('param')
     const { tenant } = await findSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
-    await requireRun(dependencies, key, runId)
+    await requireRun(reader, key, runId)
     const last = c.req.header('last-event-id')
     const after = last !== undefined && EVENT_ID.test(last) ? last : undefined
     return whileCounted(dependencies, c, async (call) => followRun(dependencies, c, call, { key, runId }, { after }))
@@ -163,7 +166,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
 }
 
 function changingRoutes(app: App, dependencies: RouteDependencies): void {
-  const { service, settings } = dependencies
+  const { service, settings, reader } = dependencies
 
   app.openapi(sendToolResults, async (c) =>
     whileWaitingFor(dependencies, c, async (call) => {
@@ -173,7 +176,7 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
         if ('output' in one) await refuseFalseImages(`body.results[${index}].output`, one.output)
       const found = await enterSession(dependencies, c.get('caller'), session)
       const key = { tenant: found.tenant, session }
-      await requireRun(dependencies, key, runId)
+      await requireRun(reader, key, runId)
       const since = await lastMessage(dependencies, key)
       await service.resolve(found, runId, resolutions, placementOf(c))
       return respondWithRun(dependencies, c, call, { key, runId, ...definedFields({ since }) })
@@ -184,9 +187,9 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
     const { session, run: runId } = c.req.valid('param')
     const { tenant } = await findChangeableSession(dependencies, c.get('caller'), session)
     const key = { tenant, session }
-    await requireRun(dependencies, key, runId)
+    await requireRun(reader, key, runId)
     await service.cancel(key, runId)
-    return c.json(runResource(session, await requireRun(dependencies, key, runId), runId), 202)
+    return runAccepted(dependencies, key, runId, await requireRun(reader, key, runId))
   })
 
   app.openapi(continueSession, async (c) =>
@@ -200,10 +203,4 @@ function changingRoutes(app: App, dependencies: RouteDependencies): void {
       return respondWithRun(dependencies, c, call, { key, ...accepted, ...(repeated ? {} : definedFields({ since })) })
     }),
   )
-}
-
-async function requireRun({ reader }: AppDependencies, key: SessionKey, id: string): Promise<RunView> {
-  const view = await viewRun(reader, key, id)
-  if (view === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
-  return view
 }

@@ -73,12 +73,15 @@ async function messagesUpTo(
   }
 }
 
-/** Results first; if that is not enough, every long text; at last the oldest messages stay away. */
-function bodyOf(type: string, time: number, run: RunResource, all: readonly MessageResource[]): string {
-  const write = (messages: readonly MessageResource[]): string =>
-    JSON.stringify({ type, timestamp: timeText(time), data: { ...run, messages } })
+/** Results first; if that is not enough, every long text, the input's too; at last the oldest messages stay away. */
+function bodyOf(type: string, time: number, whole: RunResource, all: readonly MessageResource[]): string {
+  const run = withShortInput(whole)
+  const write = (messages: readonly MessageResource[], shown = run): string =>
+    JSON.stringify({ type, timestamp: timeText(time), data: { ...shown, messages } })
   const isFitting = (text: string): boolean => Buffer.byteLength(text) <= MOST_BYTES
-  for (const messages of [all, all.map(withPointers), all.map(shortened)]) {
+  const first = write(all, whole)
+  if (isFitting(first)) return first
+  for (const messages of [all.map(withPointers), all.map(shortened)]) {
     const text = write(messages)
     if (isFitting(text)) return text
   }
@@ -103,6 +106,15 @@ function shortened(message: MessageResource): MessageResource {
     ...(text === undefined ? {} : { arguments: cut(text) }),
     ...(calls === undefined ? {} : { tool_calls: calls.map((call) => ({ ...call, arguments: cut(call.arguments) })) }),
   }
+}
+
+function withShortInput(run: RunResource): RunResource {
+  const { id, input } = run
+  if (input === undefined) return run
+  const parts = input.parts.map((part) =>
+    part.type === 'text' ? { ...part, text: cutText(part.text, `run ${id}`) } : part,
+  )
+  return { ...run, input: { ...input, parts } }
 }
 
 function cutText(text: string, pointer: string): string {

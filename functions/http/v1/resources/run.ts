@@ -1,4 +1,5 @@
 import type { z } from '@hono/zod-openapi'
+import { TooltrailError } from '../../../domain/errors.ts'
 import { isLeaders, MOST_CALLS } from '../../../domain/message.ts'
 import type { ToolMessage } from '../../../domain/message.ts'
 import { isEnded } from '../../../domain/run.ts'
@@ -43,6 +44,13 @@ export async function viewRun(reader: LogReader, key: SessionKey, id: string): P
   return run === undefined ? undefined : { run, waiting: await waitingCalls(reader, key, run) }
 }
 
+/** The same of a run that must be there. Rejects with `run_not_found`. */
+export async function requireRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView> {
+  const view = await viewRun(reader, key, id)
+  if (view === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
+  return view
+}
+
 /** The open calls of an active run that someone else must resolve, in the order in which the model made them. */
 export async function waitingCalls(reader: LogReader, key: SessionKey, run: Run): Promise<WaitingCall[]> {
   if (isEnded(run.status) || run.status === 'queued') return []
@@ -78,20 +86,10 @@ export async function withArguments(
 export const isSettled = ({ run, waiting }: RunView): boolean =>
   isEnded(run.status) || (run.status === 'paused' && waiting.length > 0)
 
-/** A run as it is read: with its input, if that has not become a message, or never will. */
-export function readRunResource(session: string, view: RunView, id?: string): RunResource {
-  return { ...runResource(session, view, id), ...definedFields({ input: inputResource(view.run) }) }
-}
-
-function inputResource({ input }: Run): RunResource['input'] {
-  if (input === undefined) return undefined
-  const { parts, user, metadata } = input
-  const said = parts.filter((part) => part.type !== 'note')
-  const shown = said.map((part) => (part.type === 'text' ? { type: part.type, text: part.text } : mediaFields(part)))
-  return { parts: shown, ...definedFields({ user, metadata }) }
-}
-
-/** A run as the API shows it. `id`: the one asked for, which a merged run keeps. */
+/**
+ * A run as the API shows it everywhere: with its input, if that has not become a message, or never will. `id`: the one asked for,
+ * which a merged run keeps.
+ */
 export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {
   const entries = Object.entries(run.usageByAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)
   const byAgent = Object.fromEntries(entries)
@@ -122,5 +120,14 @@ export function runResource(session: string, { run, waiting }: RunView, id: stri
       agent: message.agent,
       ...parentFields(message),
     })),
+    ...definedFields({ input: inputResource(run) }),
   }
+}
+
+function inputResource({ input }: Run): RunResource['input'] {
+  if (input === undefined) return undefined
+  const { parts, user, metadata } = input
+  const said = parts.filter((part) => part.type !== 'note')
+  const shown = said.map((part) => (part.type === 'text' ? { type: part.type, text: part.text } : mediaFields(part)))
+  return { parts: shown, ...definedFields({ user, metadata }) }
 }

@@ -35,7 +35,8 @@ export const RunSchema = z
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
     waiting: z.array(waitingCall).openapi({ description: 'Calls that wait for a tool result or a decision.' }),
     input: InputSchema.optional().openapi({
-      description: 'Where runs are read: the input of one that is queued, or was cancelled before it started.',
+      description:
+        'Of a run that is queued, or was cancelled before it started. Once it has started, its input is a message.',
     }),
     messages: z
       .array(MessageSchema)
