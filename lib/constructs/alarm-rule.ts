@@ -17,7 +17,8 @@ export interface AlarmRule {
   /** How many of the last values (`of`) must be beyond it. */
   readonly times: number
   /**
-   * How many values are considered. Values that arrive late, stamped with when they began, must still be among them.
+   * How many values are considered. Values that arrive late, stamped with when they began, must still be among them. Where `FILL` stands
+   * in for missing values, the latest may never be a real one (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    * @default - as many as must be beyond it: all in a row
    */
   readonly of?: number

@@ -104,8 +104,9 @@ function indexRules({ functions: { indexer }, environmentName, stream }: Tooltra
       metric: stream.metricGivenUp(sum),
       at: 1,
       times: 1,
+      of: 5,
       description:
-        'Changes of the table were given up after six hours or a hundred attempts: search finds their messages late or ' +
+        'Changes of the table were given up after six hours or 1,000 attempts: search finds their messages late or ' +
         'not at all. Look for errors in the log of the indexer, fix them, then: npm run redrive. What the bucket for failures ' +
         'did not take either is in the log alone: npm run rebuild.',
     },

@@ -49,7 +49,7 @@ const changesWith = (channels: Readonly<Record<string, string>>): readonly Chang
   {
     resource: /^TooltrailStreamMapping/,
     type: 'AWS::Lambda::EventSourceMapping',
-    why: 'nobody waits for a hundred attempts at a record that cannot be read',
+    why: 'nobody waits for 1,000 attempts at a record that cannot be read',
     apply: (properties) => ({ ...properties, MaximumRetryAttempts: STREAM_ATTEMPTS - 1 }),
   },
 ]

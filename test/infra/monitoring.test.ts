@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { matchesPattern } from '../deployed/cloud/event-pattern.ts'
@@ -193,6 +194,18 @@ describe('the alarms', () => {
       ofType(dev, 'AWS::Lambda::EventSourceMapping').find(([, { Properties }]) => 'DestinationConfig' in Properties) ??
       []
     expect(mapping?.Properties['MetricsConfig']).toEqual({ Metrics: ['EventCount'] })
+    const attempts = `${Number(mapping?.Properties['MaximumRetryAttempts']).toLocaleString('en-US')} attempts`
+    expect(alarmOf(dev, 'given-up')['AlarmDescription']).toContain(attempts)
+    const operations = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+    expect(operations.split('\n').find((line) => line.startsWith('| `given-up`'))).toContain(attempts)
+  })
+
+  test('look further back than the minute whose value is late, where missing values are filled in', () => {
+    const filled = ofType(dev, 'AWS::CloudWatch::Alarm').filter(([, { Properties }]) =>
+      JSON.stringify(Properties['Metrics'] ?? []).includes('FILL('),
+    )
+    expect(filled).toHaveLength(3)
+    for (const [id, { Properties }] of filled) expect(Properties['EvaluationPeriods'], id).toBeGreaterThanOrEqual(5)
   })
 
   test('may be published in their topic by CloudWatch, for this account alone, although the topic has a policy of its own', () => {
