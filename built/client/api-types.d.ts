@@ -620,6 +620,12 @@ export type RunAgentInput = {
         readonly parameters?: {
             readonly [name: string]: Json;
         } | null;
+        /** As in our own API. */
+        readonly strict?: boolean | null;
+        /** `strict` may stand here: packages of AG-UI send no other fields of their own. */
+        readonly metadata?: {
+            readonly [name: string]: Json;
+        } | null;
     })[];
     readonly resume?: readonly ({
         readonly interruptId: string;

@@ -86,11 +86,14 @@ function unknownAgents({ agents = [] }: ApiKey, declared: Dependencies['declared
 }
 
 /** What changes with the first key. */
-function ofFirst({ tenant }: ApiKey): string {
+function ofFirst({ tenant, owner }: ApiKey): string {
   const begins = `\nThis is the first key: from now on every request needs one. Sessions made without a key belong to the tenant ${OPEN_CALLER.tenant}`
-  return tenant === OPEN_CALLER.tenant
-    ? `${begins}, as this key does.\n`
-    : `${begins}. This key does not see them. To make one that does: npx tooltrail keys create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
+  const isOfTenant = tenant === OPEN_CALLER.tenant
+  if (isOfTenant && owner === undefined) return `${begins}, as this key does.\n`
+  const seen = isOfTenant
+    ? `sees those of ${owner} alone. To make one that sees all`
+    : 'does not see them. To make one that does'
+  return `${begins}. This key ${seen}: npx tooltrail keys create --tenant ${OPEN_CALLER.tenant} --scope admin\n`
 }
 
 function parseWords(words: readonly string[]) {

@@ -607,6 +607,10 @@ export type RunAgentInput = {
     readonly description: string
     /** JSON Schema of the arguments. */
     readonly parameters?: { readonly [name: string]: Json } | null
+    /** As in our own API. */
+    readonly strict?: boolean | null
+    /** `strict` may stand here: packages of AG-UI send no other fields of their own. */
+    readonly metadata?: { readonly [name: string]: Json } | null
   })[]
   readonly resume?: readonly ({
     readonly interruptId: string

@@ -83,27 +83,48 @@ function questionTeller(query: SearchQuery, leastWords: number): (said: Said) =>
 
 /** Open a request to look something up, or to let somebody else do so. */
 const MORE_COMMANDS = new Set('any ask check delegate have help let please see try use'.split(' '))
+/** Open a question that was typed in a hurry. */
+const HURRIED = new Set('hows whats whens wheres whos whys'.split(' '))
+/** Follow a request, and say nothing of what is asked for. */
+const COURTESIES = new Set(['thanks', 'thx'])
+/** The end of a question, in any script. */
+const QUESTION_END = /[?？؟]["'”»)\]\s]*$/u
+/** The last of several sentences. */
+const LAST_SENTENCE = /[.!?。！？]\s+([^.!?。！？]+)$/u
 /** May stand before a request. */
 const FILLERS = new Set(['also', 'and', 'hello', 'hey', 'hi', 'now', 'ok', 'okay', 'so', 'thanks', 'then', 'well'])
 /** Say that somebody looks for something; words are divided by one space. */
 const WONDERS =
-  /^(?:(?:i|we) (?:(?:d|m|re|am|are|was|were|would|just|still|really) )*)?(?:wonder|wondering|(?:looking|searching) for|trying to (?:find|remember|recall)|(?:need|want|like) (?:information|news|details|to (?:know|find|see|hear|remember|recall|check)))\b/u
+  /^(?:(?:i|we) (?:(?:d|m|re|am|are|was|were|would|just|still|really) )*)?(?:wonder|wondering|(?:looking|searching) for|trying to (?:find|remember|recall)|(?:need|want|like) (?:info|information|news|details|to (?:know|find|see|hear|remember|recall|check)))\b/u
 
 /** Whether a text asks for something and tells nothing: what a person tells is what happened, whatever was looked up for it. */
 function asks(text: string): boolean {
   if (text.length > MAX_QUERY) return false
-  const said: string[] = lower(text).match(/[\p{L}\p{N}]+/gu) ?? []
-  const words = said.slice(said.findIndex((word) => !FILLERS.has(word)))
+  const words = wordsOf(text)
   if (isStatement(text, words)) return false
-  const isCommand = [QUESTION_WORDS, OPENING_COMMANDS, MORE_COMMANDS].some((openers) => openers.has(words[0] ?? ''))
+  const isCommand = [OPENING_COMMANDS, MORE_COMMANDS].some((openers) => openers.has(words[0] ?? ''))
   const isWish = words.at(-1) === 'please' || WONDERS.test(words.join(' '))
-  return isCommand || isWish || text.trimEnd().endsWith('?')
+  return isCommand || isWish || opensQuestion(words) || QUESTION_END.test(text) || endsInQuestion(text)
+}
+
+/** Words of a text after its greeting. */
+function wordsOf(text: string): string[] {
+  const said: string[] = lower(text).match(/[\p{L}\p{N}]+/gu) ?? []
+  return said.slice(said.findIndex((word) => !FILLERS.has(word)))
+}
+
+const opensQuestion = ([first = '']: readonly string[]): boolean => QUESTION_WORDS.has(first) || HURRIED.has(first)
+
+/** "She comes tonight. Which tea does she like", but not "It is down. Do not touch it". */
+function endsInQuestion(text: string): boolean {
+  const [first = ''] = wordsOf(LAST_SENTENCE.exec(text)?.[1] ?? '')
+  return HURRIED.has(first) || /^(?:wh(?:at|ich|o|om|ose|y|ere)|how)$/.test(first)
 }
 
 /** "Have moved it." and "Please note that it moved" open as questions and requests do. */
 const isStatement = (text: string, [first = '', second]: readonly string[]): boolean =>
   (first === 'please' && second === 'note') ||
-  (QUESTION_WORDS.has(first) && text.trimEnd().endsWith('.') && !text.includes('?'))
+  (QUESTION_WORDS.has(first) && text.trimEnd().endsWith('.') && !/[?？؟]/u.test(text))
 
 /** A shorter text may be what happened, where nothing was looked up. */
 const LEAST_WORDS = 2
@@ -111,7 +132,7 @@ const LEAST_WORDS = 2
 /** Whether a text has only words of the query. */
 function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>, leastWords: number): boolean {
   if (lower(text).trim() === query.literal) return true
-  const content = parseQuery(text).terms.filter(({ weight }) => weight === 1)
+  const content = parseQuery(text).terms.filter(({ weight, text: word }) => weight === 1 && !COURTESIES.has(word))
   return (
     content.length >= leastWords &&
     content.every(

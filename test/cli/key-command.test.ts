@@ -80,6 +80,8 @@ describe('tooltrail keys', () => {
     const printed = await mine.run('create --tenant default --scope admin')
     expect(printed).toContain('belong to the tenant default, as this key does')
     expect(printed).not.toContain(offered)
+    const bound = await harness().run('create --tenant default --scope admin --owner bob')
+    expect(bound).toContain(`This key sees those of bob alone. To make one that sees all: ${offered}`)
     await expect(harness().run('create --scope read')).rejects.toThrow('--tenant default')
   })
 

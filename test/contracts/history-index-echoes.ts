@@ -46,6 +46,8 @@ export function historyIndexEchoesContract(harness: () => HistoryIndexHarness): 
         'help me find INV-20931',
         'I’d like to know about the ochre barrel',
       ],
+      ...['whats the place of INV-20931', 'INV-20931, thanks', 'need info: INV-20931', 'INV-20931 在哪里？'],
+      'Ada comes today. Where is INV-20931 now',
     ]
     const later = requests.flatMap((text, at) => {
       const base = { ...scope, session: `request-${at}`, runId: `request-${at}` }

@@ -108,11 +108,17 @@ describe('reading the log', () => {
     expect((await read('format=openai&limit=1')).data).toEqual([{ role: 'system', content: 'Be kind.' }])
   })
 
-  test('as Chat Completions messages opens with the first message where the instructions are empty, as the request does', async () => {
-    await fill()
-    await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions: '' })
-    expect((await read('format=openai&limit=1')).data).toMatchObject([{ role: 'user' }])
-  })
+  test.each([
+    ['empty', ''],
+    ['blank', ' \n'],
+  ])(
+    'as Chat Completions messages opens with the first message where the instructions are %s',
+    async (_, instructions) => {
+      await fill()
+      await expectJson(harness, 200, 'PATCH', '/v1/sessions/s', { instructions })
+      expect((await read('format=openai&limit=1')).data).toMatchObject([{ role: 'user' }])
+    },
+  )
 
   test('as Chat Completions messages carries links to the media of the latest run', async () => {
     await open({ script: [{ text: 'A dot.' }] })

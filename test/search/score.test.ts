@@ -129,9 +129,12 @@ describe('what was said about the history', () => {
   it('is not what a person told in the same run', async () =>
     expect((await ranked('the crate', [event, told, answer])).at(-1)).toBe(answer.text))
 
-  it.each(['Have moved the red crate to the attic.', 'Please note that the red crate is in the attic'])(
-    'is not what a person told in words that open a question: %s',
-    async (text) => expect((await ranked('red crate', ['a red car', { ...told, text }, answer]))[0]).toBe(text),
+  it.each([
+    'Have moved the red crate to the attic.',
+    'Please note that the red crate is in the attic',
+    'It leaks. Do not touch the red crate',
+  ])('is not what a person told in words that open a question: %s', async (text) =>
+    expect((await ranked('red crate', ['a red car', { ...told, text }, answer]))[0]).toBe(text),
   )
 
   it('ranks as all else for a query for what somebody said', async () =>

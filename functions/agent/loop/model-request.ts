@@ -16,11 +16,14 @@ export function declaredTools(tools: Tools, clientTools: readonly ClientTool[]):
   return [...clientTools, ...own].map(({ name, description, parameters }) => ({ name, description, parameters }))
 }
 
-/** What a model is told before all messages: the session's own instructions stand in for its agent's; empty ones are none. */
+/** What a model is told before all messages: the session's own instructions stand in for its agent's; empty and blank ones are none. */
 export const instructionsOf = (
   { instructions }: Pick<Session, 'instructions'>,
   agent: Pick<Agent, 'instructions'> | undefined,
-): string | undefined => (instructions ?? agent?.instructions) || undefined
+): string | undefined => {
+  const own = instructions ?? agent?.instructions
+  return own?.trim() === '' ? undefined : own
+}
 
 /** The instructions of a run stand in for its session's. */
 export const instructed = (

@@ -157,6 +157,16 @@ describe('what waits', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions/talk/runs')).toMatchObject({ data: [{ rounds: 3 }] })
   })
 
+  test("is no call of a strict client's tool that does not fit its schema", async () => {
+    await open({ script: [{ calls: [{ id: 'c1', name: 'weather', arguments: '{"city":7}' }] }, { text: 'Done.' }] })
+    const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+    const strict = { ...weather, parameters, metadata: { strict: true } }
+    const { events } = await runAgUi(agent([say('How is the weather?')]), { tools: [strict] })
+    expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+    expect(events.at(-1)).not.toHaveProperty('outcome.pendingToolCallIds')
+    expect((await log()).find(({ role }) => role === 'tool')).toMatchObject({ status: 'error' })
+  })
+
   test.each([true, false])('for an approval is an interrupt, which the next run resumes: %j', async (approved) => {
     const ran: unknown[] = []
     await open({

@@ -31,10 +31,11 @@ export function readAgUiInput(body: RunAgentInput): {
         message: 'must end with a message of the user or tool results, or there must be a `resume`',
       },
     ])
-  const tools = body.tools.map(({ name, description, parameters }): ClientTool => ({
+  const tools = body.tools.map(({ name, description, parameters, strict, metadata }): ClientTool => ({
     name,
     description,
     parameters: parameters ?? { type: 'object', properties: {} },
+    ...(strict === true || metadata?.strict === true ? { strict: true } : {}),
   }))
   return { input: { ...talk, results, tools, metadata: undefined }, decisions }
 }

@@ -52,6 +52,11 @@ export const runAgentInput = z
         name: clientTool.shape.name,
         description: clientTool.shape.description,
         parameters: objectOrNull(clientTool.shape.parameters),
+        strict: z.boolean().nullish().openapi({ description: 'As in our own API.' }),
+        metadata: z
+          .looseObject({ strict: z.unknown().optional() })
+          .nullish()
+          .openapi({ description: '`strict` may stand here: packages of AG-UI send no other fields of their own.' }),
       }),
     ).default([]),
     resume: z
