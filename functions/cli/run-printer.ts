@@ -6,6 +6,13 @@ import { harmless, note, oneLine, onErrors, print } from './terminal.ts'
 const CALL_WIDTH = 100
 const RESULT_WIDTH = 160
 
+/** Why a text may be no whole answer, by the run's stop reason. */
+const SHORT_OF: ReadonlyMap<string | undefined, string> = new Map([
+  ['output_limit', 'the answer is not whole: the limit of output tokens cut it off'],
+  ['max_rounds', 'the run has reached its limit of rounds'],
+  ['budget', 'the run has reached its limit of tokens'],
+])
+
 export interface RunPrinter {
   show(event: RunEvent): void
 }
@@ -58,6 +65,10 @@ export function createRunPrinter(): RunPrinter {
           return line(onErrors('dim', 'another run is active: this one waits for it'))
         case 'run.cancelled':
           return line(onErrors('yellow', 'cancelled'))
+        case 'run.completed': {
+          const why = SHORT_OF.get(event.run.stop_reason)
+          return why === undefined ? undefined : line(onErrors('yellow', why))
+        }
         case 'run.failed': {
           const { code, message } = event.run.error ?? { code: 'failed', message: 'the run failed' }
           if (code === told) return

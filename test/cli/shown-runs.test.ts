@@ -56,6 +56,19 @@ describe('what a run said', () => {
   })
 })
 
+describe('the end of a run', () => {
+  test.each([
+    ['output_limit', 'cut it off'],
+    ['max_rounds', 'limit of rounds'],
+    ['budget', 'limit of tokens'],
+    ['answer', ''],
+  ])('that is %s is told beside its text', (reason, told) => {
+    createRunPrinter().show({ ...at, type: 'run.completed', run: { stop_reason: reason } } as unknown as RunEvent)
+    expect(beside).toContain(told)
+    expect([out, beside === '']).toEqual(['', told === ''])
+  })
+})
+
 describe('tail', () => {
   test('shows every run, those between two looks as well, and goes on after a lost connection', async () => {
     const said = ['one', 'two', 'three'].map(
