@@ -50,13 +50,13 @@ export const SERVING_MUTANTS = [
   ...inFile('functions/agent/following/event-feed.ts', [
     [
       'what the header says nothing of is not told while the run goes on',
-      "(since === 'time' && run.status === 'running')",
-      "(since === 'time' && run.status === 'queued')",
+      "(since === 'time' && status === 'running')",
+      "(since === 'time' && status === 'queued')",
     ],
     [
       'where a run is executed no change is looked for',
-      "if (run.status === 'running' && worker.isServing(key)) return false",
-      "if (run.status !== 'paused') return false",
+      "if (status === 'running' && worker.isServing(key)) return false",
+      "if (status !== 'paused') return false",
     ],
     [
       'what was dropped is read from a read that began before',

@@ -62,35 +62,19 @@ export async function* followRun(
   // Also if nobody takes another event: then this function never gets to its end.
   signal.addEventListener('abort', leave)
   const filter = createEventFilter()
-  let target = runId
-  let place: Place | undefined
-  let told: number | undefined
+  const follower: Follower = { reader, filter, after, target: runId, place: undefined, told: undefined }
   try {
     while (!signal.aborted) {
       const seen = await glances.seen()
-      const run = await currentRun(reader, key, target)
-      target = run.id
-      place ??= createPlace(await beforeRound(reader, key, run, after))
-      const header = run.status === 'paused' ? await lease.look(key) : undefined
-      const isWaiting = header !== undefined && isBlocked(header)
-      const telling = tellNotices(run, told ?? firstToTell(run, place.after), isWaiting)
-      for await (const event of storedEvents({ reader, kept: dependencies.reader }, key, run, telling, place)) {
-        if (filter.isNew(event)) yield event
-      }
-      told = telling.told
-      const last = lastEvent(run, place.waiting, isWaiting)
-      if (last !== undefined) {
-        if (filter.isNew(last)) yield last
-        return
-      }
-      filter.forget(place.after)
+      const status = yield* tellStored(dependencies, key, follower)
+      if (status === undefined) return
       const isStale = (): boolean => {
-        if (run.status === 'running' && worker.isServing(key)) return false
+        if (status === 'running' && worker.isServing(key)) return false
         const since = glances.since(seen)
         // The header says nothing of a call that has ended.
-        return since === 'change' || (since === 'time' && run.status === 'running')
+        return since === 'change' || (since === 'time' && status === 'running')
       }
-      if (yield* liveEvents({ subscription, filter, target, signal, isStale, drop: begin })) return
+      if (yield* liveEvents({ subscription, filter, target: follower.target, signal, isStale, drop: begin })) return
     }
   } finally {
     signal.removeEventListener('abort', leave)
@@ -102,6 +86,45 @@ export async function* followRun(
     begin()
     subscription.wake()
   }
+}
+
+interface Follower {
+  readonly reader: LogReader
+  readonly filter: EventFilter
+  readonly after: string | undefined
+  /** The run whose events are shown. */
+  target: string
+  /** How far the log has been told; undefined: nothing yet. */
+  place: Place | undefined
+  told: number | undefined
+}
+
+/**
+ * Tells what the log has. Returns how the run stands, undefined once there is nothing more to tell. Nothing else of the run is
+ * held while its follower waits: one that is queued has its input, which may be long.
+ */
+async function* tellStored(
+  { reader: kept, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
+  key: SessionKey,
+  follower: Follower,
+): AsyncGenerator<RunEvent, Run['status'] | undefined> {
+  const { reader, filter, after } = follower
+  const run = await currentRun(reader, key, follower.target)
+  follower.target = run.id
+  const place = (follower.place ??= createPlace(await beforeRound(reader, key, run, after)))
+  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  const isWaiting = header !== undefined && isBlocked(header)
+  const telling = tellNotices(run, follower.told ?? firstToTell(run, place.after), isWaiting)
+  for await (const event of storedEvents({ reader, kept }, key, run, telling, place))
+    if (filter.isNew(event)) yield event
+  follower.told = telling.told
+  const last = lastEvent(run, place.waiting, isWaiting)
+  if (last === undefined) {
+    filter.forget(place.after)
+    return run.status
+  }
+  if (filter.isNew(last)) yield last
+  return undefined
 }
 
 /** A run's events so far, as `followRun` tells them first: the last one says how it ended or what it waits for, if it does. */

@@ -1,8 +1,10 @@
 import { createRoute } from '@hono/zod-openapi'
+import type { z } from '@hono/zod-openapi'
 import { countedFor } from '../../access/rates.ts'
 import { enterSession, findSession } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
+import { bytesResponse } from '../json-response.ts'
 import { contextResource, summaryResource } from './resources/context.ts'
 import { problems, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
 import { idempotencyOf } from './run-request.ts'
@@ -42,12 +44,17 @@ const consolidate = createRoute({
 
 /** What models are sent of a session. */
 export function contextRoutes(app: App, dependencies: RouteDependencies): void {
-  const { service, calls } = dependencies
+  const { service, calls, builds, shared } = dependencies
 
   app.openapi(readContext, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
-    const next = await service.context(session, c.req.valid('query').run)
-    return c.json(contextResource(session.session, next), 200)
+    const { run } = c.req.valid('query')
+    const name = JSON.stringify(['context', session, run])
+    // As long as the conversation, whose messages it holds.
+    const document = await builds.build(session.tenant, name, async () =>
+      Buffer.from(JSON.stringify(contextResource(session.session, await service.context(session, run)))),
+    )
+    return bytesResponse<z.input<typeof ContextSchema>>(shared.of(session.tenant), document)
   })
 
   app.openapi(consolidate, async (c) => {

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { bytesResponse, jsonResponse } from '../json-response.ts'
+import { bytesResponse } from '../json-response.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { callResolutions, refuseFalseImages } from './incoming-content.ts'
 import { MOST_BYTES } from '../../log/page-bytes.ts'
@@ -18,7 +18,7 @@ import {
 } from './run-response.ts'
 import { idempotencyOf, resumeHeaders, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { requireRun, runResource, viewRun, waitingCalls } from './resources/run.ts'
-import type { RunView } from './resources/run.ts'
+import type { RunResource, RunView } from './resources/run.ts'
 import { runParams, sessionParams } from './schemas/fields.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'
 import { toolResults } from './schemas/input.ts'
@@ -26,6 +26,8 @@ import { RunPageSchema, runQuery, RunSchema } from './schemas/run.ts'
 import { enterSession, findChangeableSession, findSession } from '../../access/sessions.ts'
 import { startingWithUlid } from '../../domain/ids.ts'
 import { keyOf } from '../../domain/session.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
 
 const tags = ['Runs']
 
@@ -126,32 +128,25 @@ export function runRoutes(app: App, dependencies: RouteDependencies): void {
 }
 
 function readingRoutes(app: App, dependencies: RouteDependencies): void {
-  const { reader, shared } = dependencies
+  const { reader, shared, builds } = dependencies
 
   app.openapi(listRuns, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after, limit, status } = c.req.valid('query')
     const query = { limit, mostCharacters: MOST_BYTES, ...definedFields({ before: after, status }) }
-    const { runs, more } = await reader.runs(session, query)
-    const entries = await entriesOf(runs, async (entry) => {
-      const view: RunView | undefined =
-        entry.status === 'merged'
-          ? await viewRun(reader, session, entry.id)
-          : { run: entry, waiting: await waitingCalls(reader, session, entry) }
-      return runResource(session.session, view ?? { run: entry, waiting: [] }, entry.id)
-    })
-    const isCut = more || entries.texts.length < runs.length
-    const last = runs[entries.texts.length - 1]?.id
-    return bytesResponse<RunPage>(
-      shared.of(session.tenant),
-      pageBytes(entries, isCut && last !== undefined ? last : null, isCut),
-    )
+    const name = JSON.stringify(['runs', session.session, query])
+    const page = await builds.build(session.tenant, name, () => runPage(reader, session, query))
+    return bytesResponse<RunPage>(shared.of(session.tenant), page)
   })
 
   app.openapi(readRun, async (c) => {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
-    return jsonResponse(shared.of(found.tenant), runResource(session, await requireRun(reader, found, id), id))
+    // Its input may be long.
+    const document = await builds.build(found.tenant, JSON.stringify(['run', session, id]), async () =>
+      Buffer.from(JSON.stringify(runResource(session, await requireRun(reader, found, id), id))),
+    )
+    return bytesResponse<RunResource>(shared.of(found.tenant), document)
   })
 
   app.openapi(readEvents, async (c) => {
@@ -163,6 +158,25 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     const after = last !== undefined && EVENT_ID.test(last) ? last : undefined
     return whileCounted(dependencies, c, async (call) => followRun(dependencies, c, call, { key, runId }, { after }))
   })
+}
+
+/** A page of runs as the bytes of its JSON. */
+async function runPage(
+  reader: LogReader,
+  key: SessionKey,
+  query: Parameters<LogReader['runs']>[1],
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { runs, more } = await reader.runs(key, query)
+  const entries = await entriesOf(runs, async (entry) => {
+    const view: RunView | undefined =
+      entry.status === 'merged'
+        ? await viewRun(reader, key, entry.id)
+        : { run: entry, waiting: await waitingCalls(reader, key, entry) }
+    return runResource(key.session, view ?? { run: entry, waiting: [] }, entry.id)
+  })
+  const isCut = more || entries.texts.length < runs.length
+  const last = runs[entries.texts.length - 1]?.id
+  return pageBytes(entries, isCut && last !== undefined ? last : null, isCut)
 }
 
 function changingRoutes(app: App, dependencies: RouteDependencies): void {

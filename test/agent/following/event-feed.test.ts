@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
 import { followRun } from '../../../functions/agent/following/event-feed.ts'
@@ -219,4 +221,28 @@ test('a consumer that leaves, and takes no other event, costs no glance any more
   glances = 0
   await vi.advanceTimersByTimeAsync(60_000)
   expect(glances).toBe(0)
+})
+
+test('who waits for a queued run does not hold it: its input may be long', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const read: WeakRef<Run>[] = []
+  const reader = {
+    run: async () => {
+      const run = { id: 'r', status: 'queued', input: { parts: [] } } as unknown as Run
+      read.push(new WeakRef(run))
+      return run
+    },
+  } as unknown as LogReader
+  const lease = { glance: async () => undefined, look: async () => undefined } as unknown as RunLease
+  const left = new AbortController()
+  const worker = { isServing: () => false }
+  const following = followRun({ reader, lease, worker, bus: createEventBus() }, key, 'r', left)
+  expect((await following.next()).value).toMatchObject({ type: 'run.queued' })
+  const last = following.next()
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  collect()
+  expect(read.map((run) => run.deref())).toEqual([undefined])
+  left.abort()
+  expect((await last).done).toBe(true)
 })

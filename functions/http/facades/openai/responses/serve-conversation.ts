@@ -7,7 +7,7 @@ import { keyOf } from '../../../../domain/session.ts'
 import type { Session } from '../../../../domain/session.ts'
 import { fitting, MOST_BYTES } from '../../../../log/page-bytes.ts'
 import type { RouteDependencies } from '../../../dependencies.ts'
-import { jsonResponse } from '../../../json-response.ts'
+import { bytesResponse } from '../../../json-response.ts'
 import { invalidRequest } from '../../../middleware/validation.ts'
 import { closedHistory } from '../chat-session.ts'
 import { findConversation } from './accept-response.ts'
@@ -39,8 +39,13 @@ export const showConversation = async (dependencies: RouteDependencies, caller: 
 
 /** A page of its log as items. */
 export async function pageOfItems(dependencies: RouteDependencies, caller: Caller, id: string, query: ItemQuery) {
+  const { builds, shared } = dependencies
   const session = await findConversation(dependencies, caller, id)
-  return jsonResponse<ItemList>(dependencies.shared.of(caller.tenant), await itemPage(dependencies, session, query))
+  const name = JSON.stringify(['items', session.session, query])
+  const page = await builds.build(caller.tenant, name, async () =>
+    Buffer.from(JSON.stringify(await itemPage(dependencies, session, query))),
+  )
+  return bytesResponse<ItemList>(shared.of(caller.tenant), page)
 }
 
 const conversationResource = ({ session, createdAt, metadata }: Session) => ({
