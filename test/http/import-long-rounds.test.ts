@@ -214,6 +214,7 @@ test.each<[what: string, round: readonly object[]]>([
   ['usage', [{ role: 'assistant', ...said('done'), usage: { provider } }]],
   ['feedback', Array.from({ length: 8 }, () => ({ role: 'assistant', ...said('done'), feedback: RATINGS }))],
   ['sources', [asked, { ...found, sources: [{ title: 'A page', text: LONG }] }]],
+  ['names of the calls that members work for', [{ role: 'assistant', ...said('done'), parent_tool_call_id: LONG }]],
   ['data of a tool', [asked, { ...found, parts: [{ type: 'data', data: LONG }] }]],
 ])('a step has few messages whose %s are long', async (_what, one) => {
   const { steps } = await open()

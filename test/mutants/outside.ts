@@ -25,7 +25,7 @@ export const IMPORT_MUTANTS = [
     ['a leader does not hear that its member has searched', 'givers.has(one)', 'false'],
     [
       'a member does not hear that its leader has searched',
-      '    if (named !== undefined && isTask) searched.add(named)\n',
+      '    if (named !== undefined && isTask) searched.set(named, true)\n',
       '',
     ],
   ]),

@@ -1,5 +1,6 @@
 import type { ClosedMessage } from '../../domain/closed-message.ts'
-import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
+import { createLoops } from '../../log/import/newest.ts'
+import { loopOf } from '../../log/import/open-rounds.ts'
 
 /** A message with its place in a run. */
 export interface PlacedMessage {
@@ -17,7 +18,7 @@ export function createClosedTurns() {
   let run: string | undefined
   let before: ClosedMessage | undefined
   /** Completions so far in this turn, by loop. */
-  const rounds = new Map<Loop, number>()
+  const rounds = createLoops<number>()
   return {
     place(message: ClosedMessage): PlacedMessage {
       if (before !== undefined && begins(message)) {

@@ -1,4 +1,5 @@
 import type { Run } from '../../domain/run.ts'
+import { createLoops, type Newest } from '../../log/import/newest.ts'
 import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 
@@ -10,14 +11,14 @@ export interface BegunTurn {
   /** What the run holds of the turn: all that is stored, only a later part, or what an earlier call has left in the log. */
   readonly holds: 'all' | 'rest' | 'earlier'
   /** By how much rounds of the turn are less, or more, in the run; by loop, for those that have come up. */
-  readonly moved: ReadonlyMap<Loop, number>
+  readonly moved: Newest<Loop, number>
 }
 
 /** Numbers the rounds of one step. */
 export interface StepRounds {
   /** The round of a message in its run. Messages come in their order. */
   of(placed: PlacedMessage): Promise<number>
-  /** How the last turn has been numbered. */
+  /** How the last turn has been numbered, once this step is stored. */
   moved(): Pick<BegunTurn, 'holds' | 'moved'>
 }
 
@@ -31,24 +32,30 @@ export function createStepRounds(
 ): StepRounds {
   let turn = begun?.turn
   let holds = begun?.holds ?? 'all'
-  const moved = new Map(begun?.moved)
+  let before = begun?.moved
+  const added = new Map<Loop, number>()
   return {
     async of(placed) {
       if (placed.turn !== turn) {
         turn = placed.turn
         holds = 'all'
-        moved.clear()
+        before = undefined
+        added.clear()
       }
+      if (holds === 'all') return placed.round
       const loop = loopOf(placed.message)
-      const by = moved.get(loop) ?? (await movedBy(placed))
-      moved.set(loop, by)
+      const by = added.get(loop) ?? before?.get(loop) ?? (await movedBy(placed))
+      added.set(loop, by)
       return Math.max(0, placed.round + by)
     },
-    moved: () => ({ holds, moved }),
+    moved() {
+      const moved = before ?? createLoops<number>()
+      for (const [loop, by] of added) moved.set(loop, by)
+      return { holds, moved }
+    },
   }
 
   async function movedBy({ message, round }: PlacedMessage): Promise<number> {
-    if (holds === 'all') return 0
     const run = begun?.run
     const stored = holds === 'earlier' && run !== undefined ? await storedRounds(message, run) : 0
     return stored - (message.role === 'tool' ? round + 1 : round)

@@ -13,6 +13,7 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import { storedMessage, type ContentDependencies } from './closed-contents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
+import { createLoops } from '../../log/import/newest.ts'
 import { createCutRounds, type CutRounds } from './cut-rounds.ts'
 import { createStepRounds, type BegunTurn, type StepRounds } from './import-rounds.ts'
 import { countRounds, lastIdOf, runsOf, type Touched } from './import-runs.ts'
@@ -60,7 +61,7 @@ export const newImport = (
 /** Lets this turn go on behind what an earlier call stored last. */
 export async function goOn(one: Import, turn: number, { last, run: id }: ImportProgress): Promise<void> {
   const run = await one.dependencies.reader.run(keyOf(one.session), id)
-  one.at = { last, begun: { turn, holds: 'earlier', moved: new Map(), ...(run && { run }) } }
+  one.at = { last, begun: { turn, holds: 'earlier', moved: createLoops(), ...(run && { run }) } }
 }
 
 /**
@@ -108,7 +109,7 @@ const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at 
 /** The turn goes on in its run only while nothing else has come behind it: runs stand one after the other. */
 function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
   if (one.at === undefined || !isBehindOthers(one, seen)) return one.at?.begun
-  return { turn: one.at.begun.turn, holds: 'rest', moved: new Map() }
+  return { turn: one.at.begun.turn, holds: 'rest', moved: createLoops() }
 }
 
 /** Whether its call has arguments that take milliseconds to read. */

@@ -1,5 +1,6 @@
 import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
 import { DELEGATE_TOOL } from '../../domain/team.ts'
+import { createLoops } from '../../log/import/newest.ts'
 import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
 import { SEARCHING_TOOL } from '../../search/documents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
@@ -11,7 +12,7 @@ import type { PlacedMessage } from './closed-turns.ts'
 export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage {
   let turn: number | undefined
   /** Loops of this turn that have searched, or whose members have. */
-  const searched = new Set<Loop>()
+  const searched = createLoops<true>()
   /** Of each call that a member works for: the loop that gave it. */
   const givers = new WeakMap<MemberCall, Loop>()
   /** Completions whose loop had searched before them. */
@@ -28,7 +29,7 @@ export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage 
     const loop = loopOf(message)
     if (message.role === 'assistant') {
       const searches = message.toolCalls.some(({ name }) => name === SEARCHING_TOOL)
-      const isAfter = searched.has(loop) || (message.searched === true && !searches)
+      const isAfter = searched.get(loop) === true || (message.searched === true && !searches)
       if (isAfter) after.add(message)
       return isAfter || searches
     }
@@ -36,19 +37,19 @@ export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage 
     const name = of.toolCalls[sequence]?.name
     const isTask = name === DELEGATE_TOOL && (message.searched === true || after.has(of))
     if (named !== undefined) givers.set(named, loop)
-    if (named !== undefined && isTask) searched.add(named)
+    if (named !== undefined && isTask) searched.set(named, true)
     if (name === SEARCHING_TOOL || isTask) noteSearch(loop)
     return isTask
   }
 
   /** Whoever gave the task of a loop that has searched hears of it. */
   function noteSearch(loop: Loop): void {
-    searched.add(loop)
+    searched.set(loop, true)
     // Not by recursion: a log may nest tasks deeper than the stack is.
     for (let one = loop; typeof one === 'object' && givers.has(one);) {
       one = givers.get(one)
-      if (searched.has(one)) return
-      searched.add(one)
+      if (searched.get(one) === true) return
+      searched.set(one, true)
     }
   }
 }

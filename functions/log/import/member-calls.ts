@@ -1,5 +1,6 @@
 import type { MemberCall } from '../../domain/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { createNewest } from './newest.ts'
 
 /** What a message of another log says of its place. */
 interface PlacedThere {
@@ -22,14 +23,10 @@ export interface MemberCalls {
   begin(): void
 }
 
-/** Calls that are remembered, the newest, and characters of their names: a log may have a million. */
-const MOST_CALLS = 100_000
-const MOST_CHARACTERS = 32 * 1024 * 1024
-
 /** No call yet. */
 export function createMemberCalls(): MemberCalls {
-  const byRow = createNewest()
-  const byId = createNewest()
+  const byRow = createNewest(lengthOf)
+  const byId = createNewest(lengthOf)
   let run: string | undefined
   const begin = (): void => byId.clear()
   const seeRun = (message: PlacedThere): void => {
@@ -52,33 +49,6 @@ export function createMemberCalls(): MemberCalls {
       if (id === undefined) return undefined
       const named = row === undefined ? undefined : byRow.get(row)
       return named?.toolCallId === id ? named : byId.get(id)
-    },
-  }
-}
-
-function createNewest() {
-  const calls = new Map<string, MemberCall>()
-  let characters = 0
-  const remove = (name: string): void => {
-    const call = calls.get(name)
-    if (call === undefined) return
-    calls.delete(name)
-    characters -= lengthOf(name, call)
-  }
-  return {
-    get: (name: string): MemberCall | undefined => calls.get(name),
-    set(name: string, call: MemberCall): void {
-      remove(name)
-      calls.set(name, call)
-      characters += lengthOf(name, call)
-      for (const oldest of calls.keys()) {
-        if (calls.size <= MOST_CALLS && characters <= MOST_CHARACTERS) return
-        remove(oldest)
-      }
-    },
-    clear(): void {
-      calls.clear()
-      characters = 0
     },
   }
 }

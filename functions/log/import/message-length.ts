@@ -4,16 +4,17 @@ import type { Source } from '../../domain/source.ts'
 
 /** Characters and bytes of all that a message holds whose length its source decides. */
 export function lengthOf(message: ClosedMessage): number {
-  const parts = sum(message.parts, partLength)
+  const { parentToolCallId = '' } = message
+  const length = parentToolCallId.length + sum(message.parts, partLength)
   switch (message.role) {
     case 'user':
-      return parts + jsonLength(message.metadata)
+      return length + jsonLength(message.metadata)
     case 'assistant': {
       const { toolCalls, usage, feedback } = message
-      return parts + sum(toolCalls, callLength) + jsonLength(usage?.provider) + jsonLength(feedback)
+      return length + sum(toolCalls, callLength) + jsonLength(usage?.provider) + jsonLength(feedback)
     }
     case 'tool':
-      return parts + jsonLength(message.data) + sum(message.sources ?? [], sourceLength)
+      return length + jsonLength(message.data) + sum(message.sources ?? [], sourceLength)
   }
 }
 
