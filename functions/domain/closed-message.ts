@@ -13,13 +13,24 @@ export interface ClosedMedia {
 }
 export type ClosedPart = TextPart | ClosedMedia
 
-/** A call that a member may work for: one object for the call's result and all messages of that member. */
+/**
+ * A call that a member may work for, or whose result has sources: one object for the result, all messages of that member, and the
+ * completion that numbers the sources.
+ */
 export interface MemberCall {
   readonly toolCallId: string
   /** Its place in the message that has it, */
   readonly sequence: number
   /** and the call for which that message's agent works itself. */
   readonly parentToolCallId?: string
+  /** How many sources its result has; left out: none. */
+  readonly sources?: number
+}
+
+/** The numbers of the sources of these results, one after the other. */
+export interface ClosedNumbers {
+  readonly from: number
+  readonly results: readonly MemberCall[]
 }
 
 interface ClosedBase {
@@ -51,6 +62,8 @@ export interface ClosedAssistantMessage extends ClosedBase {
   readonly finishReason?: string
   readonly searched?: true
   readonly usage?: Usage
+  /** Numbers that it records; they are kept where no other source of the session has one of them. */
+  readonly numbered?: ClosedNumbers
   readonly feedback?: readonly Feedback[]
 }
 
@@ -68,7 +81,7 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly data?: Json
   /** Of its output; undefined where the call has none. */
   readonly mediaType?: string
-  /** With their texts whole. Their numbers are given anew, in the order of the log. */
+  /** With their texts whole. Where no completion here records numbers of them, the next request gives them some. */
   readonly sources?: readonly Source[]
   readonly completedAt?: number
   readonly durationMs?: number

@@ -22,6 +22,9 @@ export interface NumberedSources {
   readonly count: number
 }
 
+/** As far as numbers of another log go: what comes after them still has the nine digits of a citation. */
+export const HIGHEST_NUMBER = 100_000_000
+
 const LONGEST = { title: 2_000, url: 4_000, id: 1_000 } as const
 
 /** Why something is no source; undefined if it is one. */

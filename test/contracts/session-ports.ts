@@ -1,4 +1,5 @@
 import { keyStoreContract } from './key-store.ts'
+import { keptNumbersContract } from './kept-numbers.ts'
 import { logImportContract } from './log-import.ts'
 import { longImportsContract } from './long-imports.ts'
 import { logReaderContract } from './log-reader.ts'
@@ -43,6 +44,7 @@ export function sessionPortsContract(engine: Engine): void {
   runLogLateWritesContract(engine)
   logImportContract(engine)
   longImportsContract(engine)
+  keptNumbersContract(engine)
   logReaderContract(engine)
   sessionContextContract(engine)
   sourceNumbersContract(engine)

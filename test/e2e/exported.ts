@@ -8,6 +8,7 @@ export interface ExportedMessage {
   readonly recorded_at?: string
   readonly parts: readonly { readonly type: string; readonly text?: string; readonly data?: unknown }[]
   readonly tool_calls?: readonly { readonly id: string; readonly name: string }[]
+  readonly numbered?: readonly { readonly message_id: string; readonly from: number }[]
   readonly output?: { readonly offloaded: boolean; readonly url: string }
   readonly [field: string]: unknown
 }
@@ -25,7 +26,7 @@ export async function exportLines(
 
 /** What must be equal after a round trip: all but ids, addresses and the time of the import. */
 export function comparable(message: ExportedMessage): unknown {
-  const ids = ['id', 'session_id', 'run_id', 'assistant_message_id', 'parent_message_id']
+  const ids = ['id', 'session_id', 'run_id', 'assistant_message_id', 'parent_message_id', 'message_id']
   const own = new Set([...ids, 'pointer', 'url', 'recorded_at'])
   const withoutOwn = (value: unknown, place: string): unknown => {
     if (Array.isArray(value)) return value.map((one) => withoutOwn(one, place))
@@ -41,4 +42,10 @@ export function comparable(message: ExportedMessage): unknown {
 export const parentPlaces = (messages: readonly { readonly [field: string]: unknown }[]): number[] =>
   messages.map(({ parent_message_id: parent }) =>
     parent === undefined ? -1 : messages.findIndex(({ id }) => id === parent),
+  )
+
+/** The numbers that each message records, with the places of the results in this log. */
+export const numberedPlaces = (messages: readonly ExportedMessage[]): (readonly [place: number, from: number])[] =>
+  messages.flatMap(({ numbered = [] }) =>
+    numbered.map(({ message_id: row, from }) => [messages.findIndex(({ id }) => id === row), from] as const),
   )

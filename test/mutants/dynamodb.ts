@@ -11,6 +11,9 @@ export const DYNAMODB_MUTANTS = [
       'onBusy === undefined ? [{ remove:',
     ],
   ]),
+  ...inFile(`${LOG}/import-writes.ts`, [
+    ['numbers of sources do not come with an import', '    ...putNumbers(seen, message),\n', ''],
+  ]),
   ...inFile('functions/adapters/dynamodb/table.ts', [
     ['reads by key are not consistent', "ConsistentRead: how === 'read'", 'ConsistentRead: false'],
     ['queries are not consistent', '{ ConsistentRead: true }', '{ ConsistentRead: false }'],

@@ -15,10 +15,35 @@ export const IMPORT_MUTANTS = [
     ['what is there already does not say which calls are open', '      writer.cut.stored(message)\n', ''],
   ]),
   ...inFile('functions/agent/intake/stored-calls.ts', [
-    ['a call is one of another import', 'message.id >= first && fits(message)', 'fits(message)'],
+    ['a call is one of another import', 'if (message.id >= first) yield', 'yield'],
     ['a call goes to the place that it had in the source', 'round.places?.get(call) ?? sequence', 'sequence'],
   ]),
+  ...inFile('functions/agent/intake/stored-results.ts', [
+    [
+      'a result is the latest of its call',
+      'const found = read[count - place]',
+      'const found = read.find((one) => one.isOf(call))',
+    ],
+  ]),
+  ...inFile('functions/agent/intake/kept-numbers.ts', [
+    ['a number that a source has is given to another', '[...kept, ...stored].some(isTaken)', 'kept.some(isTaken)'],
+    [
+      'a number of the same step is given to another source',
+      '[...kept, ...stored].some(isTaken)',
+      'stored.some(isTaken)',
+    ],
+    ['a source that a run has numbered meanwhile gets another number', ' || message < since', ''],
+  ]),
+  ...inFile('functions/agent/intake/closed-turns.ts', [
+    [
+      'numbers of sources take no row of a step',
+      'message.numbered !== undefined ? 2 : 1',
+      'message.numbered !== undefined ? 1 : 1',
+    ],
+  ]),
   ...inFile('functions/log/import/member-calls.ts', [
+    ['numbers of sources have gaps', ' || number !== next', ''],
+    ['a result is numbered twice', 'results.has(call) || withNumbers.has(call)', 'withNumbers.has(call)'],
     ['members name no call of an earlier turn', '=> byId.clear()', '=> (byRow.clear(), byId.clear())'],
   ]),
   ...inFile('functions/agent/intake/searched-marks.ts', [

@@ -5,7 +5,7 @@ import type { Appended, AppendOptions } from '../../domain/imported.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session } from '../../domain/session.ts'
 import { lengthOf } from '../../log/import/message-length.ts'
-import { createClosedTurns, isInput, type PlacedMessage } from './closed-turns.ts'
+import { createClosedTurns, isInput, rowsOf, type PlacedMessage } from './closed-turns.ts'
 import { createSearchedMarks } from './searched-marks.ts'
 import { goOn, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
@@ -19,6 +19,7 @@ import { goOn, newImport, writeStep, type AppendDependencies } from './import-st
  *    - `import-runs.ts` for the runs of these rows, old and new,
  *    - `import-rounds.ts` for the number that each round has in its run,
  *    - `stored-calls.ts` for the rows of calls whose results, or whose members, come now,
+ *    - `kept-numbers.ts` for the numbers of sources that are free in this session,
  *    - `closed-contents.ts` for the contents: images, files and large outputs are stored before the rows that name them.
  * 3. What must be known in the next step is in the `Import` of `import-step.ts`; what the next call must know, in `ImportProgress`.
  */
@@ -72,23 +73,24 @@ export async function appendClosed(
     if (++place <= stored) {
       skipped = placed
       writer.cut.stored(message)
+      writer.calls.stored(message)
       continue
     }
     if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
       await goOn(writer, skipped?.turn ?? placed.turn, progress)
-    if (rowsOf(waiting) >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
-    while (rowsOf(waiting) >= MOST_ROWS || characters > LONGEST_ROUND) await flush(waiting.length)
+    if (rowsOfAll(waiting) >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
+    while (rowsOfAll(waiting) >= MOST_ROWS || characters > LONGEST_ROUND) await flush(waiting.length)
     waiting.push(placed)
     characters += lengthOf(message)
   }
   while (waiting.length > 0)
-    await flush(rowsOf(waiting) > MOST_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
+    await flush(rowsOfAll(waiting) > MOST_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
   return { ...done, ...(progress === undefined ? {} : { progress }) }
 }
 
 /** The rows that these messages are written to: their own, and one for the run of each turn. */
-const rowsOf = (waiting: readonly PlacedMessage[]): number =>
-  waiting.length + new Set(waiting.map(({ turn }) => turn)).size
+const rowsOfAll = (waiting: readonly PlacedMessage[]): number =>
+  waiting.reduce((sum, { message }) => sum + rowsOf(message), new Set(waiting.map(({ turn }) => turn)).size)
 
 /** How many of the first messages come before the first that belongs to a round with results to come. */
 function wholeRounds(waiting: readonly PlacedMessage[]): number {

@@ -5,6 +5,7 @@ import type { Json } from '../../domain/json.ts'
 import { textOf } from '../../domain/message.ts'
 import type { MediaPart, Message, TextPart, ToolMessage, ToolPart } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
+import type { NumberedSources } from '../../domain/source.ts'
 import { callText } from '../../log/call-text.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -35,6 +36,8 @@ interface Own {
   readonly call: { readonly id: string; readonly sequence: number } | undefined
   readonly parentMessageId: string | undefined
   readonly searched: true | undefined
+  /** Of a completion. */
+  readonly numbered: readonly NumberedSources[] | undefined
 }
 
 /** A closed message as the log keeps it; its media and a large output are in the output store when this resolves. */
@@ -58,7 +61,8 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
     }
     case 'assistant': {
       const { parts, toolCalls, model, finishReason, usage, feedback } = message
-      const known = definedFields({ model, finishReason, usage, searched, feedback })
+      const { numbered } = own
+      const known = definedFields({ model, finishReason, usage, numbered, searched, feedback })
       return { ...base, role: 'assistant', parts, toolCalls, ...known }
     }
     case 'tool':

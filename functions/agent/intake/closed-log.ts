@@ -7,6 +7,7 @@ import type { SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/source.ts'
 import { createMemberCalls, type MemberCalls } from '../../log/import/member-calls.ts'
 import { createOpenRounds, loopOf, type OpenRounds } from '../../log/import/open-rounds.ts'
+import { hasSources } from '../../log/sources.ts'
 import { outputText } from '../../log/output-text.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
@@ -102,7 +103,7 @@ export async function* closedLog(
       if (closed !== undefined) yield closed
       continue
     }
-    const spoken = await spokenOf(dependencies, key, message, base)
+    const spoken = await spokenOf(dependencies, key, message, { ...base, calls })
     yield* rounds.closedBy(spoken)
     yield spoken
   }
@@ -122,7 +123,7 @@ async function spokenOf(
   dependencies: Dependencies,
   key: SessionKey,
   message: Exclude<Message, ToolMessage>,
-  base: Base,
+  { calls, ...base }: Base & { readonly calls: MemberCalls },
 ): Promise<Exclude<ClosedMessage, ClosedToolMessage>> {
   if (message.role === 'user') {
     const { user, metadata } = message
@@ -130,7 +131,8 @@ async function spokenOf(
     return { ...base, role: 'user', parts, ...definedFields({ user, metadata }) }
   }
   const { parts, toolCalls, model, finishReason, usage, searched, feedback } = message
-  const known = definedFields({ model, finishReason, usage, searched, feedback })
+  const numbered = calls.numbersOf(message.numbered ?? [])
+  const known = definedFields({ model, finishReason, usage, searched, numbered, feedback })
   return { ...base, role: 'assistant', parts, toolCalls, ...known }
 }
 
@@ -143,7 +145,9 @@ async function toolOf(
 ): Promise<ClosedToolMessage | undefined> {
   const found = rounds.take(loopOf(base), message.toolCallId, message.sequence)
   if (found === undefined) return undefined
-  const named = calls.take(base, message, message.id)
+  const { toolCallId, sequence } = message
+  const count = hasSources(message) && message.output !== undefined ? { sources: message.sources.length } : {}
+  const named = calls.take(base, { toolCallId, sequence, ...count }, message.id)
   if (OPEN_STATUSES.includes(message.status))
     return {
       ...base,

@@ -12,6 +12,10 @@ export interface PlacedMessage {
   readonly searched?: true
 }
 
+/** Rows that a message is stored as: the numbers of sources that a completion records are one of their own. */
+export const rowsOf = (message: ClosedMessage): number =>
+  message.role === 'assistant' && message.numbered !== undefined ? 2 : 1
+
 /** Tells where runs begin: where the source says so, otherwise with each message of a user. */
 export function createClosedTurns() {
   let turn = 0

@@ -1,7 +1,7 @@
 import type { ClosedAssistantMessage, ClosedMessage } from '../../domain/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { SEARCHING_TOOL } from '../../search/documents.ts'
-import type { PlacedMessage } from './closed-turns.ts'
+import { rowsOf, type PlacedMessage } from './closed-turns.ts'
 
 /** The calls of a cut round that go on behind what has cut it. */
 interface Rest {
@@ -26,7 +26,7 @@ export interface StepMessages {
 export interface CutRounds {
   /** This message of the source is in the log. */
   stored(message: ClosedMessage): void
-  /** At most `most` messages as a step stores them. `isApart`: something else has come between it and the step before. */
+  /** Messages of at most `most` rows, as a step stores them. `isApart`: something else has come between it and the step before. */
   step(batch: readonly PlacedMessage[], isApart: boolean, most: number): StepMessages
   /** That step is in the log. */
   wrote(step: StepMessages, batch: readonly PlacedMessage[]): void
@@ -53,11 +53,13 @@ export function createCutRounds(): CutRounds {
       const found = new Map(isApart ? [] : rests)
       const rows: PlacedMessage[] = []
       let taken = 0
+      let count = 0
       for (const placed of batch) {
         const { message } = placed
         const left = isApart && message.role === 'tool' ? open.get(message.of) : undefined
         const isNew = message.role === 'tool' && left !== undefined && !found.has(message.of)
-        if (rows.length + (isNew ? 2 : 1) > most) break
+        count += rowsOf(message) + (isNew ? 1 : 0)
+        if (count > most) break
         if (isNew) {
           const rest = restOf(message.of, left)
           found.set(message.of, rest)

@@ -17,6 +17,7 @@ import { createLoops } from '../../log/import/newest.ts'
 import { createCutRounds, type CutRounds } from './cut-rounds.ts'
 import { createStepRounds, type BegunTurn, type StepRounds } from './import-rounds.ts'
 import { countRounds, lastIdOf, runsOf, type Touched } from './import-runs.ts'
+import { createKeptNumbers } from './kept-numbers.ts'
 import { createStoredCalls, type StoredCalls } from './stored-calls.ts'
 
 export interface AppendDependencies extends ContentDependencies {
@@ -35,13 +36,15 @@ export interface Import {
   readonly cut: CutRounds
   /** Where it has come to: the turn, and the last message. Undefined: nothing stored yet. */
   at?: { readonly begun: BegunTurn; readonly last: string }
+  /** The first of its messages since something else came into the session; undefined: nothing stored yet. */
+  since: string | undefined
 }
 
 /** An attempt fails only if somebody else has written to this session meanwhile. */
 const ATTEMPTS = 5
 /** Characters of arguments. */
 const LONG = 64 * 1024
-/** Messages and runs of a step: with what tells how far it has come, one transaction of DynamoDB holds no more. */
+/** Messages, runs and numbers of a step: with what tells how far it has come, one transaction of DynamoDB holds no more. */
 const MOST_ROWS = 95
 
 /** `before`: what earlier calls have stored. */
@@ -54,8 +57,9 @@ export const newImport = (
   dependencies,
   session,
   source,
-  calls: createStoredCalls(dependencies.reader, keyOf(session), stretchesOf(before)),
+  calls: createStoredCalls({ reader: dependencies.reader, key: keyOf(session), stretches: stretchesOf(before) }),
   cut: createCutRounds(),
+  since: stretchesOf(before).at(-1)?.first,
 })
 
 /** Lets this turn go on behind what an earlier call stored last. */
@@ -93,6 +97,7 @@ export async function writeStep(
     const after = await imports.append(seen, { messages, runs: [...touched.values()], ...named })
     if (after !== undefined) {
       const turn = rows.at(-1)?.turn ?? 0
+      one.since = sinceWith(one, seen, messages[0]?.id)
       one.at = { last: after.last, begun: { turn, ...touched.get(turn), ...rounds.moved() } }
       cut.wrote(part, batch)
       return { progress: after, firstOfStep: messages[0]?.id ?? '', taken }
@@ -105,6 +110,10 @@ export async function writeStep(
 }
 
 const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at !== undefined && head !== at.last
+
+/** The import's `since` where this message is stored next. */
+const sinceWith = (one: Import, seen: SessionHeader, first: string | undefined): string | undefined =>
+  isBehindOthers(one, seen) ? first : (one.since ?? first)
 
 /** The turn goes on in its run only while nothing else has come behind it: runs stand one after the other. */
 function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
@@ -123,13 +132,16 @@ async function headerOf({ lease }: Pick<AppendDependencies, 'lease'>, session: S
 }
 
 async function messagesOf(
-  { dependencies, session, calls }: Import,
+  one: Import,
   seen: SessionHeader,
   batch: readonly PlacedMessage[],
   { runs, rounds, now }: { readonly runs: Touched; readonly rounds: StepRounds; readonly now: number },
 ): Promise<Message[]> {
+  const { dependencies, session, calls } = one
   const policies = dependencies.agents.get(session.agent)?.policies ?? DEFAULT_POLICIES
   const messageIds = nextIds(lastIdOf(runs, seen.head), now, batch.length)
+  const since = sinceWith(one, seen, messageIds[0]) ?? ''
+  const keptOf = createKeptNumbers(dependencies.reader, keyOf(session), { calls, since })
   const messages: Message[] = []
   for (const [place, placed] of batch.entries()) {
     const { message, turn, searched } = placed
@@ -141,6 +153,7 @@ async function messagesOf(
       ...own,
       call: message.role === 'tool' ? await calls.callOf(message) : undefined,
       parentMessageId: message.parent && (await calls.parentIdOf(message.parent)),
+      numbered: message.role === 'assistant' && message.numbered ? await keptOf(message.numbered) : undefined,
     })
     messages.push(stored)
     if (isLong(message)) await nextTurn()

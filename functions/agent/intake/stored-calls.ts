@@ -8,10 +8,11 @@ import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import type { Stretch } from '../../domain/imported.ts'
 import { isLeaders } from '../../domain/message.ts'
-import type { AssistantMessage, Message } from '../../domain/message.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
+import { createStoredResults } from './stored-results.ts'
 
 /**
  * Where the calls of an import are in the log. One that an earlier call of this import stored is the latest with that call among
@@ -20,10 +21,14 @@ import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 export interface StoredCalls {
   /** This message is stored under this id. */
   keep(message: ClosedMessage, id: string): void
+  /** An earlier call has stored this message. The last of them is the last that is stored. */
+  stored(message: ClosedMessage): void
   /** The id of the message that has the call of a result, and the call's place in it: a round that was cut goes on in another. */
   callOf(result: ClosedToolMessage): Promise<StoredCall>
   /** The id of the message of a call that a member works for. */
   parentIdOf(parent: MemberCall): Promise<string>
+  /** The id of the message of a call with sources; undefined where another stands in its place. */
+  resultIdOf(call: MemberCall): Promise<string | undefined>
   /** How many rounds the loop of this message has in a run. */
   rounds(message: ClosedMessage, run: Run): Promise<number>
 }
@@ -43,16 +48,25 @@ interface StoredRound {
 /** Messages read at a time. */
 const PAGE = 50
 
-/** `stretches`: where in the log the messages are that earlier calls of this import stored. */
-export function createStoredCalls(reader: LogReader, key: SessionKey, stretches: readonly Stretch[]): StoredCalls {
+interface Place {
+  readonly reader: LogReader
+  readonly key: SessionKey
+  /** Where in the log the messages are that earlier calls of this import stored. */
+  readonly stretches: readonly Stretch[]
+}
+
+/** Nothing stored by this call yet. */
+export function createStoredCalls(place: Place): StoredCalls {
   const rounds = new WeakMap<ClosedAssistantMessage, StoredRound>()
-  /** Of the messages of calls that members work for. */
+  /** Of the messages of calls that members work for, or whose results have sources. */
   const parents = new WeakMap<MemberCall, string>()
+  const results = createStoredResults(newestResults(place))
   const calls: StoredCalls = {
     keep(message, id) {
       if (message.role === 'assistant') rounds.set(message, { id })
       if (message.role === 'tool' && message.named !== undefined) parents.set(message.named, id)
     },
+    stored: (message) => results.stored(message),
     async callOf({ of, sequence }) {
       const call = of.toolCalls[sequence]?.id ?? ''
       const round = rounds.get(of) ?? (await roundWith(of, call))
@@ -68,6 +82,7 @@ export function createStoredCalls(reader: LogReader, key: SessionKey, stretches:
       parents.set(parent, id)
       return id
     },
+    resultIdOf: async (call) => (await results.idOf(call)) ?? parents.get(call),
     async rounds(message, run) {
       if (isLeaders(message)) return run.rounds
       const { parentToolCallId = '' } = message
@@ -89,20 +104,27 @@ export function createStoredCalls(reader: LogReader, key: SessionKey, stretches:
     return { id: found.id, places: new Map(callsOf(found).map(({ id }, place) => [id, place])) }
   }
 
-  async function latest(
-    of: Pick<MessageQuery, 'roles' | 'run' | 'parentToolCallId'>,
-    fits: (message: Message) => boolean,
-  ): Promise<Message | undefined> {
-    for (const { first, last } of stretches.toReversed()) {
-      for (let before: string | undefined = nextId(last, 0); before !== undefined && before > first;) {
-        const page = await reader.messages(key, { ...of, order: 'descending', limit: PAGE, before })
-        const found = page.messages.find((message) => message.id >= first && fits(message))
-        if (found !== undefined) return found
-        before = page.more ? page.messages.at(-1)?.id : undefined
-      }
-    }
+  async function latest(of: Kind, fits: (message: Message) => boolean): Promise<Message | undefined> {
+    for await (const message of newestOf(place, of)) if (fits(message)) return message
     return undefined
   }
+}
+
+type Kind = Pick<MessageQuery, 'roles' | 'run' | 'parentToolCallId'>
+
+/** Messages of an import that earlier calls stored, the newest first. */
+async function* newestOf({ reader, key, stretches }: Place, of: Kind): AsyncGenerator<Message> {
+  for (const { first, last } of stretches.toReversed()) {
+    for (let before: string | undefined = nextId(last, 0); before !== undefined && before > first;) {
+      const page = await reader.messages(key, { ...of, order: 'descending', limit: PAGE, before })
+      for (const message of page.messages) if (message.id >= first) yield message
+      before = page.more ? page.messages.at(-1)?.id : undefined
+    }
+  }
+}
+
+async function* newestResults(place: Place): AsyncGenerator<ToolMessage, undefined> {
+  for await (const message of newestOf(place, { roles: ['tool'] })) if (message.role === 'tool') yield message
 }
 
 const callsOf = (message: Message): AssistantMessage['toolCalls'] =>

@@ -5,7 +5,7 @@ import { ApiProblem } from '../../client/problem.ts'
 import { NotRunning } from '../../runtime/command.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { placeOf } from '../../log/session-files/transcript.ts'
+import { isRecord, placeOf } from '../../log/session-files/transcript.ts'
 import type { FilePlace } from '../../log/session-files/transcript.ts'
 import { lateRound } from '../../log/session-files/late-round.ts'
 import { branchAt, compare } from './branches.ts'
@@ -145,13 +145,19 @@ async function sendLate({ client, source }: Way, { id, format }: FileSession, la
   return imported.messages
 }
 
-/** Where the turn begins that goes on, or one before it whose delegate calls the new messages name. */
+/** Where the turn begins that goes on, or one before it whose results the new messages name. */
 function firstToSend(messages: FileSession['messages'], there: number): number {
   const news = messages.filter(({ place }) => place >= there)
-  const named = new Set(news.flatMap(({ value: { parent_message_id: row } }) => (row === undefined ? [] : [row])))
+  const named = new Set(news.flatMap(({ value }) => rowsNamedBy(value)))
   const call = messages.find(({ place, value: { id } }) => place < there && id !== undefined && named.has(id))
   const from = call?.place ?? there
   return messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= from)
+}
+
+/** Of the delegate call that a member works for, and of the results whose sources a completion numbers. */
+function rowsNamedBy({ parent_message_id: parent, numbered }: JsonObject): unknown[] {
+  const results = Array.isArray(numbered) ? numbered.filter(isRecord).map((one) => one['message_id']) : []
+  return [parent, ...results].filter((row) => row !== undefined)
 }
 
 /** How many messages of this source the session has. */

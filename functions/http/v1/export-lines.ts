@@ -100,12 +100,11 @@ async function chatStretch(
 }
 
 /**
- * A message as the API shows it, with its media and its output whole, what providers attached to its parts, and whether it may tell
- * what the history showed.
+ * A message as the API shows it, with its media and its output whole, what providers attached to its parts, whether it may tell
+ * what the history showed, and the numbers of sources that it records.
  */
 async function wholeResource(dependencies: Dependencies, session: Session, message: Message): Promise<object> {
-  const searched = message.role === 'user' ? {} : definedFields({ searched: message.searched })
-  const shown = { ...messageResource(session.session, message), ...searched }
+  const shown = { ...messageResource(session.session, message), ...beyondResource(message) }
   const stored = message.parts.filter(({ type }) => type !== 'note')
   const parts = await Promise.all(
     shown.parts.map(async (part, place) => ({ ...part, ...(await more(dependencies, session, stored[place])) })),
@@ -125,6 +124,14 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
     ...sources,
     parts: [{ type: 'text', text: whole }, ...parts.filter(({ type }) => type !== 'text')],
   }
+}
+
+function beyondResource(message: Message): object {
+  if (message.role === 'user') return {}
+  const { searched } = message
+  const recorded = message.role === 'assistant' ? message.numbered : undefined
+  const numbered = recorded?.map(({ message: row, from, count }) => ({ message_id: row, from, count }))
+  return definedFields({ searched, numbered })
 }
 
 const attached = (one: Part | ToolCall | undefined): object =>

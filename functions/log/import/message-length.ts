@@ -2,6 +2,9 @@ import type { ClosedMessage } from '../../domain/closed-message.ts'
 import type { AssistantPart } from '../../domain/message.ts'
 import type { Source } from '../../domain/source.ts'
 
+/** Characters that a completion and the row of its numbers have for each result whose sources it numbers. */
+const NUMBERS_OF_RESULT = 150
+
 /** Characters and bytes of all that a message holds whose length its source decides. */
 export function lengthOf(message: ClosedMessage): number {
   const { parentToolCallId = '' } = message
@@ -10,8 +13,9 @@ export function lengthOf(message: ClosedMessage): number {
     case 'user':
       return length + jsonLength(message.metadata)
     case 'assistant': {
-      const { toolCalls, usage, feedback } = message
-      return length + sum(toolCalls, callLength) + jsonLength(usage?.provider) + jsonLength(feedback)
+      const { toolCalls, usage, numbered, feedback } = message
+      const numbers = (numbered?.results.length ?? 0) * NUMBERS_OF_RESULT
+      return length + sum(toolCalls, callLength) + jsonLength(usage?.provider) + numbers + jsonLength(feedback)
     }
     case 'tool':
       return length + jsonLength(message.data) + sum(message.sources ?? [], sourceLength)

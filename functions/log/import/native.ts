@@ -9,12 +9,12 @@ import type { Json } from '../../domain/json.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { STATUS_TEXT, textOf } from '../../domain/message.ts'
 import type { AssistantPart, ProviderMetadata, RunErrorCode, ToolStatus } from '../../domain/message.ts'
-import { MOST_SOURCES, sourceFault } from '../../domain/source.ts'
+import { HIGHEST_NUMBER, MOST_SOURCES, sourceFault } from '../../domain/source.ts'
 import type { Source } from '../../domain/source.ts'
 import type { Usage } from '../../domain/usage.ts'
 import { encodeOutput } from '../output-encoding.ts'
 import { jsonObject, parse, shortText, time } from './fields.ts'
-import { createMemberCalls } from './member-calls.ts'
+import { createMemberCalls, type MemberCalls } from './member-calls.ts'
 import type { MessageImport } from './message-import.ts'
 import { createOpenRounds, loopOf } from './open-rounds.ts'
 
@@ -81,6 +81,14 @@ const searched = z
   .boolean()
   .optional()
   .transform((value) => (value === true ? value : undefined))
+/** The same. */
+const numbered = z
+  .object({
+    message_id: shortText,
+    from: z.number().int().min(1).max(HIGHEST_NUMBER),
+    count: z.number().int().min(1).max(MOST_SOURCES),
+  })
+  .transform(({ message_id: row, from, count }) => ({ message: row, from, count }))
 /** Ratings stand in a row that cannot hold much more of them. */
 const rater = z.string().max(256)
 const feedback = z.object({ rating: z.enum(['positive', 'negative']), user: rater, at: time })
@@ -118,6 +126,7 @@ const message = z.discriminatedUnion(
         finish_reason: shortText.optional(),
         usage: usage.optional(),
         searched,
+        numbered: z.array(numbered).default([]),
         feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
       })
       .refine(
@@ -167,10 +176,12 @@ export function createNativeImport(): MessageImport {
           throw new ImportRefused([
             { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(one.tool_call_id)}` },
           ])
-        const named = calls.take(place, { toolCallId: one.tool_call_id, sequence: found.sequence }, one.id)
-        return [{ ...own, ...toolOf(one, found, at), named }]
+        const read = toolOf(one, found, at)
+        const count = definedFields({ sources: read.mediaType === undefined ? undefined : read.sources?.length })
+        const call = { toolCallId: one.tool_call_id, sequence: found.sequence, ...count }
+        return [{ ...own, ...read, named: calls.take(place, call, one.id) }]
       }
-      const read = spoken(one, own)
+      const read = spoken(one, own, calls)
       rounds.requireRoom(read, at)
       return [...rounds.closedBy(read), read]
     },
@@ -191,7 +202,11 @@ const baseOf = (one: NativeMessage) =>
     run: one.run_id,
   })
 
-function spoken(one: Exclude<NativeMessage, ToolOf>, base: Base): Exclude<ClosedMessage, ClosedToolMessage> {
+function spoken(
+  one: Exclude<NativeMessage, ToolOf>,
+  base: Base,
+  calls: MemberCalls,
+): Exclude<ClosedMessage, ClosedToolMessage> {
   if (one.role === 'user')
     return {
       ...base,
@@ -211,6 +226,7 @@ function spoken(one: Exclude<NativeMessage, ToolOf>, base: Base): Exclude<Closed
       finishReason: one.finish_reason,
       usage: one.usage,
       searched: one.searched,
+      numbered: calls.numbersOf(one.numbered),
       feedback: one.feedback,
     }),
   }

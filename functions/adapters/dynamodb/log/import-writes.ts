@@ -12,6 +12,7 @@ import { putMessage, textsOfMessage } from './message-item.ts'
 import { CLAIM_MS } from './run-inbox.ts'
 import { putImportedRun, textOfEnd, textsOfRun } from './run-item.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+import { putNumbers } from './source-items.ts'
 
 /** The writes of imports. */
 export function createImportWrites(dependencies: DynamoDependencies): LogImport {
@@ -85,7 +86,10 @@ async function putRuns(
 async function putMessages({ bodies }: SessionRows, seen: SessionHeader, { messages }: ImportStep): Promise<Action[]> {
   const texts = messages.map(textsOfMessage)
   const stored = await bodies.store(seen, texts.flat())
-  return messages.map((message, place) => putMessage(seen, message, stored.splice(0, texts[place]?.length ?? 0)))
+  return messages.flatMap((message, place) => [
+    putMessage(seen, message, stored.splice(0, texts[place]?.length ?? 0)),
+    ...putNumbers(seen, message),
+  ])
 }
 
 function remember(

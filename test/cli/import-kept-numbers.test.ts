@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { numberedPlaces } from '../e2e/exported.ts'
+import { declareImporting } from '../e2e/importing.ts'
+
+const importing = declareImporting()
+const { log } = importing
+
+const said = (text: string): object => ({ parts: [{ type: 'text', text }] })
+const LOG = [
+  { role: 'user', ...said('go') },
+  { role: 'assistant', parts: [], tool_calls: [{ id: 'call_0', name: 'look', arguments: '{}' }] },
+  { id: 'row2', role: 'tool', tool_call_id: 'call_0', ...said('seen'), sources: [{ title: 'A' }] },
+  { role: 'user', ...said('go on') },
+  { role: 'assistant', ...said('As [source7] says.'), numbered: [{ message_id: 'row2', from: 7, count: 1 }] },
+]
+
+test('an export that goes on with the numbers of sources of an earlier turn is taken with them', async () => {
+  const { client } = importing.program
+  const bring = (messages: object[]) =>
+    client.post('/v1/sessions/origin/import', { format: 'native', source: 's', from: 0, messages })
+  const take = async () => {
+    importing.write('origin.jsonl', await (await fetch(`${client.url}/v1/sessions/origin/export`)).text())
+    const { messages } = await importing.run('native')
+    expect(importing.faults).toEqual([])
+    return messages
+  }
+  await client.post('/v1/sessions', { id: 'origin' })
+  await bring(LOG.slice(0, 3))
+  expect(await take()).toBe(3)
+  await bring(LOG)
+  expect(await take()).toBe(2)
+  for (const session of ['origin', 'native-origin'])
+    expect(numberedPlaces(await log(session)), session).toEqual([[2, 7]])
+})
