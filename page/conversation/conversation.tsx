@@ -30,6 +30,12 @@ export function ConversationView(props: {
   const holder = target === undefined ? undefined : holderOf(entries, target)
   const [viewed, setViewed] = useState<Message>()
   const jumped = useRef<string | undefined>(undefined)
+  /** How often something was sent: it is to be seen. */
+  const [sent, setSent] = useState(0)
+  const send: typeof store.send = (draft, busy) => {
+    setSent((times) => times + 1)
+    return store.send(draft, busy)
+  }
   useEffect(() => {
     if (target === undefined || jumped.current === target) return
     jumped.current = target
@@ -49,6 +55,8 @@ export function ConversationView(props: {
             </Unbroken>
           )}
           target={holder}
+          continues={state.newer}
+          toEnd={sent}
           onTarget={() => focusOn(target)}
           onNearStart={() => void store.loadOlder()}
           onNearEnd={() => void store.loadNewer()}
@@ -58,13 +66,7 @@ export function ConversationView(props: {
       </ShowOutput.Provider>
       {viewed === undefined ? null : <OutputViewer message={viewed} close={() => setViewed(undefined)} />}
       <RunStatus state={state} />
-      <Composer
-        session={session}
-        run={log.run}
-        isFocused={target === undefined && !stepped}
-        send={store.send}
-        key={session}
-      >
+      <Composer session={session} run={log.run} isFocused={target === undefined && !stepped} send={send} key={session}>
         <RunButtons run={log.run} store={store} />
       </Composer>
     </div>

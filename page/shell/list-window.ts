@@ -1,6 +1,6 @@
 /** Pixels above and below the visible part that are rendered as well. */
 const MARGIN = 600
-/** So close to the end, the list stays at the end when something is added. */
+/** Who scrolls down so close to the end stays at the end when something is added. */
 const NEAR_END = 60
 
 /** The visible part of a list: where it begins, in pixels, and how high it is. */
@@ -53,20 +53,34 @@ export function windowOf(
   return { keys: heights.map(([key]) => key), tops, first, last }
 }
 
-/** What is seen is what stays in its place. `top`: pixels of the items that are scrolled out. */
-export function hold(kept: Kept, element: HTMLElement, top: number): void {
-  const { keys, tops, height } = kept.shown
-  kept.atEnd = height - element.scrollTop - element.clientHeight < NEAR_END
+/**
+ * What is seen is what stays in its place. `top`: pixels of the items that are scrolled out; `continues`: more items are to come
+ * after the last one.
+ */
+export function hold(kept: Kept, element: HTMLElement, top: number, continues: boolean): void {
+  const { keys, tops, height, scrolled } = kept.shown
+  const left = height - element.scrollTop - element.clientHeight
+  const by = element.scrollTop - scrolled
+  // Up to the end moves only a list that has become shorter, or higher in the window.
+  if (by < -1) kept.atEnd = left < 2 && (kept.atEnd || !continues)
+  else if (by > 1) kept.atEnd = left < NEAR_END && !continues
   const index = Math.max(0, indexAt(tops, top))
   const key = keys[index]
   if (key !== undefined) kept.anchor = { key, delta: top - (tops[index] ?? 0) }
   kept.shown = { ...kept.shown, scrolled: element.scrollTop }
 }
 
-/** Scrolls to what was seen before; `offset`: pixels before the first item. */
-export function settle(kept: Kept, element: HTMLElement, { keys, tops }: ListWindow, offset: number): void {
-  const place = kept.atEnd ? element.scrollHeight : placeOf(kept, keys, tops)
-  const wanted = place === undefined || kept.atEnd ? place : place + offset
+/** Scrolls to what was seen before. `offset`: pixels before the first item; `continues`: more items are to come after the last one. */
+export function settle(
+  kept: Kept,
+  element: HTMLElement,
+  { keys, tops }: ListWindow,
+  { offset, continues }: { readonly offset: number; readonly continues: boolean },
+): void {
+  kept.anchor = anchorIn(kept, keys)
+  const place = placeOf(kept, keys, tops)
+  const held = place === undefined ? undefined : place + offset
+  const wanted = kept.atEnd && !continues ? element.scrollHeight : held
   if (wanted !== undefined && Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted
   kept.shown = { keys, tops, scrolled: element.scrollTop, height: element.scrollHeight }
 }
@@ -101,6 +115,19 @@ function indexAt(tops: readonly number[], position: number): number {
     else high = middle - 1
   }
   return low
+}
+
+/** The anchor, first the beginning; once its item has become a part of another one, the next of those that came after it. */
+function anchorIn({ anchor, shown }: Kept, keys: readonly string[]): Kept['anchor'] {
+  const [first] = keys
+  if (anchor === undefined) return first === undefined ? undefined : { key: first, delta: 0 }
+  if (keys.includes(anchor.key)) return anchor
+  const known = new Set(keys)
+  const from = shown.keys.indexOf(anchor.key)
+  const next = shown.keys.findIndex((key, at) => at > from && known.has(key))
+  const key = shown.keys[next]
+  if (from === -1 || key === undefined) return anchor
+  return { key, delta: anchor.delta + (shown.tops[from] ?? 0) - (shown.tops[next] ?? 0) }
 }
 
 function placeOf({ anchor }: Kept, keys: readonly string[], tops: readonly number[]): number | undefined {

@@ -16,6 +16,10 @@ interface Props<Item> {
   readonly onTarget?: (() => void) | undefined
   readonly onNearStart?: (() => void) | undefined
   readonly onNearEnd?: (() => void) | undefined
+  /** Whether more items are to come after the last one: its end is then not the list's. */
+  readonly continues: boolean
+  /** Goes to the end when it changes. */
+  readonly toEnd: number
   /** Before the first and after the last item. */
   readonly before?: ComponentChildren
   readonly after?: ComponentChildren
@@ -23,7 +27,7 @@ interface Props<Item> {
 
 /**
  * A scrolling list that renders only what is near the visible part. Items may have any height and change it. What is seen stays
- * where it is when items are added before it or change their height; at the end, the list stays at the end.
+ * where it is when items are added before it or change their height; at the end, the list stays at the end, unless it continues.
  */
 export function VirtualList<Item>(props: Props<Item>) {
   const { items, keyOf } = props
@@ -54,7 +58,7 @@ export function VirtualList<Item>(props: Props<Item>) {
 
 /** Which items are rendered, as the list is scrolled and its items change. */
 function useWindow<Item>(props: Props<Item>) {
-  const { items, keyOf, estimate, target } = props
+  const { items, keyOf, estimate, target, continues, toEnd } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const [kept] = useState(nothingKept)
@@ -67,12 +71,15 @@ function useWindow<Item>(props: Props<Item>) {
   )
   const topOf = (element: HTMLElement): number => element.scrollTop - (body.current?.offsetTop ?? 0)
 
+  useLayoutEffect(() => {
+    kept.atEnd = true
+  }, [toEnd])
   useLayoutEffect(() => seek(kept, target, shown.keys), [target, items])
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null) return
-    if (isScrolled(element, kept.shown)) hold(kept, element, topOf(element))
-    settle(kept, element, shown, body.current?.offsetTop ?? 0)
+    if (isScrolled(element, kept.shown)) hold(kept, element, topOf(element), continues)
+    settle(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
     look(element)
   })
   // What came in may be too little, or the list may have been scrolled on while it came.
@@ -100,7 +107,7 @@ function useWindow<Item>(props: Props<Item>) {
   const onScroll = (): void => {
     const element = scroller.current
     if (element === null) return
-    hold(kept, element, topOf(element))
+    hold(kept, element, topOf(element), continues)
     look(element)
     lookAround(element)
   }
