@@ -17,6 +17,8 @@ interface StoredBase extends EventBase {
 export type RunStateEvent = StoredBase & {
   readonly type: 'run.queued' | 'run.resumed' | 'run.paused' | 'run.completed' | 'run.failed' | 'run.cancelled'
   readonly run: Run
+  /** Set for who follows a run whose input is no message: `run` goes without it, and whoever shows it reads it. */
+  readonly hasInput?: true
   /** Set on `run.paused`: the calls that wait. */
   readonly waiting?: readonly ToolMessage[]
 }

@@ -10,6 +10,8 @@ const KEPT_BYTES = 16 * 1024 * 1024
 export interface NamedText {
   readonly name: string
   make(): string
+  /** Its bytes are at hand: whatever they are made of is not asked for again. */
+  taken?(): void
 }
 
 /** A text that clients of one tenant are sent. */
@@ -79,8 +81,11 @@ export function createHeldTexts(room: UnreadRoom): HeldTexts {
   return {
     requireRoom,
     hold(tenant, text) {
-      if (typeof text === 'object' && 'name' in text)
-        return hold(tenant, text.name, true, () => Buffer.from(text.make()))
+      if (typeof text === 'object' && 'name' in text) {
+        const named = hold(tenant, text.name, true, () => Buffer.from(text.make()))
+        text.taken?.()
+        return named
+      }
       const bytes = typeof text === 'string' ? Buffer.from(text) : text
       return hold(tenant, printOf(bytes), false, () => bytes)
     },

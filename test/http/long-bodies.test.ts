@@ -70,18 +70,19 @@ test('a text that is larger than all is sent while there is no other', async () 
 
 test('a named text is made once for all that take it soon one after another', async () => {
   const shared = createSharedBytes().of(TENANT)
-  let made = 0
+  let [made, taken] = [0, 0]
   const named = {
     name: 'a:b',
     make: () => {
       made++
       return TEXT
     },
+    taken: () => void taken++,
   }
   for (let client = 0; client < 3; client++) expect(await whole(shared.pieces(named))).toBe(TEXT)
   const [one, other] = [shared.pieces(named), shared.pieces(named)]
   expect((await one.next()).value?.buffer).toBe((await other.next()).value?.buffer)
-  expect(made).toBe(1)
+  expect([made, taken]).toEqual([1, 5])
 })
 
 test('others have their turn between two pieces of a body, however fast it is taken', async () => {

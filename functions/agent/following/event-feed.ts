@@ -1,6 +1,6 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { isTerminal, STREAMED_AGAIN } from '../../domain/events.ts'
-import type { RunEvent } from '../../domain/events.ts'
+import type { RunEvent, RunStateEvent } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/message.ts'
 import type { Message, ToolMessage } from '../../domain/message.ts'
 import { isEnded } from '../../domain/run.ts'
@@ -99,33 +99,40 @@ interface Follower {
   told: number | undefined
 }
 
-/**
- * Tells what the log has. Returns how the run stands, undefined once there is nothing more to tell. Nothing else of the run is
- * held while its follower waits: one that is queued has its input, which may be long.
- */
+/** Tells what the log has. Returns how the run stands, undefined once there is nothing more to tell. */
 async function* tellStored(
   { reader: kept, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
   key: SessionKey,
   follower: Follower,
 ): AsyncGenerator<RunEvent, Run['status'] | undefined> {
   const { reader, filter, after } = follower
-  const run = await currentRun(reader, key, follower.target)
+  const { run, hasInput } = await followedRun(reader, key, follower.target)
+  const told = (event: RunEvent): RunEvent => (hasInput && isOfInput(event) ? { ...event, hasInput } : event)
   follower.target = run.id
   const place = (follower.place ??= createPlace(await beforeRound(reader, key, run, after)))
   const header = run.status === 'paused' ? await lease.look(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
   const telling = tellNotices(run, follower.told ?? firstToTell(run, place.after), isWaiting)
   for await (const event of storedEvents({ reader, kept }, key, run, telling, place))
-    if (filter.isNew(event)) yield event
+    if (filter.isNew(event)) yield told(event)
   follower.told = telling.told
   const last = lastEvent(run, place.waiting, isWaiting)
   if (last === undefined) {
     filter.forget(place.after)
     return run.status
   }
-  if (filter.isNew(last)) yield last
+  if (filter.isNew(last)) yield told(last)
   return undefined
 }
+
+/** The run without its input, which may be long: each of its followers holds it, and what it is told, for as long as it waits. */
+async function followedRun(reader: LogReader, key: SessionKey, id: string): Promise<{ run: Run; hasInput: boolean }> {
+  const { input, ...run } = await currentRun(reader, key, id)
+  return { run, hasInput: input !== undefined }
+}
+
+const isOfInput = (event: RunEvent): event is RunStateEvent =>
+  event.type === 'run.queued' || event.type === 'run.cancelled'
 
 /** A run's events so far, as `followRun` tells them first: the last one says how it ended or what it waits for, if it does. */
 export async function* eventsSoFar(

@@ -2,24 +2,22 @@ import type { Context, TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
 import type { OpenCall } from '../../access/open-calls.ts'
 import type { Accepted, Placement } from '../../agent/intake/agent-service.ts'
-import type { RunEvent, StoredEvent } from '../../domain/events.ts'
+import type { RunEvent } from '../../domain/events.ts'
 import { eventId } from '../../domain/events.ts'
-import type { Message, ToolMessage } from '../../domain/message.ts'
+import type { Message } from '../../domain/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { AppDependencies, AppEnv, RouteDependencies } from '../dependencies.ts'
-import { eventResource } from './resources/event.ts'
-import { streamEvents, frame, isEventStream } from '../event-stream.ts'
-import type { NamedText } from '../held-texts.ts'
-import { inputLength, messageLength } from '../../log/message-length.ts'
+import { streamEvents, isEventStream } from '../event-stream.ts'
 import { bytesResponse } from '../json-response.ts'
 import { bodyOf } from '../long-bodies.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import { acceptsEventStream, readPreferences } from './preferences.ts'
 import { runDocument } from './run-document.ts'
-import { isSettled, requireRun, runResource, withArguments } from './resources/run.ts'
-import type { RunResource, RunView, WaitingCall } from './resources/run.ts'
+import { framesOf } from './run-frames.ts'
+import { isSettled, requireRun, runResource } from './resources/run.ts'
+import type { RunResource, RunView } from './resources/run.ts'
 
-/** Characters. Of longer messages and inputs, the followers of a run share the frame of the event. */
+/** Characters. A longer run is not held for its 202. */
 const LONG = 4 * 1024
 
 /** Between the last result or decision of a paused run and the moment a process takes it up again. */
@@ -152,10 +150,10 @@ export function followRun(
   { after, isMovedOn = false }: Follow,
 ): Response {
   const { service, reader } = dependencies
+  const frameOf = framesOf(reader, key)
   return streamEvents(dependencies, c, call, async function* frames(signal) {
     const events = service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })
-    for await (const event of isMovedOn ? withoutPassedPauses(events) : events)
-      yield frameOf(key, event, await withArguments(reader, key, callsOf(event)))
+    for await (const event of isMovedOn ? withoutPassedPauses(events) : events) yield await frameOf(event)
   })
 }
 
@@ -167,30 +165,6 @@ async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGener
     if (pause === undefined) yield event
   }
   if (pause !== undefined) yield pause
-}
-
-/** The calls whose arguments an event shows. */
-function callsOf(event: RunEvent): readonly ToolMessage[] {
-  if (event.type === 'run.paused') return event.waiting ?? []
-  return event.type === 'tool_call.started' || event.type === 'tool_call.completed' ? [event.message] : []
-}
-
-function frameOf(key: SessionKey, event: RunEvent, calls: readonly WaitingCall[]): string | NamedText {
-  const make = (): string =>
-    frame({
-      event: event.type,
-      data: eventResource(key.session, event, calls),
-      ...('id' in event ? { id: event.id } : {}),
-    })
-  const more = calls.reduce((sum, call) => sum + call.arguments.length, 0)
-  if (!('id' in event) || fixedLength(event) + more < LONG) return make()
-  return { name: `${key.tenant}/${key.session}/${event.id}`, make }
-}
-
-/** Characters of what is the same whenever the event is told: a message, or the input of a run that has not started. */
-function fixedLength(event: StoredEvent): number {
-  if ('message' in event && event.message !== undefined) return messageLength(event.message)
-  return 'run' in event && event.run.input !== undefined ? inputLength(event.run) : Number.NEGATIVE_INFINITY
 }
 
 /**

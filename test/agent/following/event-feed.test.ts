@@ -223,14 +223,14 @@ test('a consumer that leaves, and takes no other event, costs no glance any more
   expect(glances).toBe(0)
 })
 
-test('who waits for a queued run does not hold it: its input may be long', async () => {
+test('who waits for a queued run, or holds what it was told of it, does not hold its input: that may be long', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const read: WeakRef<Run>[] = []
+  const read: WeakRef<object>[] = []
   const reader = {
     run: async () => {
       const run = { id: 'r', status: 'queued', input: { parts: [] } } as unknown as Run
-      read.push(new WeakRef(run))
+      read.push(new WeakRef(run.input ?? {}), new WeakRef(run))
       return run
     },
   } as unknown as LogReader
@@ -238,11 +238,12 @@ test('who waits for a queued run does not hold it: its input may be long', async
   const left = new AbortController()
   const worker = { isServing: () => false }
   const following = followRun({ reader, lease, worker, bus: createEventBus() }, key, 'r', left)
-  expect((await following.next()).value).toMatchObject({ type: 'run.queued' })
+  const queued = await following.next()
   const last = following.next()
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
   collect()
-  expect(read.map((run) => run.deref())).toEqual([undefined])
+  expect(read.map((one) => one.deref())).toEqual([undefined, undefined])
+  expect(queued.value).toMatchObject({ type: 'run.queued', hasInput: true })
   left.abort()
   expect((await last).done).toBe(true)
 })
