@@ -2,9 +2,11 @@ import { z } from 'zod'
 import type { CallbackSettings } from '../channels/callbacks/channel.ts'
 import { PRESETS, type WebhookSettings } from '../channels/webhooks/settings.ts'
 import { isPointer, templateFault } from '../channels/webhooks/template.ts'
+import type { Agent } from '../domain/agent.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import { isTenant } from '../domain/ids.ts'
 import type { Json } from '../domain/json.ts'
+import { missingTool, missingToolText } from '../domain/required-tool.ts'
 import { refusedAddress } from '../tools/allowed-hosts.ts'
 import { SettingsError } from './config.ts'
 import { secretNames, withSecrets } from './named-secrets.ts'
@@ -76,13 +78,13 @@ export const secretsOfChannels = ({ webhooks, callbacks }: ChannelSettings): str
   ].flatMap(secretNames)
 
 interface Checked {
-  readonly agents: ReadonlyMap<string, unknown>
+  readonly agents: ReadonlyMap<string, Agent>
   readonly allowedHosts: readonly string[]
   secret?(name: string): string | undefined
 }
 
 /**
- * Refuses settings that name agents or secrets that are not there, secrets that cannot sign, and addresses that no request may go
+ * Refuses settings that name agents or secrets that are not there, agents that must call what they lack, secrets that cannot sign, and addresses that no request may go
  * to. Throws `SettingsError` with the path. `secret` is left out where secrets are read later.
  */
 export function checkChannels(
@@ -91,6 +93,8 @@ export function checkChannels(
 ): void {
   for (const [key, { agent, verify }] of webhooks) {
     if (!agents.has(agent)) throw new SettingsError(`webhooks.${key}.agent: there is no agent ${JSON.stringify(agent)}`)
+    const missing = missingTool(agents, agent, [])
+    if (missing !== undefined) throw new SettingsError(`webhooks.${key}.agent: ${missingToolText(missing)}`)
     for (const [place, text] of verify.secrets.entries())
       checkSecret(`webhooks.${key}.verify.secrets.${place}`, text, verify.preset === 'standard', read)
   }

@@ -4,6 +4,7 @@ import type { SlackSettings } from '../channels/slack/settings.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import type { Agent } from '../domain/agent.ts'
 import { isTenant } from '../domain/ids.ts'
+import { missingTool, missingToolText } from '../domain/required-tool.ts'
 import { SettingsError } from './config.ts'
 import { secretNames } from './named-secrets.ts'
 
@@ -59,7 +60,7 @@ export const slackSecrets = ({ workspaces }: SlackSettings): string[] => [
 ]
 
 /**
- * Refuses agents that are not there and, where secrets are known, half of an app's: throws `SettingsError`, which names the path or
+ * Refuses agents that are not there and, where secrets are known, half of an app's, and agents that must call what they lack: throws `SettingsError`, which names the path or
  * the variable.
  */
 export function checkSlack(
@@ -88,4 +89,9 @@ export function checkSlack(
   if (hasToken && !signs)
     throw new SettingsError('SLACK_SIGNING_SECRET: set it too, or SLACK_APP_TOKEN for Socket Mode')
   if (!hasToken && signs) throw new SettingsError('SLACK_BOT_TOKEN: set it too')
+  if (!hasToken) return
+  for (const [path, name] of named) {
+    const missing = name === undefined ? undefined : missingTool(agents, name, [])
+    if (missing !== undefined) throw new SettingsError(`${path}: ${missingToolText(missing)}`)
+  }
 }

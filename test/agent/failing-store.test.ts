@@ -4,7 +4,7 @@ import type { Message } from '../../functions/domain/message.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'
-import type { Harness } from './harness.ts'
+import type { Harness, Turn } from './harness.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -151,6 +151,16 @@ test('a call whose completion the output limit cut off is not executed, and the 
   expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'output_limit' })
   expect([statuses(await log()), ran]).toEqual([['error'], 0])
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('cut off by its output limit')
+})
+
+test('an answer that is cut off is told as such in the last round, too', async () => {
+  const script: readonly Turn[] = [
+    async function* () {
+      yield { type: 'completion', completion: { ...completionOf({ text: 'half a' }), finishReason: 'length' } }
+    },
+  ]
+  const { submit, settled } = await open({ script, policies: { maxRounds: 0 } })
+  expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'output_limit' })
 })
 
 test('a run that kills its process while it is loaded is given up after three takeovers, and nothing of it is loaded then', async () => {

@@ -3,7 +3,7 @@ import type { Message, ToolMessage } from '../../functions/domain/message.ts'
 import { textOf } from '../../functions/domain/message.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
-import { makeTool, openHarness } from './harness.ts'
+import { completionOf, makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
 
 let harness: Harness | undefined
@@ -27,6 +27,25 @@ const delegations = (messages: readonly Message[]): ToolMessage[] =>
   calls(messages).filter(({ toolName }) => toolName === 'delegate_task_to_member')
 const results = (messages: readonly Message[]): [string, string][] =>
   delegations(messages).map(({ status, parts }) => [status, textOf(parts)])
+
+test('a member’s answer that its output limit cut off is told from a whole one', async () => {
+  const cut = { ...completionOf({ text: 'Ann and' }), finishReason: 'length' } as const
+  const it = await set({
+    script: [{ calls: [give('researcher', 'Who?')] }, { text: 'Ann and somebody.' }],
+    team: {
+      researcher: {
+        script: [
+          async function* () {
+            yield { type: 'completion', completion: cut }
+          },
+        ],
+      },
+    },
+  })
+  await it.settled(await it.submit('Who is there?'))
+  const [result] = results(await it.log())
+  expect(result).toEqual(['completed', 'Ann and\n\n[This answer is not whole: the limit of output tokens cut it off.]'])
+})
 
 describe('a delegated task', () => {
   test('is worked on by the member in the same run, and only its result goes to the leader', async () => {

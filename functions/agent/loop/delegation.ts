@@ -14,6 +14,7 @@ import {
   callOf,
   createMember,
   endedBy,
+  isCutShort,
   lastRoundReason,
   openCalls,
   ownMessages,
@@ -114,8 +115,13 @@ function outcomeOf(member: Thread): CallOutcome | undefined {
   if (error !== undefined) return failed(member, `failed: ${error.code}: ${error.text}`)
   const over = last.toolCalls.length > 0 ? endedBy(member) : lastRoundReason(member, last)
   if (over !== undefined) return failed(member, USED_UP[over], textOf(last.parts))
-  return last.toolCalls.length > 0 ? undefined : { status: 'completed', text: textOf(last.parts) }
+  if (last.toolCalls.length > 0) return undefined
+  const text = textOf(last.parts)
+  return { status: 'completed', text: isCutShort(last) ? `${text}${CUT_SHORT}` : text }
 }
+
+/** Behind an answer that its leader would take for a whole one. */
+const CUT_SHORT = '\n\n[This answer is not whole: the limit of output tokens cut it off.]'
 
 const USED_UP: { readonly [reason in LastRound]: string } = {
   max_rounds: 'has used up its rounds (max_rounds)',

@@ -149,7 +149,7 @@ async function storeCompletion(
     return toolCalls.length === 0
   }
   thread.storing = message.id
-  const stopReason = last ?? (isCutShort(message) ? 'output_limit' : 'answer')
+  const stopReason = isCutShort(message) ? 'output_limit' : (last ?? 'answer')
   await finish(state, { outcome: 'completed', stopReason, message })
   return true
 }

@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi'
 import type { IncomingPart, CallResolution, RowResolution } from '../../agent/intake/agent-service.ts'
 import type { Agent } from '../../domain/agent.ts'
 import type { Json } from '../../domain/json.ts'
+import { missingTool, missingToolText } from '../../domain/required-tool.ts'
 import type { ClientTool } from '../../domain/run.ts'
 import { DELEGATE_TOOL } from '../../domain/team.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -63,16 +64,16 @@ export async function refuseFalseImages(at: string, parts: readonly IncomingPart
   if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
 }
 
-/** Refuses an input whose agent must call a tool (policy `require_tool`) that neither it nor the caller has. */
-export function refuseMissingTool(agent: Agent | undefined, tools: readonly ClientTool[]): void {
-  const required = agent?.policies.requireTool
-  if (agent === undefined || required === null || required === undefined || required === 'any') return
-  // Only a run knows the tools of its servers.
-  if (agent.mcp?.some((server) => required.name.startsWith(server.name)) === true) return
-  if (required.name === DELEGATE_TOOL && (agent.members ?? []).length > 0) return
-  if (agent.tools.includes(required.name) || tools.some(({ name }) => name === required.name)) return
-  const message = `must have ${required.name}: agent ${agent.name} must call it, and has no tool of this name`
-  throw invalidRequest([{ path: 'body.tools', message }])
+/** Refuses an input whose agent, or a member of its team, must call a tool (policy `require_tool`) that neither it nor the caller has. */
+export function refuseMissingTool(
+  agents: ReadonlyMap<string, Agent>,
+  agent: string,
+  tools: readonly ClientTool[],
+): void {
+  const brought = tools.map(({ name }) => name)
+  const missing = missingTool(agents, agent, brought)
+  if (missing === undefined) return
+  throw invalidRequest([{ path: 'body.tools', message: `must have ${missing.tool}: ${missingToolText(missing)}` }])
 }
 
 /** The output of these is never indexed, and we are responsible for what has their names. */

@@ -61,7 +61,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       refuseTakenNames(tools)
-      refuseMissingTool(agents.get(session.agent), tools)
+      refuseMissingTool(agents, session.agent, tools)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       const parts = incomingParts(content)
       await refuseFalseImages('body.content', parts)

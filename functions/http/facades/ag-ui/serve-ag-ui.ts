@@ -29,7 +29,7 @@ export const serveAgUi = (
     if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${agent}`)
     const { input, decisions } = readAgUiInput(body)
     refuseTakenNames(input.tools)
-    refuseMissingTool(dependencies.agents.get(agent), input.tools)
+    refuseMissingTool(dependencies.agents, agent, input.tools)
     for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'source.value')
     const run = await acceptChatTurn(dependencies, {
       caller: c.get('caller'),

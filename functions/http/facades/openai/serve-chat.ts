@@ -69,7 +69,7 @@ async function readTurn(
   const agent = modelOf(agents, body.model)
   const input = readChatRequest(body)
   refuseTakenNames(input.tools, 'function.name')
-  refuseMissingTool(agent, input.tools)
+  refuseMissingTool(agents, agent.name, input.tools)
   for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url.url')
   return {
     caller: c.get('caller'),

@@ -41,7 +41,7 @@ export async function acceptUserMessage(
   const at = `body.messages[${body.messages.length - 1}].parts`
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
   refuseTakenNames(tools)
-  refuseMissingTool(agents.get(agent), tools)
+  refuseMissingTool(agents, agent, tools)
   await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.requireRoom(caller.tenant, limits)

@@ -111,7 +111,7 @@ async function readWanted(
   const agent = modelOf(agents, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
   const input = readResponseRequest(body)
   refuseTakenNames(input.tools)
-  refuseMissingTool(agent, input.tools)
+  refuseMissingTool(agents, agent.name, input.tools)
   for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url')
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { missingTool } from '../../functions/domain/required-tool.ts'
+import { parseAgents } from '../../functions/runtime/agents-file.ts'
+import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
+
+const agentsOf = (agents: object) =>
+  parseAgents({ agents }, { model: 'demo/demo', tools: builtInTools(), defaultTools: [] })
+const needs = (name: string) => ({ policies: { require_tool: name } })
+
+test('a tool that an agent must call is its own, or the run brings it', () => {
+  const agents = agentsOf({
+    a: needs('stock'),
+    b: { ...needs('current_time'), tools: ['current_time'] },
+    c: needs('any'),
+  })
+  expect(missingTool(agents, 'a', [])).toEqual({ tool: 'stock', agent: 'a' })
+  expect(missingTool(agents, 'a', ['stock'])).toBeUndefined()
+  expect(missingTool(agents, 'b', [])).toBeUndefined()
+  expect(missingTool(agents, 'c', [])).toBeUndefined()
+  expect(missingTool(agents, 'nobody', [])).toBeUndefined()
+})
+
+test('so is that of everybody in its team', () => {
+  const agents = agentsOf({ lead: { members: ['one'] }, one: { members: ['two'] }, two: needs('stock') })
+  expect(missingTool(agents, 'lead', ['other'])).toEqual({ tool: 'stock', agent: 'two' })
+  expect(missingTool(agents, 'lead', ['stock'])).toBeUndefined()
+})
+
+test('members are a tool of their leader, and names of a server’s tools may be there', () => {
+  const agents = agentsOf({
+    lead: { members: ['one'], ...needs('delegate_task_to_member') },
+    one: {},
+    served: { ...needs('crm_find'), mcp: { crm: { url: 'https://crm.example.com/mcp' } } },
+  })
+  expect(missingTool(agents, 'lead', [])).toBeUndefined()
+  expect(missingTool(agents, 'one', [])).toBeUndefined()
+  expect(missingTool(agents, 'served', [])).toBeUndefined()
+})
