@@ -113,7 +113,7 @@ async function* tellStored(
   const header = run.status === 'paused' ? await lease.look(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
   const telling = tellNotices(run, follower.told ?? firstToTell(run, place.after), isWaiting)
-  for await (const event of storedEvents({ reader, kept }, key, run, telling, place))
+  for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, telling, place))
     if (filter.isNew(event)) yield told(event)
   follower.told = telling.told
   const last = lastEvent(run, place.waiting, isWaiting)
@@ -191,7 +191,7 @@ async function* liveEvents({
  * ended.
  */
 async function* storedEvents(
-  { reader, kept }: { readonly reader: LogReader; readonly kept: LogReader },
+  { reader, kept, passed }: { readonly reader: LogReader; readonly kept: LogReader; passed?(message: string): void },
   key: SessionKey,
   run: Run,
   telling: Telling,
@@ -216,6 +216,7 @@ async function* storedEvents(
       else if (message.role === 'tool' && isDelegation(message)) results.unshift(...rest)
       else yield* rest
       place.pass(message)
+      if (place.after === message.id && held.length === 0 && results.length === 0) passed?.(message.id)
     }
   if (!hasBegun) yield* beginningEvents(run, undefined)
   yield* notices()

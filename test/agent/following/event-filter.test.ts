@@ -1,7 +1,15 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { createEventFilter } from '../../../functions/agent/following/event-filter.ts'
-import { callCompleted, callProgress } from '../../../functions/log/run-events.ts'
-import type { ToolMessage } from '../../../functions/domain/message.ts'
+import {
+  callCompleted,
+  callProgress,
+  messageCompleted,
+  roundOfMessage,
+  roundStarted,
+} from '../../../functions/log/run-events.ts'
+import type { AssistantMessage, ToolMessage } from '../../../functions/domain/message.ts'
 
 const [completion, first, second] = ['1', '2', '3'].map((end) => `01J0000000000000000000000${end}`)
 const runId = '01J00000000000000000000000'
@@ -29,4 +37,30 @@ test('how far a call is, is news until its end has been told', () => {
   expect([news(first), news(second)]).toEqual([false, true])
   filter.forget(second)
   expect(news(second)).toBe(false)
+})
+
+test('of a log that it is told, however many members it has, it keeps some ids, and what the leader has said', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const filter = createEventFilter()
+  const idOf = (n: number): string => `01J${String(n).padStart(23, '0')}`
+  const answer = (n: number, member = {}): AssistantMessage => ({
+    ...{ id: idOf(n), runId, role: 'assistant', agent: 'default', round: 3, createdAt: 0, parts: [], toolCalls: [] },
+    ...member,
+  })
+  const areNews = (message: AssistantMessage): boolean[] =>
+    [roundStarted(roundOfMessage(message)), messageCompleted(message)].map((event) => filter.isNew(event))
+  const tell = (message: AssistantMessage): boolean[] => {
+    const news = areNews(message)
+    filter.pass(message.id)
+    return news
+  }
+  expect(tell(answer(1))).toEqual([true, true])
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let n = 2; n < 200_000; n++) tell(answer(n, { parentToolCallId: 'c', parentMessageId: idOf(n) }))
+  collect()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000)
+  expect([...areNews(answer(1)), ...areNews(answer(150_000))]).toEqual([false, false, false, false])
+  expect(tell(answer(200_000, { parentToolCallId: 'd', parentMessageId: idOf(200_000) }))).toEqual([true, true])
 })
