@@ -25,6 +25,7 @@ import type { EventBus, Subscription } from './event-bus.ts'
 import { createEventFilter } from './event-filter.ts'
 import type { EventFilter } from './event-filter.ts'
 import { glanceAt } from './glances.ts'
+import { createMemberResults } from './member-results.ts'
 import { createPlace, runMessages } from './run-messages.ts'
 import type { Place } from './run-messages.ts'
 import { sharedReader } from './shared-reads.ts'
@@ -199,8 +200,7 @@ async function* storedEvents(
 ): AsyncGenerator<RunEvent> {
   /** Calls whose end is told after the pause that waited for them. */
   let held: ToolMessage[] = []
-  /** Results of members, which come after what the members did: the inner ones first. */
-  const results: RunEvent[] = []
+  const results = createMemberResults()
   let hasBegun = place.after !== undefined
   place.begin()
   if (run.startedAt !== undefined)
@@ -209,18 +209,18 @@ async function* storedEvents(
       if (!hasBegun) yield* beginningEvents(run, input)
       hasBegun = true
       if (message.role !== 'tool') yield* notices(message.id)
-      if (message.role === 'assistant' && isLeaders(message)) yield* results.splice(0)
+      if (message.role === 'assistant' && isLeaders(message)) yield* results.take()
       const [first, ...rest] = message === input ? [] : messageEvents(message)
       if (first !== undefined) yield first
       if (message.role === 'tool' && telling.waitsFor(message)) held.push(message)
-      else if (message.role === 'tool' && isDelegation(message)) results.unshift(...rest)
+      else if (message.role === 'tool' && isDelegation(message)) yield* results.add(message, rest)
       else yield* rest
       place.pass(message)
-      if (place.after === message.id && held.length === 0 && results.length === 0) passed?.(message.id)
+      if (place.after === message.id && held.length === 0 && results.isEmpty()) passed?.(message.id)
     }
   if (!hasBegun) yield* beginningEvents(run, undefined)
   yield* notices()
-  yield* results
+  yield* results.take()
 
   async function* notices(before?: string): AsyncGenerator<RunEvent> {
     for (const { notice, event } of telling.next(before)) {
