@@ -4,7 +4,7 @@ import { lower } from './fold-text.ts'
 import { isListing } from './listings.ts'
 import { MAX_QUERY, parseQuery, type SearchQuery } from './query.ts'
 import { inflections } from './word-forms.ts'
-import { OPENING_COMMANDS, QUESTION_WORDS } from './words.ts'
+import { FUNCTION_WORDS, OPENING_COMMANDS, QUESTION_WORDS } from './words.ts'
 
 /** The fields of a candidate that show whether it is about the history. */
 interface Said {
@@ -26,17 +26,21 @@ const OPENING = 300
 /** Of these runs, those in which the history was searched; of some documents, those that were found do not show it. */
 export type SearchedRuns = (runIds: readonly string[]) => Promise<ReadonlySet<string>>
 
+/** Talk about the history ranks below what happened, by these factors: certain talk below all that has but one word of the query. */
+const CERTAIN = 0.001
+const LIKELY = 0.2
+
 /**
  * Tells talk about the history from what happened: earlier searches for the same, what they showed, questions that were looked up,
  * the tasks that members of a team got for it, the completions and results after all these, and "nothing found". A query for what
- * somebody said makes no such distinction.
+ * somebody said makes no such distinction. Resolves to what an event's score is multiplied by; 1: it happened.
  */
 export async function findEchoes(
   query: SearchQuery,
   candidates: readonly Said[],
   searchedRuns: SearchedRuns,
-): Promise<(candidate: Said) => boolean> {
-  if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => false
+): Promise<(candidate: Said) => number> {
+  if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => 1
   const isQuestion = questionTeller(query, LEAST_WORDS)
   const isShortQuestion = questionTeller(query, 1)
   /** In a run that has looked something up. */
@@ -53,13 +57,19 @@ export async function findEchoes(
   const shownAt = new Map<string, number>()
   for (const { runId, event, time } of candidates)
     if (listings.has(event)) shownAt.set(runId, Math.min(time, shownAt.get(runId) ?? time))
-  const tells = ({ runId, time, searched }: Said): boolean =>
-    searched || asking.has(runId) || time >= (shownAt.get(runId) ?? Infinity)
+  const isAfter = ({ runId, time, searched }: Said): boolean => searched || time >= (shownAt.get(runId) ?? Infinity)
   return (said) => {
-    if (listings.has(said.event)) return true
-    if (said.role === 'user') return isQuestion(said) || (looking.has(said.runId) && (said.task || isRequest(said)))
-    if (said.role === 'assistant') return tells(said) || NOTHING_FOUND.test(said.text.slice(0, OPENING))
-    return said.toolName === DELEGATE_TOOL && (tells(said) || shownAt.has(said.runId))
+    const { role, runId, text } = said
+    if (listings.has(said.event)) return CERTAIN
+    if (role === 'user') {
+      if (looking.has(runId) && (said.task || isRequest(said))) return CERTAIN
+      return isQuestion(said) ? LIKELY : 1
+    }
+    if (role !== 'assistant' && said.toolName !== DELEGATE_TOOL) return 1
+    if (isAfter(said)) return CERTAIN
+    if (asking.has(runId)) return LIKELY
+    if (role === 'assistant') return NOTHING_FOUND.test(text.slice(0, OPENING)) ? LIKELY : 1
+    return shownAt.has(runId) ? CERTAIN : 1
   }
 }
 
@@ -82,11 +92,19 @@ function questionTeller(query: SearchQuery, leastWords: number): (said: Said) =>
 }
 
 /** Open a request to look something up, or to let somebody else do so. */
-const MORE_COMMANDS = new Set('any ask check delegate have help let please see try use'.split(' '))
+const MORE_COMMANDS = new Set('any ask check delegate have help let please pls plz see try use'.split(' '))
 /** Open a question that was typed in a hurry. */
 const HURRIED = new Set('hows whats whens wheres whos whys'.split(' '))
 /** Follow a request, and say nothing of what is asked for. */
 const COURTESIES = new Set(['thanks', 'thx'])
+const PLEASE = new Set(['please', 'pls', 'plz'])
+/** Characters. */
+const MOST_KEYWORDS = 80
+/** English only: a sentence has one of these, and an end in any language. */
+const IN_SENTENCES = new Set(
+  [...FUNCTION_WORDS].filter((word) => !/^(?:about|and|by|for|from|of|or|please|with)$/.test(word)),
+)
+const SENTENCE_END = /[.!。！…][\]"'”»)\s]*$/u
 /** The end of a question, in any script. */
 const QUESTION_END = /[?？؟]["'”»)\]\s]*$/u
 /** The last of several sentences. */
@@ -103,9 +121,14 @@ function asks(text: string): boolean {
   const words = wordsOf(text)
   if (isStatement(text, words)) return false
   const isCommand = [OPENING_COMMANDS, MORE_COMMANDS].some((openers) => openers.has(words[0] ?? ''))
-  const isWish = words.at(-1) === 'please' || WONDERS.test(words.join(' '))
-  return isCommand || isWish || opensQuestion(words) || QUESTION_END.test(text) || endsInQuestion(text)
+  const isWish = PLEASE.has(words.at(-1) ?? '') || WONDERS.test(words.join(' '))
+  const isQuestion = opensQuestion(words) || QUESTION_END.test(text) || endsInQuestion(text)
+  return isCommand || isWish || isQuestion || isKeywords(text, words)
 }
+
+/** "Spare fuse sauna": what is looked for, and no sentence. Of languages without spaces, a short text without an end. */
+const isKeywords = (text: string, words: readonly string[]): boolean =>
+  text.length <= MOST_KEYWORDS && !SENTENCE_END.test(text) && !words.some((word) => IN_SENTENCES.has(word))
 
 /** Words of a text after its greeting. */
 function wordsOf(text: string): string[] {
@@ -123,7 +146,7 @@ function endsInQuestion(text: string): boolean {
 
 /** "Have moved it." and "Please note that it moved" open as questions and requests do. */
 const isStatement = (text: string, [first = '', second]: readonly string[]): boolean =>
-  (first === 'please' && second === 'note') ||
+  (PLEASE.has(first) && second === 'note') ||
   (QUESTION_WORDS.has(first) && text.trimEnd().endsWith('.') && !/[?？؟]/u.test(text))
 
 /** A shorter text may be what happened, where nothing was looked up. */

@@ -50,8 +50,6 @@ const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
-/** Talk about the history ranks below what happened. */
-const ECHO = 0.2
 /** Events of a search that come in the order of their scores; the others come after them, newest first. */
 export const RANKED = 100
 
@@ -88,7 +86,7 @@ export async function scoreEvents<Found extends Candidate>(
 ): Promise<ScoredEvent<Found>[]> {
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
-  const isEcho = await findEchoes(query, candidates, searchedRuns)
+  const shareOf = await findEchoes(query, candidates, searchedRuns)
   const rows = await inTurns(tenant, candidates, (found) => readRow(query, terms, found, total))
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
@@ -99,8 +97,8 @@ export async function scoreEvents<Found extends Candidate>(
     if (best === undefined) throw new RangeError('an event has at least one row')
     const bonus = (named(best.found.toolName) ? TOOL_NAMED : 0) + prior(query, best.found.role)
     const score = Math.max(...scores) + bonus
-    if (isEcho(best.found)) return { best: best.found, score: score * ECHO, covered: 0 }
-    return { best: best.found, score, covered: together }
+    const share = shareOf(best.found)
+    return { best: best.found, score: score * share, covered: share < 1 ? 0 : together }
   }).toSorted((left, right) => right.score - left.score || right.best.time - left.best.time)
 }
 

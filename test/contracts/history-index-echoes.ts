@@ -48,6 +48,7 @@ export function historyIndexEchoesContract(harness: () => HistoryIndexHarness): 
       ],
       ...['whats the place of INV-20931', 'INV-20931, thanks', 'need info: INV-20931', 'INV-20931 在哪里？'],
       'Ada comes today. Where is INV-20931 now',
+      ...['ochre barrel INV-20931', 'pls look: INV-20931', 'Such bitte: INV-20931', 'INV-20931について教えて'],
     ]
     const later = requests.flatMap((text, at) => {
       const base = { ...scope, session: `request-${at}`, runId: `request-${at}` }
@@ -72,6 +73,22 @@ export function historyIndexEchoesContract(harness: () => HistoryIndexHarness): 
     test('come first where the query asks for them', async () => {
       const asked = new Set(later.map(({ messageId }) => messageId))
       expect(asked).toContain(await first('when did I search for INV-20931'))
+    })
+  })
+
+  describe('requests that have more words of the query than what happened', () => {
+    const scope = { tenant: 'more-words' }
+    const event = document('The landlord is called Okonkwo.', scope)
+    const later = ['landlord name?', 'what is the name of my landlord', 'name landlord'].flatMap((text, at) => {
+      const base = { ...scope, session: `landlord-${at}`, runId: `landlord-${at}` }
+      return [document(text, base), document('Your landlord: Okonkwo', { ...base, role: 'assistant', searched: true })]
+    })
+    beforeAll(() => harness().store([event, ...later]))
+
+    test('stand below it', async () => {
+      const { hits } = await harness().index.search({ scope, text: 'landlord name', filters: {}, limit: 10 })
+      expect(hits[0]?.messageId).toBe(event.messageId)
+      expect(hits.length).toBeGreaterThan(3)
     })
   })
 
