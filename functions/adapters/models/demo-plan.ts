@@ -21,26 +21,26 @@ export type DemoPlan =
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
 const NAME = 'Demo model (no real model)'
-/** What it understands, and what each shows. */
-const PHRASES = [
-  ['what time is it in Europe/Berlin', 'a tool call'],
-  ['search history for …', 'finds what was said and done before'],
-  ['read output:… lines 1-20', 'reads a large output; without a pointer the newest one'],
-  ['fetch https://…', 'fetches a page'],
-  ['publish the report', 'an approval: the run is paused until you decide'],
-  ['write a long report', 'a large output, of which the model is shown the beginning'],
-  ['cite the opening hours', 'sources, of which the completion cites one'],
+/** What it understands, what each shows, and the tool that it calls: it is told of where the agent has that. */
+const PHRASES: readonly (readonly [phrase: string, shows: string, tool?: string])[] = [
+  ['what time is it in Europe/Berlin', 'a tool call', 'current_time'],
+  ['search history for …', 'finds what was said and done before', 'search_history'],
+  ['read output:… lines 1-20', 'reads a large output; without a pointer the newest one', 'read_output'],
+  ['fetch https://…', 'fetches a page', 'http_fetch'],
+  ['publish the report', 'an approval: the run is paused until you decide', 'demo_publish'],
+  ['write a long report', 'a large output, of which the model is shown the beginning', 'demo_report'],
+  ['cite the opening hours', 'sources, of which the completion cites one', 'demo_sources'],
   ['describe the image', 'what it is sent of your images and files'],
-  ['wait 20 seconds', 'a slow call, to cancel or to steer'],
+  ['wait 20 seconds', 'a slow call, to cancel or to steer', 'demo_wait'],
   ['fail once', 'a failure, after which `continue` succeeds'],
   ['fail model', 'a failure, each time'],
   ['fail', 'a call with broken arguments'],
   ['think about …', 'reasoning'],
-  ['delegate <task> to <member>', 'a team, where the agent has members'],
+  ['delegate <task> to <member>', 'a task for a member of the team', 'delegate_task_to_member'],
   ['use <tool> with {…}', 'any tool that is declared, also yours'],
   ['do A and B at once', 'several calls in one round'],
   ['do A, then B', 'several rounds'],
-] as const
+]
 const HINT = 'Say "help" for what I understand.'
 /** Characters of a tool result that a completion quotes. */
 const QUOTED = 600
@@ -86,9 +86,9 @@ const withoutBytes = (_key: string, value: unknown): unknown => (value instanceo
 
 /** Tools that the input names and that nobody declared, each once. */
 const unknownTools = (input: string, { tools }: ModelRequest): string[] =>
-  [...new Set(Array.from(outside(input).matchAll(USED), ([, name = '']) => name))].filter(
-    (name) => !tools.some((tool) => tool.name === name),
-  )
+  [
+    ...new Set(Array.from(outside(input).matchAll(USED), ([, called, looks, only]) => called ?? looks ?? only ?? '')),
+  ].filter((name) => !tools.some((tool) => tool.name === name))
 
 /** The calls that one step asks for: several only if it says that they happen at once. */
 function callsOf(step: string, request: ModelRequest): DemoCall[] {
@@ -102,8 +102,12 @@ function callOf(piece: string, request: ModelRequest): DemoCall | undefined {
   return call !== undefined && request.tools.some((tool) => tool.name === call.name) ? call : undefined
 }
 
-/** What looks like a tool's name, or is given arguments in braces (`outside`): "use your head" names no tool. */
-const USED = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]*[_-][\w-]*|[\w-]+(?=\s+with\s+xx))/gi
+/**
+ * What is called a tool, looks like a tool's name, is given arguments in braces (`outside`), or is all that is to be used: "use your
+ * head" names no tool.
+ */
+const USED =
+  /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+([\w-]+)|([\w-]*[_-][\w-]*|[\w-]+(?=\s+with\s+xx)))|^\s*(?:please\s+)?use\s+([\w-]+)\W*$/gi
 
 function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const make = (name: string, input: object): DemoCall => ({ name, arguments: JSON.stringify(input) })
@@ -172,7 +176,7 @@ function report(request: ModelRequest, input: string, results: readonly ToolResu
   ]
   if (lines.length > 0) return `${NAME}:\n${lines.join('\n')}`
   if (/^describe\b/i.test(input)) return `${NAME}: ${describeMedia(request)}`
-  if (/^help\b/i.test(input)) return `${NAME}. ${help()}`
+  if (/^help\b/i.test(input)) return `${NAME}. ${help(request)}`
   if (/^fail once\b/i.test(input)) return `${NAME}: this time it succeeds.`
   return `${NAME}: you said ${JSON.stringify(shorten(input))}. ${HINT}`
 }
@@ -195,7 +199,10 @@ function describeMedia({ messages }: ModelRequest): string {
   return note?.type === 'text' ? `I am sent no bytes, but a note: ${note.text}` : 'I am sent no image and no file.'
 }
 
-const help = (): string => `I understand:\n${PHRASES.map(([phrase, shows]) => `- "${phrase}": ${shows}`).join('\n')}`
+function help({ tools }: ModelRequest): string {
+  const phrases = PHRASES.filter(([, , name]) => name === undefined || tools.some((tool) => tool.name === name))
+  return `I understand:\n${phrases.map(([phrase, shows]) => `- "${phrase}": ${shows}`).join('\n')}`
+}
 
 function shorten(text: string): string {
   const characters = Array.from(text.slice(0, 2 * QUOTED + 2))

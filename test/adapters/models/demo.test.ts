@@ -110,6 +110,8 @@ describe('the demo model', () => {
     const told = text(await completion(request([user('use launch_rocket with {} and use launch_rocket')])))
     expect(told.match(/launch_rocket is unknown/g)).toHaveLength(1)
     expect(text(await completion(request([user('use rocket with {"to": "the moon"}')])))).toContain('rocket is unknown')
+    for (const input of ['use the tool rocket', 'use tool rocket now', 'Please use rocket.'])
+      expect(text(await completion(request([user(input)]))), input).toContain('rocket is unknown')
     expect(text(await completion(request([user('use your head with care')])))).not.toContain('unknown')
   })
 
@@ -125,6 +127,12 @@ describe('the demo model', () => {
     const describe: RequestMessage = { role: 'user', parts: [{ type: 'text', text: 'describe the image' }, image] }
     expect(text(await completion(request([describe])))).toContain('dot.png (image/png, 3 bytes)')
     expect(text(await completion(request([user('describe the image')])))).toContain('no image')
+  })
+
+  it('lists on help no phrase for a tool that is not declared', async () => {
+    const help = text(await completion({ ...request([user('help')]), tools: [] }))
+    expect(help).toContain('fail once')
+    for (const phrase of ['publish', 'search history', 'wait 20', 'delegate']) expect(help).not.toContain(phrase)
   })
 
   it('lists what it understands on help, and points to it otherwise', async () => {
