@@ -60,7 +60,7 @@ export const slackSecrets = ({ workspaces }: SlackSettings): string[] => [
 ]
 
 /**
- * Refuses agents that are not there and, where secrets are known, half of an app's, and agents that must call what they lack: throws `SettingsError`, which names the path or
+ * Refuses agents that are not there, where Slack is set up also agents that must call what they lack, and, where secrets are known, half of an app's: throws `SettingsError`, which names the path or
  * the variable.
  */
 export function checkSlack(
@@ -79,6 +79,11 @@ export function checkSlack(
   ]
   for (const [path, name] of named)
     if (name !== undefined && !agents.has(name)) throw new SettingsError(`${path}: there is no agent ${name}`)
+  if (settings !== DEFAULT_SLACK || secret?.('SLACK_BOT_TOKEN') !== undefined)
+    for (const [path, name] of named) {
+      const missing = name === undefined ? undefined : missingTool(agents, name, [])
+      if (missing !== undefined) throw new SettingsError(`${path}: ${missingToolText(missing)}`)
+    }
   if (secret === undefined) return
   for (const [id, { token }] of Object.entries(workspaces))
     for (const name of secretNames(token))
@@ -89,9 +94,4 @@ export function checkSlack(
   if (hasToken && !signs)
     throw new SettingsError('SLACK_SIGNING_SECRET: set it too, or SLACK_APP_TOKEN for Socket Mode')
   if (!hasToken && signs) throw new SettingsError('SLACK_BOT_TOKEN: set it too')
-  if (!hasToken) return
-  for (const [path, name] of named) {
-    const missing = name === undefined ? undefined : missingTool(agents, name, [])
-    if (missing !== undefined) throw new SettingsError(`${path}: ${missingToolText(missing)}`)
-  }
 }

@@ -92,7 +92,7 @@ function questionTeller(query: SearchQuery, leastWords: number): (said: Said) =>
 }
 
 /** Open a request to look something up, or to let somebody else do so. */
-const MORE_COMMANDS = new Set('any ask check delegate have help let please pls plz see try use'.split(' '))
+const MORE_COMMANDS = new Set('any ask check delegate have help let see try use'.split(' '))
 /** Open a question that was typed in a hurry. */
 const HURRIED = new Set('hows whats whens wheres whos whys'.split(' '))
 /** Follow a request, and say nothing of what is asked for. */
@@ -120,7 +120,7 @@ function asks(text: string): boolean {
   if (text.length > MAX_QUERY) return false
   const words = wordsOf(text)
   if (isStatement(text, words)) return false
-  const isCommand = [OPENING_COMMANDS, MORE_COMMANDS].some((openers) => openers.has(words[0] ?? ''))
+  const isCommand = [OPENING_COMMANDS, MORE_COMMANDS, PLEASE].some((openers) => openers.has(words[0] ?? ''))
   const isWish = PLEASE.has(words.at(-1) ?? '') || WONDERS.test(words.join(' '))
   const isQuestion = opensQuestion(words) || QUESTION_END.test(text) || endsInQuestion(text)
   return isCommand || isWish || isQuestion || isKeywords(text, words)

@@ -18,8 +18,8 @@ interface FollowWhileSeen extends Follow {
 }
 
 /**
- * The events of a run, each stored one once. A page that nobody sees ends the connection, once the first event has told which run it
- * is: over HTTP/1.1 all tabs of a browser share six. When it is seen again, they go on after the last one.
+ * The events of a run; those that are stored come once. A page that nobody sees ends the connection, as soon as the first event has
+ * told which run it is: over HTTP/1.1 all tabs of a browser share six. When it is seen again, they go on after the last one.
  */
 export async function* whileSeen(
   session: string,

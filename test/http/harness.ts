@@ -129,6 +129,15 @@ export async function openHttpHarness(
   return harness
 }
 
+/** As `send`, of whose response only the status counts. */
+export const statusOf = async (
+  harness: HttpHarness,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: unknown,
+): Promise<number> => (await harness.send(method, path, body, headers)).status
+
 /** As `send`, for a response that must have this status. Returns its JSON. */
 export async function expectJson<Body = Record<string, unknown>>(
   harness: HttpHarness,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Caps } from '../../functions/access/rates.ts'
-import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
+import { expectJson, heldTurn, openHttpHarness, statusOf } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -11,18 +11,11 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-const statusOf = async (
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: unknown,
-): Promise<number> => (await harness.send(method, path, body, headers)).status
-
 describe('caps', () => {
   test('on requests per second get 429 and say when to come back', async () => {
     const key = await harness.key({ caps: { requestsPerSecond: 2 } })
     const statuses: number[] = []
-    for (let count = 0; count < 4; count++) statuses.push(await statusOf('GET', '/v1/sessions', key))
+    for (let count = 0; count < 4; count++) statuses.push(await statusOf(harness, 'GET', '/v1/sessions', key))
     expect(statuses.slice(0, 2)).toEqual([200, 200])
     expect(statuses).toContain(429)
     const response = await harness.send('GET', '/v1/sessions', undefined, key)
@@ -43,7 +36,7 @@ describe('caps', () => {
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     expect(await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', input, once)).toMatchObject({ id })
     held.letGo()
-    await expect.poll(() => statusOf('POST', '/v1/sessions/s/messages', key, input)).toBe(200)
+    await expect.poll(() => statusOf(harness, 'POST', '/v1/sessions/s/messages', key, input)).toBe(200)
   })
 
   test('on active runs hold for inputs that come at once, also those that take a while to store', async () => {
@@ -56,7 +49,7 @@ describe('caps', () => {
     for (const id of sessions) await expectJson(harness, 201, 'POST', '/v1/sessions', { id }, key)
     const statuses = await Promise.all(
       sessions.map((id) =>
-        statusOf('POST', `/v1/sessions/${id}/messages`, { ...key, prefer: 'wait=0' }, { content: [image] }),
+        statusOf(harness, 'POST', `/v1/sessions/${id}/messages`, { ...key, prefer: 'wait=0' }, { content: [image] }),
       ),
     )
     expect(statuses.toSorted((left, right) => left - right)).toEqual([202, ...Array.from({ length: 19 }, () => 429)])
@@ -89,7 +82,7 @@ describe('caps', () => {
     for (const prefer of ['respond-async', 'wait=0', 'respond-async, wait=0'])
       expect((await send({ prefer })).status).toBe(202)
     expect((await send({ prefer: 'respond-async, wait=1' })).status).toBe(429)
-    expect(await statusOf('GET', '/v1/sessions/s/messages', key)).toBe(200)
+    expect(await statusOf(harness, 'GET', '/v1/sessions/s/messages', key)).toBe(200)
     await stream.body?.cancel()
     const next = await send({ accept: 'text/event-stream' })
     expect(next.status).toBe(200)

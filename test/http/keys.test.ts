@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectJson, openHttpHarness } from './harness.ts'
+import { expectJson, openHttpHarness, statusOf } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
 
 let harness: HttpHarness
@@ -8,16 +8,9 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-const statusOf = async (
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: unknown,
-): Promise<number> => (await harness.send(method, path, body, headers)).status
-
 describe('once a key exists', () => {
   test('requests without one get 401 and say how to authenticate', async () => {
-    expect(await statusOf('GET', '/v1/sessions', {})).toBe(200)
+    expect(await statusOf(harness, 'GET', '/v1/sessions', {})).toBe(200)
     await harness.key()
     const response = await harness.send('GET', '/v1/sessions')
     expect(response.status).toBe(401)
@@ -33,7 +26,7 @@ describe('once a key exists', () => {
     ['two words', `Bearer tt_${'x'.repeat(43)} more`],
   ])('%s responds with 401', async (_name, authorization) => {
     await harness.key()
-    expect(await statusOf('GET', '/v1/sessions', { authorization })).toBe(401)
+    expect(await statusOf(harness, 'GET', '/v1/sessions', { authorization })).toBe(401)
   })
 
   test('health, the description and the docs stay open, and the description asks for the key', async () => {
@@ -41,14 +34,14 @@ describe('once a key exists', () => {
     await harness.key()
     expect(await expectJson(harness, 200, 'GET', '/healthz')).toMatchObject({ status: 'ok' })
     expect(await expectJson(harness, 200, 'GET', '/openapi.json')).toMatchObject({ security: [{ key: [] }] })
-    expect(await statusOf('GET', '/docs', {})).toBe(200)
+    expect(await statusOf(harness, 'GET', '/docs', {})).toBe(200)
   })
 
   test('a revoked key responds with 401', async () => {
     const key = await harness.key()
-    expect(await statusOf('GET', '/v1/sessions', key)).toBe(200)
+    expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(200)
     await harness.ports.keys.revoke('key_1', 1)
-    expect(await statusOf('GET', '/v1/sessions', key)).toBe(401)
+    expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(401)
   })
 })
 
@@ -57,14 +50,14 @@ describe('scopes', () => {
     const read = await harness.key({ scopes: ['read'] })
     const write = await harness.key({ scopes: ['write'] })
     const admin = await harness.key({ scopes: ['admin'] })
-    expect(await statusOf('POST', '/v1/sessions', read, { id: 'a' })).toBe(403)
-    expect(await statusOf('POST', '/v1/sessions', write, { id: 'a' })).toBe(201)
-    expect(await statusOf('GET', '/v1/sessions/a', write)).toBe(403)
-    expect(await statusOf('GET', '/v1/sessions/a', read)).toBe(200)
-    expect(await statusOf('PATCH', '/v1/sessions/a', read, {})).toBe(403)
-    expect(await statusOf('DELETE', '/v1/sessions/a', read)).toBe(403)
-    expect(await statusOf('GET', '/v1/sessions/a', admin)).toBe(200)
-    expect(await statusOf('DELETE', '/v1/sessions/a', admin)).toBe(200)
+    expect(await statusOf(harness, 'POST', '/v1/sessions', read, { id: 'a' })).toBe(403)
+    expect(await statusOf(harness, 'POST', '/v1/sessions', write, { id: 'a' })).toBe(201)
+    expect(await statusOf(harness, 'GET', '/v1/sessions/a', write)).toBe(403)
+    expect(await statusOf(harness, 'GET', '/v1/sessions/a', read)).toBe(200)
+    expect(await statusOf(harness, 'PATCH', '/v1/sessions/a', read, {})).toBe(403)
+    expect(await statusOf(harness, 'DELETE', '/v1/sessions/a', read)).toBe(403)
+    expect(await statusOf(harness, 'GET', '/v1/sessions/a', admin)).toBe(200)
+    expect(await statusOf(harness, 'DELETE', '/v1/sessions/a', admin)).toBe(200)
   })
 })
 

@@ -36,16 +36,18 @@ test('a token without a signing secret, or the other way around, is half of an a
   expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).not.toThrow()
 })
 
-test('an agent that must call a tool that it lacks is named, where Slack is used', () => {
+test('an agent that must call a tool that it lacks is named, where Slack is set up', () => {
   const needing = parseAgents(
     { agents: { default: { policies: { require_tool: 'stock' } } } },
     { model: 'demo/demo', tools: new Map(), defaultTools: [] },
   )
   const check = (values: Record<string, string>) => () => checkSlack(DEFAULT_SLACK, needing, secretsOf(values))
-  expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).toThrow(
-    'slack.agent: agent default must call stock (policy require_tool), and has no tool of this name',
-  )
+  const told = 'slack.agent: agent default must call stock (policy require_tool), and has no tool of this name'
+  expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).toThrow(told)
   expect(check({})).not.toThrow()
+  // A stack knows no secrets when it is made, but whether its file sets Slack up.
+  expect(() => checkSlack(slackSettings.parse({}), needing)).toThrow(told)
+  expect(() => checkSlack(DEFAULT_SLACK, needing)).not.toThrow()
 })
 
 test.each([

@@ -14,7 +14,7 @@ import type { WaitingCall } from './resources/run.ts'
 /** Characters. Of longer messages and inputs, the followers of a run share the frame of the event. */
 const LONG = 4 * 1024
 
-/** Makes the frames of one follower's events. Who waits for what comes next holds no input that they show. */
+/** Makes the frames of one follower's events. While it waits for the next one, it does not hold an input that the last one shows. */
 export function framesOf(reader: LogReader, key: SessionKey): (event: RunEvent) => Promise<string | NamedText> {
   const inputs = sharedReader(reader).reader
   return async (told) => {

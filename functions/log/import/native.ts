@@ -81,7 +81,7 @@ const searched = z
   .boolean()
   .optional()
   .transform((value) => (value === true ? value : undefined))
-/** The same. */
+/** Of our exports, too: numbers of sources that a completion records. */
 const numbered = z
   .object({
     message_id: shortText,
