@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     ...shared,
     include: ['test/**/*.engine.test.ts'],
+    exclude: ['test/known-failures/**'],
     globalSetup: ['test/engines/global-setup.ts'],
   },
 })

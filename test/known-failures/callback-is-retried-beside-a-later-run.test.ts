@@ -1,0 +1,59 @@
+/*
+ * A callback whose first attempt failed is retried after 5 s, 30 s, … (docs/webhooks.md), also while a later run of its session works.
+ * Today the queue in memory handles one hint of a session at a time, and handling one executes the session's runs to their end.
+ * While a run with `Prefer: respond-async` works, no callback of an earlier run of that session is retried.
+ *
+ * Suite: test/channels/
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { channelSettings } from '../../functions/runtime/channel-settings.ts'
+import { openChannels } from '../../functions/runtime/channels.ts'
+import { expectJson, heldTurn, openHttpHarness, type HttpHarness } from '../http/harness.ts'
+import { openReceiver, SECRET, type Receiver } from '../channels/receiver.ts'
+
+let receiver: Receiver
+let harness: HttpHarness
+let ahead = 0
+beforeEach(async () => {
+  ahead = 0
+  receiver = await openReceiver()
+})
+afterEach(async () => {
+  await harness.close()
+  await receiver.close()
+})
+
+test.fails('a failed callback is retried while a later run of its session works', async () => {
+  const held = heldTurn()
+  const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
+  const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
+  harness = await openHttpHarness({
+    script: [{ text: 'Hello.' }, held.turn],
+    change: (ports) => ({ ...ports, clock: { ...ports.clock, now: () => Date.now() + ahead } }),
+    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
+    callbacks: new Set(['crm']),
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  receiver.respond = () => ({ status: 500 })
+  await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'hi', callback: 'crm' })
+  await expect.poll(() => receiver.requests.length).toBe(1)
+  await expectJson(
+    harness,
+    202,
+    'POST',
+    '/v1/sessions/s/messages',
+    { content: 'work long' },
+    { prefer: 'respond-async' },
+  )
+  await expect
+    .poll(async () => (await harness.ports.lease.look({ tenant: 'default', session: 's' }))?.activeRun)
+    .toBeDefined()
+  receiver.respond = () => ({ status: 200 })
+  ahead += 8_000
+  try {
+    // Sweeps run every 200 ms.
+    await expect.poll(() => receiver.requests.length, { timeout: 6_000 }).toBe(2)
+  } finally {
+    held.letGo()
+  }
+})

@@ -1,0 +1,52 @@
+/*
+ * Each pause gets a callback before the callback of the run's end. Today, where the process that executed the run died after a pause
+ * that was answered at once, the delivery is first read after the run's end: the end is sent first, and `run.paused` after it.
+ * The receiver then believes that a finished run waits for it.
+ *
+ * Suite: test/channels/
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { channelSettings } from '../../functions/runtime/channel-settings.ts'
+import { openChannels } from '../../functions/runtime/channels.ts'
+import { expectJson, openHttpHarness, type HttpHarness } from '../http/harness.ts'
+import { openReceiver, SECRET, type Receiver } from '../channels/receiver.ts'
+
+let receiver: Receiver
+let harness: HttpHarness
+let isDead = true
+beforeEach(async () => void (receiver = await openReceiver()))
+afterEach(async () => {
+  await harness.close()
+  await receiver.close()
+})
+
+test.fails('run.paused is sent before run.completed by a process that takes over the delivery', async () => {
+  const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
+  const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
+  let ahead = 0
+  harness = await openHttpHarness({
+    script: [{ calls: [{ name: 'ask', id: 'a' }] }, { text: 'done' }],
+    change: (ports) => ({
+      ...ports,
+      clock: { ...ports.clock, now: () => Date.now() + ahead },
+      // The executing process dies before it claims the delivery.
+      outbox: { ...ports.outbox, read: async (key) => (isDead ? undefined : ports.outbox.read(key)) },
+    }),
+    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
+    callbacks: new Set(['crm']),
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const tools = [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }]
+  const run = await expectJson<{ id: string; status: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', {
+    content: 'hi',
+    callback: 'crm',
+    tools,
+  })
+  expect(run.status).toBe('paused')
+  const body = { results: [{ tool_call_id: 'a', output: 'yes' }] }
+  await expectJson(harness, 200, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
+  isDead = false
+  ahead = 70_000
+  await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(2)
+  expect(receiver.requests.map(({ type }) => type)).toEqual(['run.paused', 'run.completed'])
+})

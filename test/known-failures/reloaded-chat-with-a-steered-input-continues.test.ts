@@ -1,0 +1,74 @@
+/*
+ * A chat that is read again can continue. Here an input was steered into its run, which waits for an approval. Today that input
+ * comes last in the messages, below the completion that answers it. The AI SDK sends a decision only where the last message is the
+ * assistant's, so the approval is never sent.
+ *
+ * Suite: test/http/facades/
+ */
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import type { UIMessage } from 'ai'
+import { afterEach, expect, test } from 'vitest'
+import { makeTool } from '../agent/harness.ts'
+import { expectJson, openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+import { chatTransport, TestChat } from '../http/facades/ui-client.ts'
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+async function expectDecision(isSteered: boolean): Promise<void> {
+  const looking = Promise.withResolvers<void>()
+  const ran: string[] = []
+  harness = await openHttpHarness({
+    tools: [
+      makeTool('look', async () => {
+        await looking.promise
+        return { text: 'seen' }
+      }),
+      makeTool('remove', async () => ({ text: String(ran.push('removed')) }), { needsApproval: true }),
+    ],
+    script: [
+      { text: 'I look.', calls: [{ id: 'c1', name: 'look' }] },
+      { text: 'I remove it.', calls: [{ id: 'c2', name: 'remove' }] },
+      { text: 'Gone.' },
+    ],
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'talk' })
+  const send = (content: string) =>
+    expectJson(
+      harness,
+      202,
+      'POST',
+      '/v1/sessions/talk/messages',
+      { content, on_busy: 'steer' },
+      { prefer: 'respond-async' },
+    )
+  await send('Look, and remove it')
+  await expect.poll(() => harness.requests.length).toBe(1)
+  if (isSteered) await send('Be quick')
+  looking.resolve()
+  const status = async () =>
+    (await expectJson<{ run: { status: string } }>(harness, 200, 'GET', '/v1/sessions/talk')).run.status
+  await expect.poll(status).toBe('paused')
+
+  const messages = (await (await harness.send('GET', '/v1/chat/talk')).json()) as UIMessage[]
+  const chat = new TestChat({
+    id: 'talk',
+    messages,
+    transport: chatTransport(harness),
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  })
+  const part = messages
+    .flatMap(({ parts }) => parts)
+    .find((one) => 'state' in one && one.state === 'approval-requested')
+  const { approval } = part as unknown as { approval: { id: string } }
+  await chat.addToolApprovalResponse({ id: approval.id, approved: true })
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect({ roles: messages.map(({ role }) => role), ran }).toEqual({
+    roles: isSteered ? ['user', 'assistant', 'user', 'assistant'] : ['user', 'assistant'],
+    ran: ['removed'],
+  })
+}
+
+test.each([false])('an approval is sent from a chat that is read again (with a steered input: %s)', expectDecision)
+test.fails.each([true])('an approval is sent from a chat that is read again (with a steered input: %s)', expectDecision)

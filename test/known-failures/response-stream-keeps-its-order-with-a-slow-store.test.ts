@@ -1,0 +1,82 @@
+/*
+ * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there.
+ * Here the store takes longer for a call's result than the model for the first words of its next round. Today the stream then has
+ * the call behind these words, and a read has it before them: another order, other numbers.
+ *
+ * Suite: test/http/facades/
+ */
+import type OpenAI from 'openai'
+import { afterEach, expect, test } from 'vitest'
+import { completionOf, makeTool } from '../agent/harness.ts'
+import type { Ports } from '../../functions/runtime/program.ts'
+import { openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+import { openAiClient } from '../http/facades/openai-client.ts'
+
+type Event = OpenAI.Responses.ResponseStreamEvent
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function expectOneOrder(_: string, storeMs: number, modelMs: number): Promise<void> {
+  const change = (ports: Ports): Ports => ({
+    ...ports,
+    log: {
+      ...ports.log,
+      async completeCall(...result) {
+        await sleep(storeMs)
+        return ports.log.completeCall(...result)
+      },
+    },
+  })
+  harness = await openHttpHarness({
+    tools: [makeTool('look', async () => ({ text: 'seen' }))],
+    change,
+    script: [
+      { text: 'I look.', calls: [{ id: 'c1', name: 'look', arguments: '{"at":"it"}' }] },
+      async function* () {
+        await sleep(modelMs)
+        yield { type: 'text.delta', part: 0, text: 'Here it is.' }
+        yield { type: 'completion', completion: completionOf({ text: 'Here it is.' }) }
+      },
+    ],
+  })
+  const client = openAiClient(harness)
+  const streamed: Event[] = []
+  for await (const event of await client.responses.create({ model: 'default', input: 'Hello', stream: true }))
+    streamed.push(event)
+  const last = streamed.at(-1)
+  if (last?.type !== 'response.completed') throw new Error('it has not completed')
+  const final = last.response
+  expect.soft((await client.responses.retrieve(final.id)).output).toEqual(final.output)
+  const whole = textsOf(streamed)
+  const wrong: unknown[] = []
+  for (const [at, { sequence_number: after }] of streamed.slice(0, -1).entries()) {
+    const rest: Event[] = []
+    for await (const event of await client.responses.retrieve(final.id, { stream: true, starting_after: after }))
+      rest.push(event)
+    const got = textsOf([...streamed.slice(0, at + 1), ...rest])
+    if (JSON.stringify(got) !== JSON.stringify(whole)) wrong.push({ after, got })
+  }
+  expect(wrong).toEqual([])
+}
+
+test.each([['faster', 0, 100]] as const)(
+  'reads and resumed streams equal the stream with a store that is %s than the model',
+  expectOneOrder,
+)
+test.fails.each([['slower', 100, 0]] as const)(
+  'reads and resumed streams equal the stream with a store that is %s than the model',
+  expectOneOrder,
+)
+
+/** What a client puts together of the deltas: texts and arguments by their place in the output. */
+function textsOf(some: readonly Event[]): string[] {
+  const texts: string[] = []
+  for (const event of some)
+    if (event.type === 'response.output_text.delta' || event.type === 'response.function_call_arguments.delta')
+      texts[event.output_index] = (texts[event.output_index] ?? '') + event.delta
+  return texts
+}

@@ -1,0 +1,97 @@
+/*
+ * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there.
+ * Here the model writes text between two pieces of a call's arguments, as servers do that send text and calls side by side.
+ *
+ * Suite: test/http/facades/
+ */
+import type OpenAI from 'openai'
+import { afterEach, expect, test } from 'vitest'
+import { completionOf, makeTool } from '../agent/harness.ts'
+import type { ModelEvent } from '../../functions/ports/model.ts'
+import { openHttpHarness } from '../http/harness.ts'
+import type { HttpHarness } from '../http/harness.ts'
+import { openAiClient } from '../http/facades/openai-client.ts'
+
+type Event = OpenAI.Responses.ResponseStreamEvent
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+const text = (part: number, some: string): ModelEvent => ({ type: 'text.delta', part, text: some })
+const call = (some: string): ModelEvent => ({
+  type: 'tool_call.delta',
+  sequence: 0,
+  toolCallId: 'c1',
+  toolName: 'look',
+  arguments: some,
+})
+/** What an adapter makes of such a stream (completion-draft.ts): text after a call's first piece is one part. */
+const events = (isWoven: boolean): ModelEvent[] => [
+  text(0, 'I look. '),
+  call('{"at":'),
+  text(2, 'One '),
+  ...(isWoven ? [call('"it"'), text(2, 'moment.'), call('}')] : [text(2, 'moment.'), call('"it"}')]),
+]
+const made = completionOf({ text: '', calls: [{ id: 'c1', name: 'look', arguments: '{"at":"it"}' }] })
+const completion = {
+  ...made,
+  parts: [
+    { type: 'text' as const, text: 'I look. ' },
+    { type: 'tool_call' as const, id: 'c1' },
+    { type: 'text' as const, text: 'One moment.' },
+  ],
+}
+
+async function expectOneOrder(_: string, isWoven: boolean): Promise<void> {
+  harness = await openHttpHarness({
+    tools: [makeTool('look', async () => ({ text: 'seen' }))],
+    script: [
+      async function* () {
+        yield* events(isWoven)
+        yield { type: 'completion', completion }
+      },
+      async function* () {
+        // The result is stored by then.
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        yield text(0, 'Here it is.')
+        yield { type: 'completion', completion: completionOf({ text: 'Here it is.' }) }
+      },
+    ],
+  })
+  const client = openAiClient(harness)
+  const streamed: Event[] = []
+  for await (const event of await client.responses.create({ model: 'default', input: 'Hello', stream: true }))
+    streamed.push(event)
+  const last = streamed.at(-1)
+  if (last?.type !== 'response.completed') throw new Error('it has not completed')
+  const final = last.response
+  expect.soft((await client.responses.retrieve(final.id)).output).toEqual(final.output)
+  const whole = textsOf(streamed)
+  const wrong: unknown[] = []
+  for (const [at, { sequence_number: after }] of streamed.slice(0, -1).entries()) {
+    const rest: Event[] = []
+    for await (const event of await client.responses.retrieve(final.id, { stream: true, starting_after: after }))
+      rest.push(event)
+    const got = textsOf([...streamed.slice(0, at + 1), ...rest])
+    if (JSON.stringify(got) !== JSON.stringify(whole)) wrong.push({ after, got })
+  }
+  expect(wrong).toEqual([])
+}
+
+test.each([['before the rest of a call', false]] as const)(
+  'reads and resumed streams equal the stream with text %s',
+  expectOneOrder,
+)
+test.fails.each([['between pieces of a call', true]] as const)(
+  'reads and resumed streams equal the stream with text %s',
+  expectOneOrder,
+)
+
+/** What a client puts together of the deltas: texts and arguments by their place in the output. */
+function textsOf(some: readonly Event[]): string[] {
+  const texts: string[] = []
+  for (const event of some)
+    if (event.type === 'response.output_text.delta' || event.type === 'response.function_call_arguments.delta')
+      texts[event.output_index] = (texts[event.output_index] ?? '') + event.delta
+  return texts
+}

@@ -1,0 +1,39 @@
+/*
+ * A half-typed name finds what the whole name finds, as on OpenSearch: "node.j" and "oo-bar" occur in the texts.
+ *
+ * Suite: test/adapters/sqlite/
+ */
+import { expect, test } from 'vitest'
+import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
+import { openDatabase, transaction } from '../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../functions/adapters/sqlite/history/history-index.ts'
+import { createHistoryTables } from '../../functions/adapters/sqlite/history/tables.ts'
+import { document } from '../contracts/history-index-harness.ts'
+
+async function expectFound(name: string, text: string): Promise<void> {
+  const database = openDatabase(':memory:')
+  const tables = createHistoryTables(database)
+  const one = document(`the ${name} server`)
+  transaction(database, () => {
+    tables.put((batch) => batch.replace({ tenant: one.tenant, session: one.session }, one.messageId, [one]))
+    tables.settle()
+  })
+  const index = createSqliteHistoryIndex({
+    database,
+    history: { merge: async () => undefined },
+    clock: createSystemClock(),
+  })
+  const { hits } = await index.search({ scope: { tenant: 'acme' }, text, filters: {}, limit: 5 })
+  expect(hits).toHaveLength(1)
+  database.close()
+}
+
+test.each([
+  ['node.js', 'node.js'],
+  ['foo-bar', 'foo-ba'],
+])('a text with %s is found by %s', expectFound)
+test.fails.each([
+  ['node.js', 'node.j'],
+  ['foo-bar', 'oo-bar'],
+  ['api/v1', 'pi/v1'],
+])('a text with %s is found by %s', expectFound)
