@@ -2,7 +2,7 @@ import type { Agent } from '../domain/agent.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { Session, SessionKey } from '../domain/session.ts'
-import type { NewSession, SessionStore } from '../ports/session-store.ts'
+import type { NewSession, SessionChange, SessionStore } from '../ports/session-store.ts'
 import { requireAgent } from './caller.ts'
 import type { Caller } from './caller.ts'
 
@@ -40,9 +40,39 @@ export async function enterSession(
   id: string,
 ): Promise<Session> {
   const session = await findChangeableSession(dependencies, caller, id)
-  if (caller.owner === undefined || session.ownerBound === true) return session
-  await dependencies.sessions.bindToOwner(session)
+  return caller.owner === undefined ? session : bindSession(dependencies, session)
+}
+
+/** Binds the session to its owner, durably when this resolves, unless it is bound already. */
+export async function bindSession(
+  { sessions }: { readonly sessions: Pick<SessionStore, 'bindToOwner'> },
+  session: Session,
+): Promise<Session> {
+  if (session.ownerBound === true) return session
+  await sessions.bindToOwner(session)
   return { ...session, ownerBound: true }
+}
+
+interface ChangeDependencies {
+  readonly sessions: Pick<SessionStore, 'read' | 'bindToOwner' | 'update'>
+  readonly agents: ReadonlyMap<string, Agent>
+}
+
+/**
+ * Changes a session for a caller that may change it, and binds it first as `enterSession` does: a crash in between leaves a bound
+ * session without the change. A title alone does not bind: no run reads it. Rejects with `agent_not_found` and `agent_not_allowed`.
+ */
+export async function changeSession(
+  dependencies: ChangeDependencies,
+  caller: Caller,
+  id: string,
+  change: SessionChange,
+): Promise<Session> {
+  const session = await findChangeableSession(dependencies, caller, id)
+  if (change.agent !== undefined) requireUsableAgent(dependencies.agents, caller, change.agent)
+  const { title: _title, ...ofRuns } = change
+  if (caller.owner !== undefined && Object.keys(ofRuns).length > 0) await bindSession(dependencies, session)
+  return dependencies.sessions.update(session, change)
 }
 
 interface CreateDependencies {
@@ -51,13 +81,13 @@ interface CreateDependencies {
 }
 
 /**
- * Creates a session of the caller's tenant, and of its owner if it has one. Rejects with `agent_not_found`,
- * `agent_not_allowed`, or `owner_not_allowed` for a caller that may make only another owner's sessions.
+ * Creates a session of the caller's tenant, and of its owner if it has one: then it is bound to that owner. Rejects with
+ * `agent_not_found`, `agent_not_allowed`, or `owner_not_allowed` for a caller that may make only another owner's sessions.
  */
 export async function createSession(
   { sessions, agents }: CreateDependencies,
   caller: Caller,
-  { session, owner, ...rest }: Omit<NewSession, 'tenant' | 'ownerBound' | 'byChannel' | 'ttlDays'>,
+  { session, owner, ...rest }: Omit<NewSession, 'tenant' | 'byChannel' | 'ttlDays'>,
 ): Promise<Session> {
   requireUsableAgent(agents, caller, rest.agent)
   if (!mayAct(caller, owner))

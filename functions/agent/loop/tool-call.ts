@@ -126,8 +126,8 @@ async function searchScope(
   { tenant, session, owner }: Session,
 ): Promise<HistoryScope> {
   // Read each time: an input that has joined the run since may come from someone who sees one owner's alone.
-  const wide = policies.searchScope === 'tenant'
-  if (wide && (await sessions.read({ tenant, session }))?.ownerBound !== true) return { tenant }
+  const now = policies.searchScope === 'tenant' ? await sessions.read({ tenant, session }) : undefined
+  if (now !== undefined && now.ownerBound !== true) return { tenant }
   if (policies.searchScope !== 'session' && owner !== undefined) return { tenant, owner }
   return { tenant, session }
 }

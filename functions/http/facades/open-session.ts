@@ -1,11 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import {
-  createSession,
-  enterSession,
-  findChangeableSession,
-  findSession,
-  requireUsableAgent,
-} from '../../access/sessions.ts'
+import { changeSession, createSession, enterSession, findSession, requireUsableAgent } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Session } from '../../domain/session.ts'
@@ -39,13 +33,12 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
     }
   }
   // Who could take a session from an agent that its key does not name could answer that agent's calls, too.
-  const session = await findChangeableSession(dependencies, caller, id)
+  const session = await enterSession(dependencies, caller, id)
   const change = definedFields({
     agent: session.agent === agent ? undefined : agent,
     instructions: session.instructions === instructions ? undefined : instructions,
   })
-  if (Object.keys(change).length > 0) await dependencies.sessions.update(session, change)
-  return enterSession(dependencies, caller, id)
+  return Object.keys(change).length === 0 ? session : changeSession(dependencies, caller, id, change)
 }
 
 /** The session if the caller may see it, undefined if there is none for them. */

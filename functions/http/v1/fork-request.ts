@@ -1,12 +1,12 @@
 import type { z } from '@hono/zod-openapi'
 import type { Caller } from '../../access/caller.ts'
-import { createSession, enterSession, findSession } from '../../access/sessions.ts'
+import { bindSession, createSession, enterSession, findSession } from '../../access/sessions.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
 import { isLeaders } from '../../domain/message.ts'
 import { isEnded } from '../../domain/run.ts'
-import type { Session } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
 import type { RouteDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { newFork } from './schemas/transfer.ts'
@@ -29,14 +29,19 @@ export async function fork(
   return copyInto(dependencies, caller, from, { through, id, title })
 }
 
-/** As `fork`, up to and with a message whose calls have all ended. */
+/**
+ * As `fork`, up to and with a message whose calls have all ended. The copy of a bound session is bound, whoever makes it: a key of
+ * the owner has decided on what it copies.
+ */
 export async function copyInto(
   dependencies: RouteDependencies,
   caller: Caller,
-  from: Session,
+  source: SessionKey,
   { through, id: name, title }: { readonly through: string; readonly id: string; readonly title: string | undefined },
 ): Promise<Session> {
   const { service } = dependencies
+  // Read after the message: what is copied was stored after its session was bound.
+  const from = await findSession(dependencies, caller, source.session)
   const forkedFrom = { session: from.session, messageId: through }
   const { session, isNew } = await madeOrFound()
   const copied = await service.copyLog(from, through, session)
@@ -45,9 +50,9 @@ export async function copyInto(
 
   async function madeOrFound(): Promise<{ readonly session: Session; readonly isNew: boolean }> {
     try {
-      const { agent, owner, instructions, metadata } = from
+      const { agent, owner, instructions, metadata, ownerBound } = from
       const made = { session: name, agent, metadata, forkedFrom }
-      const more = definedFields({ owner, instructions, title: title ?? from.title })
+      const more = definedFields({ owner, instructions, ownerBound, title: title ?? from.title })
       return { session: await createSession(dependencies, caller, { ...made, ...more }), isNew: true }
     } catch (error) {
       if (!(error instanceof TooltrailError) || error.code !== 'session_exists') throw error
@@ -55,7 +60,8 @@ export async function copyInto(
       const isMine = caller.owner === undefined || found?.owner === caller.owner
       const { session: of, messageId } = found?.forkedFrom ?? {}
       if (found === undefined || !isMine || of !== from.session || messageId !== through) throw error
-      return { session: await enterSession(dependencies, caller, name), isNew: false }
+      const entered = await enterSession(dependencies, caller, name)
+      return { session: from.ownerBound === true ? await bindSession(dependencies, entered) : entered, isNew: false }
     }
   }
 

@@ -15,11 +15,11 @@ import {
   SessionSchema,
 } from './schemas/session.ts'
 import {
+  changeSession as changeFor,
   createSession,
   findChangeableSession,
   findSession,
   listedOwner,
-  requireUsableAgent,
   sessionKey,
 } from '../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resources/session.ts'
@@ -122,7 +122,7 @@ function readingRoutes(app: App, dependencies: AppDependencies): void {
 }
 
 function changingRoutes(app: App, dependencies: AppDependencies): void {
-  const { sessions, reader, agents, service, clock } = dependencies
+  const { reader, service, clock } = dependencies
 
   app.openapi(newSessionRoute, async (c) => {
     const caller = c.get('caller')
@@ -137,11 +137,9 @@ function changingRoutes(app: App, dependencies: AppDependencies): void {
   })
 
   app.openapi(changeSession, async (c) => {
-    const change = c.req.valid('json')
-    const caller = c.get('caller')
-    const session = await findChangeableSession(dependencies, caller, c.req.valid('param').session)
-    if (change.agent !== undefined) requireUsableAgent(agents, caller, change.agent)
-    return c.json(await sessionResource(reader, await sessions.update(session, definedFields(change))), 200)
+    const change = definedFields(c.req.valid('json'))
+    const session = await changeFor(dependencies, c.get('caller'), c.req.valid('param').session, change)
+    return c.json(await sessionResource(reader, session), 200)
   })
 
   app.openapi(deleteSession, async (c) => {
