@@ -25,7 +25,7 @@ export type Callback = {
 export type CallbackPage = {
     readonly object: "list";
     readonly data: readonly (Callback)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
 };
@@ -159,7 +159,7 @@ export type ChatMessage = {
 export type ChatMessagePage = {
     readonly object: "list";
     readonly data: readonly (ChatMessage)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
 };
@@ -347,9 +347,11 @@ export type Message = {
 export type MessagePage = {
     readonly object: "list";
     readonly data: readonly (Message)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
+    /** Of pages that are oldest first: goes into `before` of the request for what is older; null at the beginning of the log. */
+    readonly previous?: string | null;
 };
 export type Model = {
     readonly id: string;
@@ -759,7 +761,7 @@ export type RunEvent = {
 export type RunPage = {
     readonly object: "list";
     readonly data: readonly (Run)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
 };
@@ -792,7 +794,7 @@ export type SearchHit = {
 export type SearchPage = {
     readonly object: "list";
     readonly data: readonly (SearchHit)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
     /** Something written before could not be indexed in time and is missing from the hits: search again. */
@@ -858,7 +860,7 @@ export type SessionChange = {
 export type SessionPage = {
     readonly object: "list";
     readonly data: readonly (Session)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
 };
@@ -882,7 +884,7 @@ export type Source = {
 export type SourcePage = {
     readonly object: "list";
     readonly data: readonly (Source)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
 };
@@ -969,7 +971,7 @@ export type UsageEntry = {
 export type UsagePage = {
     readonly object: "list";
     readonly data: readonly (UsageEntry)[];
-    /** Goes into `after` of the next request; null on the last page. */
+    /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
     readonly next: string | null;
     readonly has_more: boolean;
     /** The month of the price list that costs are counted with, by provider. */
@@ -1008,8 +1010,10 @@ export interface Queries {
     readonly listMessages: {
         /** Messages after this id, or the page that follows the one whose `next` this is. */
         readonly after?: string | undefined;
-        /** Messages before this id. */
+        /** Messages before this id. Without `after` these are the last ones before it, whatever the order. */
         readonly before?: string | undefined;
+        /** Messages around the one with this id, oldest first: half of `limit` before it, half from it on. Goes with `limit` alone. */
+        readonly around?: string | undefined;
         readonly order?: "asc" | "desc" | undefined;
         readonly limit?: number | undefined;
         readonly roles?: string | undefined;

@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'key_tokens_used_up'
   | 'tenant_budget_used_up'
   | 'invalid_query'
+  | 'cursor_not_found'
   | 'search_unavailable'
   | 'storage_failed'
 

@@ -272,11 +272,16 @@ test('a key bound to an owner pages through that owner’s callbacks, and learns
   }
   const [newest, middle, oldest] = runs
   expect(seen).toEqual([
-    [[newest], newest],
-    [[middle], middle],
+    [[newest], `callback_${newest}`],
+    [[middle], `callback_${middle}`],
     [[oldest], null],
   ])
   expect((await read('session=of-0')).data).toHaveLength(1)
+  // A run has the same id, and its list has another cursor.
+  const other = `/v1/callbacks?after=${newest}`
+  expect(await expectJson(harness, 422, 'GET', other, undefined, ann)).toMatchObject({
+    errors: [{ path: 'query.after' }],
+  })
   for (const session of ['of-1', 'nowhere'])
     await expectJson(harness, 404, 'GET', `/v1/callbacks?session=${session}`, undefined, ann)
   expect(await read('limit=1', await harness.key({ owner: 'eve' }))).toMatchObject({ data: [], next: null })

@@ -3,6 +3,7 @@ import { keptNumbersContract } from './kept-numbers.ts'
 import { logImportContract } from './log-import.ts'
 import { longImportsContract } from './long-imports.ts'
 import { logReaderContract } from './log-reader.ts'
+import { logWindowContract } from './log-window.ts'
 import { messageFeedbackContract } from './message-feedback.ts'
 import { outboxContract } from './outbox.ts'
 import { receivedContract } from './received.ts'
@@ -46,6 +47,7 @@ export function sessionPortsContract(engine: Engine): void {
   longImportsContract(engine)
   keptNumbersContract(engine)
   logReaderContract(engine)
+  logWindowContract(engine)
   sessionContextContract(engine)
   sourceNumbersContract(engine)
   sessionJanitorContract(engine)

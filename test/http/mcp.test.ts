@@ -100,6 +100,44 @@ describe.each(['legacy', 'auto'] as const)('the memory over MCP, %s revision', (
   })
 })
 
+describe('a place in a session', () => {
+  test('is read around a message, before it and after it, as the API shows it', async () => {
+    await talk('ann', 'crates-1')
+    const client = await connect()
+    const at = '/v1/sessions/crates-1/messages'
+    const { data } = await expectJson<Page>(harness, 200, 'GET', at)
+    const ids = data.map(({ id }) => String(id))
+    expect(ids).toHaveLength(4)
+    for (const place of [{ around: ids[2] }, { before: ids[2] }, { after: ids[1] }]) {
+      const [[name, id] = []] = Object.entries(place)
+      const shown = await expectJson(harness, 200, 'GET', `${at}?${name}=${id}&limit=2`)
+      const { text, page } = await call(client, 'read_session', { session: 'crates-1', ...place, limit: 2 })
+      expect(page, name).toEqual(shown)
+      const { previous } = shown
+      if (typeof previous === 'string') expect(text).toContain(`go back with before="${previous}"`)
+    }
+    const { tools } = await client.listTools()
+    const schema = JSON.stringify(tools.find(({ name }) => name === 'read_session')?.inputSchema)
+    for (const place of ['around', 'before', 'after'])
+      expect(schema).toContain(`"${place}":{"description":"The id of a message`)
+  })
+
+  test('of another session, or two places at once, is an error result that names it', async () => {
+    await talk('ann', 'crates-1')
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'empty' })
+    const [first] = (await expectJson<Page>(harness, 200, 'GET', '/v1/sessions/crates-1/messages')).data
+    const id = String(first?.['id'])
+    const client = await connect()
+    for (const name of ['around', 'before', 'after'])
+      expect(await call(client, 'read_session', { session: 'empty', [name]: id })).toMatchObject({
+        isError: true,
+        text: `error: ${name}: session empty has no message ${id}`,
+      })
+    const both = await call(client, 'read_session', { session: 'crates-1', around: id, after: id })
+    expect([both.isError, both.text]).toEqual([true, expect.stringContaining('one of around, before and after')])
+  })
+})
+
 describe('who may read', () => {
   test('a key needs the scope read alone', async () => {
     await harness.key()

@@ -11,6 +11,7 @@ interface Message {
 }
 interface Page {
   readonly data: readonly Message[]
+  readonly previous?: string | null
   readonly next: string | null
   readonly has_more: boolean
 }
@@ -135,10 +136,6 @@ describe('reading the log', () => {
     'limit=0',
     'limit=1001',
     'limit=1.5',
-    'after=x',
-    'after=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K_01JD2Q8N4T6W8Y0A2C4E6G8J0',
-    'before=x',
-    'before=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K',
     'order=up',
     'roles=',
     'roles=system',
@@ -158,8 +155,85 @@ describe('reading the log', () => {
     expect(problem['errors']).toEqual([{ path: 'query.limit', message: 'must be an integer from 1 to 1000' }])
   })
 
+  test.each([
+    ['after=x', 'after'],
+    ['after=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K_01JD2Q8N4T6W8Y0A2C4E6G8J0', 'after'],
+    ['after=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K', 'after'],
+    ['before=x', 'before'],
+    ['before=older_01JD2Q8N4T6W8Y0A2C4E6G8J0K', 'before'],
+    ['around=x', 'around'],
+    ['around=01JD2Q8N4T6W8Y0A2C4E6G8J0K&order=desc', 'around'],
+    ['around=01JD2Q8N4T6W8Y0A2C4E6G8J0K&roles=user', 'around'],
+    ['around=01JD2Q8N4T6W8Y0A2C4E6G8J0K&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K', 'around'],
+  ])('%s is no place in the log: it is refused with the path', async (query, field) => {
+    await open()
+    const problem = await expectJson(harness, 422, 'GET', `/v1/sessions/s/messages?${query}`)
+    expect(problem['errors']).toMatchObject([{ path: `query.${field}` }])
+  })
+
+  test('a place of another list is refused with the path, never answered with an empty page', async () => {
+    const [first] = await fill()
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'other' })
+    const [id, run] = [first?.id, first?.['run_id']]
+    for (const [path, status, field] of [
+      [`s/messages?after=${String(run)}`, 422, 'after'],
+      [`s/messages?before=${String(run)}`, 422, 'before'],
+      [`s/messages?around=${String(run)}`, 404, 'around'],
+      [`other/messages?around=${id}`, 404, 'around'],
+      [`other/messages?after=${id}`, 422, 'after'],
+      [`other/messages?after=older_${id}&order=desc`, 422, 'after'],
+      [`s/runs?after=${id}`, 422, 'after'],
+      [`other/runs?after=${String(run)}`, 422, 'after'],
+    ] as const) {
+      const problem = await expectJson(harness, status, 'GET', `/v1/sessions/${path}`)
+      expect(problem['errors'], path).toMatchObject([{ path: `query.${field}` }])
+    }
+  })
+
+  describe('around a message', () => {
+    const ids = ({ data }: Page): unknown[] => data.map(({ id }) => id)
+
+    test.each([
+      // [place, limit, first, end]
+      [4, 4, 2, 6],
+      [4, 5, 2, 7],
+      [4, 1, 4, 5],
+      [0, 4, 0, 4],
+      [1, 6, 0, 6],
+      [7, 4, 4, 8],
+      [6, 5, 3, 8],
+      [3, 100, 0, 8],
+    ])('message %i with limit %i: entries %i to %i, and places to go on', async (place, limit, first, end) => {
+      const all = await fill()
+      const page = await read(`around=${all[place]?.id}&limit=${limit}`)
+      expect(page.data).toEqual(all.slice(first, end))
+      expect([page.previous, page.next]).toEqual([
+        first === 0 ? null : all[first]?.id,
+        end === 8 ? null : all[end - 1]?.id,
+      ])
+      expect(page.has_more).toBe(end < 8)
+    })
+
+    test('both sides go on to all of the log, each message once, oldest first', async () => {
+      const all = await fill()
+      const middle = await read(`around=${all[4]?.id}&limit=2`)
+      let shown = ids(middle)
+      for (let { previous } = middle; typeof previous === 'string';) {
+        const page: Page = await read(`before=${previous}&limit=2`)
+        shown = [...ids(page), ...shown]
+        previous = page.previous
+      }
+      for (let { next } = middle; next !== null;) {
+        const page: Page = await read(`after=${next}&limit=2`)
+        shown.push(...ids(page))
+        next = page.next
+      }
+      expect(shown).toEqual(all.map(({ id }) => id))
+    })
+  })
+
   test('as Chat Completions messages after a message id is refused: its pages have cursors of their own', async () => {
     await open()
-    await expectJson(harness, 400, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
+    await expectJson(harness, 422, 'GET', '/v1/sessions/s/messages?format=openai&after=01JD2Q8N4T6W8Y0A2C4E6G8J0K')
   })
 })

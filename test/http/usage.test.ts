@@ -119,8 +119,24 @@ describe('GET /v1/usage', () => {
     expect(errors[0]?.path).toBe(path)
   })
 
-  test.each(['abc', 'W10', 'WzFd', 'bnVsbA'])('the cursor %s, which no page gave out, is refused', async (after) => {
-    await expectJson(harness, 400, 'GET', `/v1/usage?after=${after}`, undefined, admin)
+  test.each(['abc', 'W10', '*', 'x'.repeat(65)])('the cursor %s, which no page gave out, is refused', async (after) => {
+    const problem = await expectJson(harness, 422, 'GET', `/v1/usage?after=${after}`, undefined, admin)
+    expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
+  })
+
+  test('a cursor has at most 64 characters, however long the key, and belongs to its list', async () => {
+    const { next } = await ask('?by=owner&limit=1')
+    const problem = await expectJson(harness, 422, 'GET', `/v1/usage?by=session&after=${next}`, undefined, admin)
+    expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
+    const id = 's'.repeat(128)
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id }, admin)
+    await expectJson(harness, 200, 'POST', `/v1/sessions/${id}/messages`, { content: 'hi' }, admin)
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'z' }, admin)
+    await expectJson(harness, 200, 'POST', '/v1/sessions/z/messages', { content: 'hi' }, admin)
+    const first = await ask('?by=session&limit=4')
+    expect(first.data.at(-1)?.key).toBe(id)
+    expect(first.next?.length).toBeLessThanOrEqual(64)
+    expect((await ask(`?by=session&after=${first.next}`)).data.map(({ key }) => key)).toEqual(['z'])
   })
 })
 

@@ -38,6 +38,7 @@ const STATUSES: { readonly [code in ErrorCode]: number } = {
   key_tokens_used_up: 429,
   tenant_budget_used_up: 429,
   invalid_query: 400,
+  cursor_not_found: 422,
   search_unavailable: 503,
   storage_failed: 503,
 }
@@ -153,6 +154,7 @@ function describeTooltrailError(error: TooltrailError): Problem {
     code: error.code,
     // A store's own message may name paths and hosts.
     detail: error.code === 'storage_failed' ? STORAGE_FAILED : error.message,
+    ...(error.code === 'cursor_not_found' ? { errors: [{ path: 'query.after', message: error.message }] } : {}),
     ...(later ? { headers: { 'retry-after': String(error.retryAfterSeconds ?? RETRY_SECONDS) } } : {}),
   }
 }

@@ -2,6 +2,7 @@ import type { Hook } from '@hono/zod-openapi'
 import type { ZodError, ZodType, output as Output } from 'zod'
 import { faultsOf } from '../../log/faults.ts'
 import type { AppEnv } from '../dependencies.ts'
+import { isOpenAiPath } from './openai-error.ts'
 import { RequestError } from './request-error.ts'
 import type { InvalidField } from './request-error.ts'
 
@@ -15,21 +16,25 @@ const MESSAGE_LENGTH = 300
  * Refuses what does not fit a route's schema, with the path of each wrong field. A malformed id in the address gives 404, like
  * any other unknown id.
  */
-export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result) => {
+export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result, c) => {
   if (result.success) return undefined
   const place = PLACES[result.target] ?? result.target
   const errors = invalidFields(place, result.error.issues)
   if (result.target === 'param')
     throw new RequestError(404, 'not_found', 'there is nothing at this address: it has a malformed id', { errors })
-  throw invalidRequest(errors)
+  const isUnusable = !isOpenAiPath(c.req.path) && errors.every(({ path }) => PLACING.test(path))
+  throw invalidRequest(errors, isUnusable ? 422 : 400)
 }
 
+/** Query fields that place a page or select and order a list. Alone at fault, they get 422; OpenAI's API knows 400 only. */
+const PLACING = /^query\.(?:after|before|around|sort|group|metadata(?:\..*)?)$/su
+
 /** The refusal of a request for its wrong fields; its message names the first. */
-export function invalidRequest(errors: readonly InvalidField[]): RequestError {
+export function invalidRequest(errors: readonly InvalidField[], status: 400 | 422 = 400): RequestError {
   const [first] = errors
   const detail =
     first === undefined ? 'the request is not valid' : `the request is not valid: ${first.path} ${first.message}`
-  return new RequestError(400, 'invalid_request', detail, { errors })
+  return new RequestError(status, 'invalid_request', detail, { errors })
 }
 
 /**

@@ -6,8 +6,14 @@ import { runOfDelivery, type Delivery } from '../../domain/delivery.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
-import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
-import { callbackParams, CallbackPageSchema, callbackQuery, CallbackSchema } from './schemas/callback.ts'
+import { LIST_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import {
+  callbackParams,
+  CALLBACK_CURSOR,
+  CallbackPageSchema,
+  callbackQuery,
+  CallbackSchema,
+} from './schemas/callback.ts'
 import { timeText } from './time-text.ts'
 
 const tags = ['Callbacks']
@@ -21,7 +27,7 @@ const listCallbacks = createRoute({
   request: { query: callbackQuery },
   responses: {
     200: { description: 'A page of callbacks.', content: { 'application/json': { schema: CallbackPageSchema } } },
-    ...READ_PROBLEMS,
+    ...LIST_PROBLEMS,
   },
 })
 
@@ -48,7 +54,9 @@ export function callbackRoutes(app: App, dependencies: AppDependencies): void {
     if (session !== undefined) await findSession(dependencies, caller, session)
     const of = session === undefined ? { owner: caller.owner } : { session }
     const filter = { tenant: caller.tenant, limit, ...definedFields({ ...of, status, after }) }
-    const { deliveries, next = null } = await callbacks.list(filter)
+    const page = await callbacks.list(filter)
+    const { deliveries } = page
+    const next = page.next === undefined ? null : `${CALLBACK_CURSOR}${page.next}`
     return c.json({ object: 'list' as const, data: deliveries.map(resource), next, has_more: next !== null }, 200)
   })
 

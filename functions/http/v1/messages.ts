@@ -8,7 +8,7 @@ import { invalidRequest } from '../middleware/validation.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { bytesResponse } from '../json-response.ts'
 import { incomingParts, refuseFalseImages, refuseMissingTool, refuseTakenNames } from './incoming-content.ts'
-import { READ_PROBLEMS } from './responses.ts'
+import { LIST_PROBLEMS } from './responses.ts'
 import { lastMessage, placementOf, respondWithRun, whileWaitingFor } from './run-response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from './run-request.ts'
 import { sessionParams } from './schemas/fields.ts'
@@ -46,7 +46,7 @@ const listMessages = createRoute({
       description: 'A page of the log.',
       content: { 'application/json': { schema: z.union([MessagePageSchema, ChatMessagePageSchema]) } },
     },
-    ...READ_PROBLEMS,
+    ...LIST_PROBLEMS,
   },
 })
 

@@ -42,5 +42,8 @@ export function readChatCursor(after: string | undefined): ChatPosition | undefi
 }
 
 /** The refusal of a cursor that no page of this list returned. */
-export const cursorNotFound = (): RequestError =>
-  new RequestError(400, 'cursor_not_found', 'this cursor is not one of this list: ask for the first page again')
+export function cursorNotFound(field: 'after' | 'before' = 'after'): RequestError {
+  const message = 'is not a cursor of this list: ask for the first page again'
+  const detail = `query.${field} ${message}`
+  return new RequestError(422, 'cursor_not_found', detail, { errors: [{ path: `query.${field}`, message }] })
+}

@@ -10,10 +10,11 @@ export interface PageEntries {
   readonly bytes: number
 }
 
-/** As many of the first entries as a page has room for, each made only when the ones before it have room. */
+/** As many of the first entries as `mostBytes` have room for, each made only when the ones before it have room. At least one. */
 export async function entriesOf<Entry>(
   entries: readonly Entry[],
   make: (entry: Entry) => Promise<unknown>,
+  mostBytes = MOST_BYTES,
 ): Promise<PageEntries> {
   const texts: string[] = []
   let bytes = 0
@@ -21,7 +22,7 @@ export async function entriesOf<Entry>(
   for (const entry of entries) {
     const text = JSON.stringify(await make(entry))
     const length = Buffer.byteLength(text) + 1
-    if (texts.length > 0 && bytes + length > MOST_BYTES) break
+    if (texts.length > 0 && bytes + length > mostBytes) break
     texts.push(text)
     bytes += length
     since += length
@@ -37,8 +38,15 @@ export const pageBytes = (
   entries: PageEntries,
   next: string | null,
   hasMore = next !== null,
-): Uint8Array<ArrayBuffer> =>
-  listBytes('{"object":"list","data":[', entries, `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`)
+): Uint8Array<ArrayBuffer> => listBytes(HEAD, entries, `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`)
+
+/** A page that can be continued on both sides, as its bytes of JSON. */
+export function windowBytes(entries: PageEntries, previous: string | null, next: string | null) {
+  const sides = `"previous":${JSON.stringify(previous)},"next":${JSON.stringify(next)}`
+  return listBytes(HEAD, entries, `],${sides},"has_more":${next !== null}}`)
+}
+
+const HEAD = '{"object":"list","data":['
 
 /** Entries as the bytes of a JSON list, between what comes before and after them. */
 export function listBytes(head: string, { texts, bytes }: PageEntries, tail: string): Uint8Array<ArrayBuffer> {

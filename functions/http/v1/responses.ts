@@ -11,7 +11,7 @@ const DESCRIPTIONS = {
   413: 'The body has more than 4 MB.',
   415: 'The body is not JSON.',
   416: 'The range lies beyond the end.',
-  422: 'The content is not what it says; `errors` has the paths.',
+  422: 'The content is not what it says, or a cursor, a place or an order is not one of this list; `errors` has the paths.',
   429: 'Too many requests or active runs for this key.',
   500: 'Something went wrong on our side.',
   502: 'The model gave nothing usable.',
@@ -44,6 +44,8 @@ export function problems<Status extends ProblemStatus>(...statuses: Status[]): P
 
 /** The problems that any reading operation may return. */
 export const READ_PROBLEMS = problems(400, 401, 403, 404, 429, 500, 503)
+/** The problems that a list may return. */
+export const LIST_PROBLEMS = { ...READ_PROBLEMS, ...problems(422) }
 /** The problems that any changing operation may return. */
 export const WRITE_PROBLEMS = problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)
 

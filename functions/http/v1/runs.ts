@@ -6,7 +6,8 @@ import type { App, RouteDependencies } from '../dependencies.ts'
 import { callResolutions, refuseFalseImages } from './incoming-content.ts'
 import { MOST_BYTES } from '../../log/page-bytes.ts'
 import { entriesOf, pageBytes } from './page-entries.ts'
-import { READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
+import { cursorNotFound } from './page-cursor.ts'
+import { LIST_PROBLEMS, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
 import {
   followRun,
   lastMessage,
@@ -45,7 +46,7 @@ const listRuns = createRoute({
   request: { params: sessionParams, query: runQuery },
   responses: {
     200: { description: 'A page of runs.', content: { 'application/json': { schema: RunPageSchema } } },
-    ...READ_PROBLEMS,
+    ...LIST_PROBLEMS,
   },
 })
 
@@ -133,6 +134,8 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(listRuns, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after, limit, status } = c.req.valid('query')
+    // An id of a message, or of another session's run, is a cursor of another list.
+    if (after !== undefined && (await reader.run(session, after)) === undefined) throw cursorNotFound()
     const query = { limit, mostCharacters: MOST_BYTES, ...definedFields({ before: after, status }) }
     const name = JSON.stringify(['runs', session.session, query])
     const page = await builds.build(session.tenant, name, () => runPage(reader, session, query))

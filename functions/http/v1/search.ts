@@ -3,7 +3,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { filtersOf } from '../../domain/history.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { bytesResponse } from '../json-response.ts'
-import { READ_PROBLEMS } from './responses.ts'
+import { LIST_PROBLEMS } from './responses.ts'
 import { SearchPageSchema, searchQuery } from './schemas/search.ts'
 import { searchHitResource } from './resources/search.ts'
 import { createBuilds } from '../builds.ts'
@@ -19,7 +19,7 @@ const searchHistory = createRoute({
   request: { query: searchQuery },
   responses: {
     200: { description: 'A page of hits, best first.', content: { 'application/json': { schema: SearchPageSchema } } },
-    ...READ_PROBLEMS,
+    ...LIST_PROBLEMS,
   },
 })
 

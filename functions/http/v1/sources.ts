@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi'
 import { findSession } from '../../access/sessions.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { jsonResponse } from '../json-response.ts'
-import { READ_PROBLEMS } from './responses.ts'
+import { LIST_PROBLEMS } from './responses.ts'
 import { sessionParams } from './schemas/fields.ts'
 import { SourcePageSchema, sourceQuery } from './schemas/source.ts'
 
@@ -15,7 +15,7 @@ const listSources = createRoute({
   request: { params: sessionParams, query: sourceQuery },
   responses: {
     200: { description: 'A page of sources.', content: { 'application/json': { schema: SourcePageSchema } } },
-    ...READ_PROBLEMS,
+    ...LIST_PROBLEMS,
   },
 })
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { createRoute } from '@hono/zod-openapi'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { PRICE_LISTS } from '../../domain/model-prices.ts'
@@ -5,9 +6,10 @@ import { dayOf } from '../../domain/usage-count.ts'
 import type { App, AppDependencies } from '../dependencies.ts'
 import { invalidRequest } from '../middleware/validation.ts'
 import { cursorNotFound } from './page-cursor.ts'
-import { compare, usageEntries } from './resources/usage-entry.ts'
-import { READ_PROBLEMS } from './responses.ts'
+import { usageEntries } from './resources/usage-entry.ts'
+import { LIST_PROBLEMS } from './responses.ts'
 import { UsagePageSchema, usageQuery } from './schemas/usage.ts'
+import type { UsageGroup } from '../../ports/usage-ledger.ts'
 
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
@@ -22,7 +24,7 @@ const readUsage = createRoute({
   request: { query: usageQuery },
   responses: {
     200: { description: 'A page of sums.', content: { 'application/json': { schema: UsagePageSchema } } },
-    ...READ_PROBLEMS,
+    ...LIST_PROBLEMS,
   },
 })
 
@@ -34,12 +36,14 @@ export function usageRoutes(app: App, { usage, clock }: Pick<AppDependencies, 'u
     const to = days.to ?? dayOf(clock.now())
     const from = days.from ?? dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS)
     requireDays(from, to)
-    const last = after === undefined ? undefined : readCursor(after)
     const sums = await usage.sums({ tenant, from, to, by, ...definedFields({ owner }) })
     const entries = usageEntries(by, sums)
-    const rest = last === undefined ? entries : entries.filter(({ key }) => compare(key, last.key) > 0)
-    const data = rest.slice(0, limit)
-    const next = rest.length > limit ? writeCursor(data.at(-1)?.key ?? null) : null
+    const last = after === undefined ? -1 : entries.findIndex(({ key }) => cursorOf(by, key) === after)
+    // Counts are never removed: an entry that is not there belongs to another list.
+    if (after !== undefined && last === -1) throw cursorNotFound()
+    const data = entries.slice(last + 1, last + 1 + limit)
+    const end = data.at(-1)
+    const next = end !== undefined && entries.length > last + 1 + limit ? cursorOf(by, end.key) : null
     return c.json({ object: 'list' as const, data, next, has_more: next !== null, price_lists: PRICE_LISTS }, 200)
   })
 }
@@ -51,15 +55,9 @@ function requireDays(from: string, to: string): void {
   throw invalidRequest([{ path: 'query.from', message }])
 }
 
-/** The key after which a page begins, as JSON: null is a key, too. */
-const writeCursor = (key: string | null): string => Buffer.from(JSON.stringify([key])).toString('base64url')
+/** Characters of a hash that tells the entries of one list apart. */
+const PRINT_CHARS = 22
 
-function readCursor(cursor: string): { readonly key: string | null } {
-  try {
-    const [key, ...more] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if ((typeof key === 'string' || key === null) && more.length === 0) return { key }
-  } catch {
-    // Falls through: no page returned such a cursor.
-  }
-  throw cursorNotFound()
-}
+/** The cursor of the page after this entry. A key may be longer than a cursor, so it is hashed. */
+const cursorOf = (by: UsageGroup, key: string | null): string =>
+  `usage_${hash('sha256', JSON.stringify([by, key]), 'base64url').slice(0, PRINT_CHARS)}`

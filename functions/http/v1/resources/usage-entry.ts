@@ -20,8 +20,7 @@ export function usageEntries(by: UsageGroup, sums: readonly UsageSum[]): Entry[]
     .toSorted((left, right) => compare(left.key, right.key))
 }
 
-/** The order of entries. */
-export function compare(left: string | null, right: string | null): number {
+function compare(left: string | null, right: string | null): number {
   if (left === right) return 0
   return left === null || (right !== null && left < right) ? -1 : 1
 }

@@ -1,10 +1,11 @@
 import { z } from '@hono/zod-openapi'
 import { page, pageLimit, sessionId, time, ulid } from './fields.ts'
 
-const id = z
-  .string()
-  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}(?:\.[1-9][0-9]{0,5})?$/, 'must be the id of a callback')
-  .openapi({ example: '01JD2Q8N4T6W8Y0A2C4E6G8J0K.1' })
+const ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}(?:\.[1-9][0-9]{0,5})?$/
+/** Begins a cursor of this list: an id alone may be that of a run. */
+export const CALLBACK_CURSOR = 'callback_'
+
+const id = z.string().regex(ID, 'must be the id of a callback').openapi({ example: '01JD2Q8N4T6W8Y0A2C4E6G8J0K.1' })
 
 export const CallbackSchema = z
   .object({
@@ -44,7 +45,14 @@ export const CallbackPageSchema = page('CallbackPage', CallbackSchema)
 export const callbackQuery = z.strictObject({
   status: z.enum(['pending', 'delivered', 'failed']).optional(),
   session: sessionId.optional(),
-  after: id.optional(),
+  after: z
+    .string()
+    .refine((text) => text.startsWith(CALLBACK_CURSOR) && ID.test(text.slice(CALLBACK_CURSOR.length)), {
+      error: 'must be the `next` of a page of callbacks',
+    })
+    .transform((text) => text.slice(CALLBACK_CURSOR.length))
+    .optional()
+    .openapi({ type: 'string' }),
   limit: pageLimit(100, 20),
 })
 export const callbackParams = z.object({ callback: id.openapi({ param: { name: 'callback', in: 'path' } }) })

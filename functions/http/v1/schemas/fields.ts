@@ -72,6 +72,12 @@ export function pageLimit(most: number, fallback: number) {
     .openapi({ type: 'integer', minimum: 1, maximum: most, default: fallback, example: fallback })
 }
 
+/** Limit of a list's cursor, in characters. */
+const MAX_CURSOR_CHARS = 64
+export const cursor = z
+  .string()
+  .regex(new RegExp(`^[\\w.-]{1,${MAX_CURSOR_CHARS}}$`), 'must be the `next` of a page of this list')
+
 /** A page of a list. `next` goes into the query's `after`. */
 export function page<Item extends z.ZodType, More extends z.ZodRawShape = Record<never, never>>(
   name: string,
@@ -82,10 +88,9 @@ export function page<Item extends z.ZodType, More extends z.ZodRawShape = Record
     .object({
       object: z.literal('list'),
       data: z.array(item),
-      next: z
-        .string()
-        .nullable()
-        .openapi({ description: 'Goes into `after` of the next request; null on the last page.' }),
+      next: z.string().nullable().openapi({
+        description: 'Goes into `after` of the next request; null on the last page. At most 64 characters.',
+      }),
       has_more: z.boolean(),
     })
     .extend(more ?? ({} as More))

@@ -130,7 +130,12 @@ export const ChatMessageSchema = z.custom<OpenAiMessage>(isObject).openapi('Chat
   example: { role: 'user', content: 'What time is it?' },
 })
 
-export const MessagePageSchema = page('MessagePage', MessageSchema)
+export const MessagePageSchema = page('MessagePage', MessageSchema, {
+  previous: ulid.nullable().optional().openapi({
+    description:
+      'Of pages that are oldest first: goes into `before` of the request for what is older; null at the beginning of the log.',
+  }),
+})
 export const ChatMessagePageSchema = page('ChatMessagePage', ChatMessageSchema)
 
 const ID = ULID_PATTERN.source.slice(1, -1)
@@ -139,13 +144,19 @@ const roles = /^(?:user|assistant|tool)(?:,(?:user|assistant|tool)){0,2}$/
 
 export type MessageQuery = z.output<typeof messageQuery>
 
-export const messageQuery = z.strictObject({
+const messageFields = z.strictObject({
   after: z
     .string()
     .regex(CURSOR, 'must be a message id or the `next` of a page')
     .optional()
     .openapi({ description: 'Messages after this id, or the page that follows the one whose `next` this is.' }),
-  before: ulid.optional().openapi({ description: 'Messages before this id.' }),
+  before: ulid.optional().openapi({
+    description: 'Messages before this id. Without `after` these are the last ones before it, whatever the order.',
+  }),
+  around: ulid.optional().openapi({
+    description:
+      'Messages around the one with this id, oldest first: half of `limit` before it, half from it on. Goes with `limit` alone.',
+  }),
   order: z.enum(['asc', 'desc']).default('asc'),
   limit: pageLimit(1000, 100),
   roles: z
@@ -165,4 +176,14 @@ export const messageQuery = z.strictObject({
     description:
       '`openai`: the conversation as Chat Completions messages, in order and whole: of the other parameters only `limit` and `after` apply.',
   }),
+})
+
+/** Parameters that select or order messages otherwise. */
+const NOT_AROUND = ['after', 'before', 'roles', 'run', 'agent', 'parent_tool_call_id'] as const
+
+export const messageQuery = messageFields.superRefine((query, context) => {
+  if (query.around === undefined) return
+  const isOther = query.order === 'desc' || query.format === 'openai'
+  if (isOther || NOT_AROUND.some((name) => query[name] !== undefined))
+    context.addIssue({ code: 'custom', path: ['around'], message: 'goes with `limit` alone' })
 })

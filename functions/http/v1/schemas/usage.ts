@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { page, pageLimit, UsageSchema } from './fields.ts'
+import { cursor, page, pageLimit, UsageSchema } from './fields.ts'
 
 const group = z.enum(['day', 'agent', 'owner', 'session', 'model'])
 const date = z.iso
@@ -50,5 +50,5 @@ export const usageQuery = z.strictObject({
   from: date.optional().openapi({ description: 'First day (UTC); left out: 29 days before `to`.' }),
   to: date.optional().openapi({ description: 'Last day (UTC), included; left out: today.' }),
   limit: pageLimit(500, 100),
-  after: z.string().min(1).max(512).optional(),
+  after: cursor.optional(),
 })

@@ -1,0 +1,55 @@
+import type { Message } from '../../domain/message.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { messageLength } from '../../log/message-length.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+
+/** The part of a log around a message. */
+export interface LogWindow {
+  /** Before the message, newest first. */
+  readonly older: readonly Message[]
+  /** From the message on, oldest first. */
+  readonly newer: readonly Message[]
+  readonly hasOlder: boolean
+  readonly hasNewer: boolean
+}
+
+interface Size {
+  readonly limit: number
+  /** Characters of content after which the window ends; it always has the message itself. */
+  readonly maxCharacters: number
+}
+
+/**
+ * Reads `limit` messages around one: half of them before it, half from it on. Near an end of the log, the other side fills the
+ * window. Undefined if the session has no such message.
+ */
+export async function readAround(
+  reader: LogReader,
+  key: SessionKey,
+  around: string,
+  { limit, maxCharacters }: Size,
+): Promise<LogWindow | undefined> {
+  const rising = { order: 'ascending', after: justBefore(around), limit: Math.ceil(limit / 2) } as const
+  const from = await reader.messages(key, { ...rising, mostCharacters: maxCharacters / 2 })
+  if (from.messages[0]?.id !== around) return undefined
+  const wanted = from.more ? Math.floor(limit / 2) : limit - from.messages.length
+  // One message more than none tells whether there are any.
+  const falling = { order: 'descending', before: around, limit: Math.max(1, wanted) } as const
+  const left = maxCharacters - lengthOf(from.messages)
+  const before = await reader.messages(key, { ...falling, mostCharacters: Math.max(0, left) })
+  const older = before.messages.slice(0, wanted)
+  const window = { older, hasOlder: before.more || older.length < before.messages.length }
+  const missing = limit - older.length - from.messages.length
+  const last = from.messages.at(-1)
+  const isFilled = window.hasOlder || !from.more || missing === 0 || left <= lengthOf(older)
+  if (isFilled || last === undefined) return { ...window, newer: from.messages, hasNewer: from.more }
+  const further = { order: 'ascending', after: last.id, limit: missing } as const
+  const rest = await reader.messages(key, { ...further, mostCharacters: left - lengthOf(older) })
+  return { ...window, newer: [...from.messages, ...rest.messages], hasNewer: rest.more }
+}
+
+const lengthOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + messageLength(message), 0)
+
+/** A text that sorts right before an id: after all smaller ids. */
+const justBefore = (id: string): string => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}~`
