@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Message, Run } from '../../functions/client/api-types.ts'
 import { Failure, Problem } from '../shell/failure.tsx'
 import { useStore } from '../shell/store.ts'
+import { hasScreenKeyboard } from '../shell/touch.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
 import { VirtualList } from '../shell/virtual-list.tsx'
 import { OutputViewer } from '../tools/output-viewer.tsx'
@@ -29,18 +30,13 @@ export function ConversationView(props: {
   const entries = useMemo(() => entriesOf(log.messages), [log.messages])
   const holder = target === undefined ? undefined : holderOf(entries, target)
   const [viewed, setViewed] = useState<Message>()
-  const jumped = useRef<string | undefined>(undefined)
   /** How often something was sent: it is to be seen. */
   const [sent, setSent] = useState(0)
   const send: typeof store.send = (draft, busy) => {
     setSent((times) => times + 1)
     return store.send(draft, busy)
   }
-  useEffect(() => {
-    if (target === undefined || jumped.current === target) return
-    jumped.current = target
-    void store.jumpTo(target)
-  }, [target, store])
+  useJump(store, target)
   return (
     <div class="conversation">
       <ShowOutput.Provider value={setViewed}>
@@ -66,11 +62,27 @@ export function ConversationView(props: {
       </ShowOutput.Provider>
       {viewed === undefined ? null : <OutputViewer message={viewed} close={() => setViewed(undefined)} />}
       <RunStatus state={state} />
-      <Composer session={session} run={log.run} isFocused={target === undefined && !stepped} send={send} key={session}>
+      <Composer
+        session={session}
+        run={log.run}
+        isFocused={target === undefined && !stepped && !hasScreenKeyboard()}
+        send={send}
+        key={session}
+      >
         <RunButtons run={log.run} store={store} />
       </Composer>
     </div>
   )
+}
+
+/** Loads the part of the log with the target, once. */
+function useJump(store: ConversationStore, target: string | undefined): void {
+  const jumped = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    if (target === undefined || jumped.current === target) return
+    jumped.current = target
+    void store.jumpTo(target)
+  }, [target, store])
 }
 
 function RunButtons({ run, store }: { readonly run: Run | undefined; readonly store: ConversationStore }) {
@@ -137,7 +149,7 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
       ))}
       {run === undefined ? null : <Waiting run={run} store={store} />}
       {run?.status !== 'failed' || isTold(log.messages, run) ? null : (
-        <Problem code={run.error?.code ?? 'failed'} text={run.error?.message ?? 'the run failed'} />
+        <Problem details={run.error?.code ?? 'failed'} text={run.error?.message ?? 'the run failed'} />
       )}
       {run?.status === 'cancelled' ? <p class="notice">The run was cancelled.</p> : null}
       {error === undefined ? null : (

@@ -1,7 +1,8 @@
 import type { Message } from '../../functions/client/api-types.ts'
 import { Problem } from '../shell/failure.tsx'
 import { withBidiShown } from '../shell/bidi.ts'
-import { moment, tokens, whole } from '../shell/words.ts'
+import { moment, whole } from '../shell/times.ts'
+import { tokens } from '../shell/words.ts'
 import { href } from '../shell/place.ts'
 import { ToolCall } from '../tools/tool-call.tsx'
 import { holderOf } from './entries.ts'
@@ -99,7 +100,7 @@ function Parts({ message }: { readonly message: Message }) {
           case 'file':
             return <Media key={part.id} message={message} part={part} />
           case 'error':
-            return <Problem key={index} code={part.code} text={part.text} />
+            return <Problem key={index} details={part.code} text={part.text} />
           default:
             return null
         }

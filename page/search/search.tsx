@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Queries, SearchHit } from '../../functions/client/api-types.ts'
 import { useTitles } from '../sessions/session-titles.ts'
@@ -5,7 +6,9 @@ import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { snippet } from '../shell/marks.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
-import { moment, plural, whole } from '../shell/words.ts'
+import { hasScreenKeyboard } from '../shell/touch.ts'
+import { moment, whole } from '../shell/times.ts'
+import { plural } from '../shell/words.ts'
 import { FILTERS, SearchFilters } from './search-filters.tsx'
 
 /** After the last key; a search takes a few milliseconds. */
@@ -33,7 +36,7 @@ export function SearchView() {
 
   useEffect(() => {
     document.title = text === '' ? 'Search · Tooltrail' : `${text} · Tooltrail`
-    field.current?.focus()
+    if (text === '' || !hasScreenKeyboard()) field.current?.focus()
   }, [])
   const change = (values: { readonly [name: string]: string }): void => {
     const next = new URLSearchParams(query)
@@ -50,17 +53,7 @@ export function SearchView() {
         <a class="back" href={href('/')} aria-label="All sessions">
           ‹
         </a>
-        <input
-          ref={field}
-          class="search-field"
-          type="search"
-          aria-label="Search everything that was said and done"
-          placeholder="What was said, which tool was called, what came back…"
-          value={text}
-          maxLength={1_000}
-          onInput={(event) => change({ q: event.currentTarget.value })}
-          onKeyDown={press}
-        />
+        <SearchField element={field} text={text} change={(q) => change({ q })} press={press} />
         <SearchFilters query={query} change={change} />
       </header>
       <div class="search-body">
@@ -81,6 +74,28 @@ export function SearchView() {
         )}
       </div>
     </section>
+  )
+}
+
+function SearchField(props: {
+  readonly element: RefObject<HTMLInputElement | null>
+  readonly text: string
+  readonly change: (text: string) => void
+  readonly press: (event: KeyboardEvent) => void
+}) {
+  return (
+    <input
+      ref={props.element}
+      class="search-field"
+      type="search"
+      enterkeyhint="search"
+      aria-label="Search everything that was said and done"
+      placeholder="What was said, which tool was called, what came back…"
+      value={props.text}
+      maxLength={1_000}
+      onInput={(event) => props.change(event.currentTarget.value)}
+      onKeyDown={props.press}
+    />
   )
 }
 
@@ -130,7 +145,11 @@ function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
     if (next === undefined) field?.focus()
     else next.focus()
   }
-  if (event.key === 'Enter' && at === -1) open()
+  if (event.key === 'Enter' && at === -1) {
+    // A screen keyboard closes, and the hits are seen.
+    if (hasScreenKeyboard()) field?.blur()
+    else open()
+  }
   if (event.key === 'Escape') field?.focus()
 }
 

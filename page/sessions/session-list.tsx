@@ -4,7 +4,11 @@ import { ChangedField } from '../shell/changed-field.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
-import { compact, count, moment, plural } from '../shell/words.ts'
+import { clock, day, whole } from '../shell/times.ts'
+import { count, plural } from '../shell/words.ts'
+import { groupByDay, timeOf } from './day-groups.ts'
+import { folderName, originOf, workFacts } from './session-facts.ts'
+import { titleOf } from './session-title.tsx'
 import type { SessionFilters, SessionListStore } from './session-list-store.ts'
 import { fitting } from './session-pages.ts'
 
@@ -43,11 +47,16 @@ export function SessionListView({
         <MoreFilters filters={filters} sessions={sessions} change={store.filter} />
       </div>
       {error === undefined ? null : <Failure error={error} />}
-      <ul>
-        {shown.map((session) => (
-          <SessionRow key={session.id} session={session} isCurrent={session.id === current} />
-        ))}
-      </ul>
+      {groupByDay(shown, day).map(({ name = 'No message yet', sessions: ofDay }) => (
+        <section key={name} class="day" aria-label={name}>
+          <h2>{name}</h2>
+          <ul>
+            {ofDay.map((session) => (
+              <SessionRow key={session.id} session={session} isCurrent={session.id === current} />
+            ))}
+          </ul>
+        </section>
+      ))}
       {loading && sessions.length === 0 ? <p class="quiet edge">Loading…</p> : null}
       {!loading && wanted === '' && sessions.length === 0 ? <p class="quiet edge">No session yet.</p> : null}
       {wanted === '' || sessions.length === 0 ? null : (
@@ -70,17 +79,15 @@ const coverage = (fitting: number, looked: number, hasMore: boolean): string =>
   `${fitting === 0 ? 'None' : count(fitting)} of ${hasMore ? `the ${count(looked)} sessions used last` : plural(looked, 'session')} ${fitting === 1 || fitting === 0 ? 'fits' : 'fit'}.`
 
 function SessionRow({ session, isCurrent }: { readonly session: Session; readonly isCurrent: boolean }) {
-  const { id, title, owner, agent, run, usage, updated_at: updated } = session
+  const { id, owner, run } = session
+  const time = timeOf(session)
+  const { program, folder } = originOf(session)
   const link = useRef<HTMLAnchorElement>(null)
   useEffect(() => {
     if (isCurrent) link.current?.scrollIntoView({ block: 'nearest' })
   }, [isCurrent])
-  const details = [
-    owner ?? undefined,
-    agent === 'default' ? undefined : agent,
-    usage.runs === 0 ? undefined : plural(usage.runs, 'run'),
-    usage.total_tokens === null ? undefined : `${compact(usage.total_tokens)} tokens`,
-  ].filter((text) => text !== undefined)
+  const where = [folder === undefined ? undefined : folderName(folder), program, owner ?? undefined]
+  const details = [...where.filter((text) => text !== undefined), ...workFacts(session)]
   return (
     <li>
       <a
@@ -90,9 +97,15 @@ function SessionRow({ session, isCurrent }: { readonly session: Session; readonl
         class="session-row"
       >
         <span class={`dot ${run?.status ?? 'none'}`} title={run?.status ?? 'no run yet'} />
-        <span class="session-title">{title ?? id}</span>
-        <time dateTime={updated}>{moment(updated)}</time>
-        <span class="session-details">
+        <span class="session-title">{titleOf(session)}</span>
+        {time === undefined ? (
+          <span />
+        ) : (
+          <time dateTime={time} title={whole(time)}>
+            {clock(time)}
+          </time>
+        )}
+        <span class="session-details" title={folder}>
           <span class="visually-hidden">{run?.status ?? 'no run yet'}. </span>
           {details.join(' · ')}
         </span>

@@ -1,25 +1,29 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import type { Session } from '../../functions/client/api-types.ts'
 import { ContextView } from '../context/context.tsx'
 import { ConversationView } from '../conversation/conversation.tsx'
 import { openConversation } from '../conversation/conversation-store.ts'
 import type { ConversationStore } from '../conversation/conversation-store.ts'
 import { takeFirst } from '../conversation/drafts.ts'
-import { Failure } from '../shell/failure.tsx'
+import { Failure, isNotFound } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { Timeline } from '../tools/timeline.tsx'
-import { compact, plural } from '../shell/words.ts'
 import { DeleteSession } from './delete-session.tsx'
+import { originOf, workFacts } from './session-facts.ts'
+import { SessionTitle, titleOf } from './session-title.tsx'
 import { TakeAlong } from './take-along.tsx'
 
 interface Props {
   readonly session: string
+  /** The session as the list has it, until it is read. */
+  readonly listed: Session | undefined
   readonly view: string
   readonly target: string | undefined
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
-  /** Told when the session is gone. */
-  readonly changed: (gone: string) => void
+  /** Called when the session has another title, or is gone. */
+  readonly changed: (gone?: string) => void
 }
 
 /** One session: its head, and one of its views. */
@@ -40,44 +44,85 @@ export function SessionView(props: Props) {
 type OpenProps = Props & { readonly store: ConversationStore }
 
 function OpenSession(props: OpenProps) {
-  const { store, session, view, changed } = props
-  const { session: known, error } = useStore(store)
-  const isRefused = known === undefined && error !== undefined
-  const title = known?.title ?? session
+  const { store, changed } = props
+  const { session: read, error } = useStore(store)
+  const title = read?.title
+  const [before, setBefore] = useState(title)
   useEffect(() => {
-    document.title = `${title} · Tooltrail`
+    if (before !== undefined && title !== before) changed()
+    setBefore(title)
   }, [title])
+  if (read === undefined && error !== undefined) return <Refused error={error} />
+  const session = read ?? props.listed
+  return (
+    <section class="session" aria-label={session === undefined ? 'Session' : titleOf(session)}>
+      <SessionHead {...props} known={session} />
+      <View {...props} />
+    </section>
+  )
+}
+
+/** A session that cannot be opened. */
+function Refused({ error }: { readonly error: unknown }) {
+  const isGone = isNotFound(error)
+  const title = isGone ? 'Session not found' : 'Session'
+  useDocumentTitle(title)
   return (
     <section class="session" aria-label={title}>
       <header class="session-head">
-        <a class="back" href={href('/')} aria-label="All sessions">
-          ‹
-        </a>
-        {isRefused ? <h1>{title}</h1> : <Title store={store} title={title} />}
-        {known === undefined ? null : (
-          <span class="quiet session-facts">
-            {known.agent}
-            {known.usage.runs === 0 ? '' : `, ${plural(known.usage.runs, 'run')}`}
-            {known.usage.total_tokens === null ? '' : `, ${compact(known.usage.total_tokens)} tokens`}
-          </span>
-        )}
-        {isRefused ? null : (
-          <>
-            <Tabs session={session} view={view} />
-            <TakeAlong session={session} />
-            <DeleteSession session={session} title={title} changed={changed} />
-          </>
-        )}
+        <Back />
+        <h1>{title}</h1>
       </header>
-      {isRefused ? (
-        <div class="view">
-          <Failure error={error} />
-        </div>
-      ) : (
-        <View {...props} />
-      )}
+      <div class="view">
+        <Failure error={error}>
+          {isGone ? (
+            <a href={href('/')}>All sessions</a>
+          ) : (
+            <button type="button" class="link" onClick={() => location.reload()}>
+              Try again
+            </button>
+          )}
+        </Failure>
+      </div>
     </section>
   )
+}
+
+const Back = () => (
+  <a class="back" href={href('/')} aria-label="All sessions">
+    ‹
+  </a>
+)
+
+function SessionHead({ known, store, session, view, changed }: OpenProps & { readonly known: Session | undefined }) {
+  const title = known === undefined ? '' : titleOf(known)
+  useDocumentTitle(title === '' ? 'Session' : title)
+  return (
+    <header class="session-head">
+      <Back />
+      <div class="session-name">
+        {known === undefined ? <h1>…</h1> : <SessionTitle title={known.title} rename={store.rename} />}
+        {known === undefined ? null : <Facts session={known} />}
+      </div>
+      <Tabs session={session} view={view} />
+      <TakeAlong session={session} />
+      <DeleteSession session={session} title={title} changed={changed} />
+    </header>
+  )
+}
+
+/** Where the work was done, and how much it was. */
+function Facts({ session }: { readonly session: Session }) {
+  const { program, folder, branch } = originOf(session)
+  const where = [program, folder, branch].filter((text) => text !== undefined)
+  const facts = [...where, ...workFacts(session)]
+  return facts.length === 0 ? null : <p class="quiet session-facts">{facts.join(' · ')}</p>
+}
+
+function useDocumentTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Tooltrail`
+  }, [title])
 }
 
 function View({ store, session, view, target, stepped }: OpenProps) {
@@ -102,50 +147,5 @@ function Tabs({ session, view }: { readonly session: string; readonly view: stri
         </a>
       ))}
     </nav>
-  )
-}
-
-function Title({ store, title }: { readonly store: ConversationStore; readonly title: string }) {
-  const [editing, setEditing] = useState(false)
-  const field = useRef<HTMLInputElement>(null)
-  const button = useRef<HTMLButtonElement>(null)
-  /** Whether it was ended by a key, which leaves the focus with the title. */
-  const byKey = useRef(false)
-  useEffect(() => {
-    if (editing) field.current?.focus()
-    else if (byKey.current) button.current?.focus()
-    byKey.current = false
-  }, [editing])
-  const done = (text: string): void => {
-    setEditing(false)
-    if (text.trim() !== title) void store.rename(text.trim())
-  }
-  if (!editing)
-    return (
-      <h1>
-        <button ref={button} type="button" class="title" title="Rename" onClick={() => setEditing(true)}>
-          {title}
-        </button>
-      </h1>
-    )
-  return (
-    <h1>
-      <input
-        ref={field}
-        class="title-field"
-        aria-label="Title"
-        defaultValue={title}
-        maxLength={500}
-        onBlur={(event) => {
-          if (!byKey.current) done(event.currentTarget.value)
-        }}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' && event.key !== 'Escape') return
-          byKey.current = true
-          if (event.key === 'Enter') done(event.currentTarget.value)
-          else setEditing(false)
-        }}
-      />
-    </h1>
   )
 }

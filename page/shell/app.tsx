@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Session } from '../../functions/client/api-types.ts'
 import { SessionListView } from '../sessions/session-list.tsx'
 import { openSessionList } from '../sessions/session-list-store.ts'
 import type { SessionListStore } from '../sessions/session-list-store.ts'
@@ -54,6 +55,7 @@ function Shell() {
           place={place}
           section={deeper.length > 0 ? 'nothing' : section}
           session={session}
+          listed={list?.get().sessions.find(({ id }) => id === session)}
           view={view}
           changed={(gone) => {
             if (gone !== undefined) list?.drop(gone)
@@ -77,16 +79,18 @@ interface ViewProps {
   readonly place: Place
   readonly section: string
   readonly session: string
+  readonly listed: Session | undefined
   readonly view: string
   /** Told when there is a session more, or one is gone. */
   readonly changed: (gone?: string) => void
 }
 
-function View({ place, section, session, view, changed }: ViewProps) {
+function View({ place, section, session, listed, view, changed }: ViewProps) {
   if (section === 'sessions' && session !== '')
     return (
       <SessionView
         session={session}
+        listed={listed}
         view={view}
         target={place.fragment === '' ? undefined : place.fragment}
         stepped={place.stepped}

@@ -1,28 +1,59 @@
 import type { ComponentChildren } from 'preact'
 import { ApiProblem } from '../../functions/client/problem.ts'
 
-/** Something that was thrown, with its code. */
+/** Something that was thrown, in words for people. */
 export function Failure({ error, children }: { readonly error: unknown; readonly children?: ComponentChildren }) {
-  return <Problem {...failureOf(error)}>{children}</Problem>
+  return <Problem {...describeFailure(error)}>{children}</Problem>
 }
 
-/** Something that went wrong, with its code. */
+/** Something that went wrong: a sentence for people, and behind a fold what support asks for. */
 export function Problem(props: {
-  readonly code: string
   readonly text: string
+  /** Such as a code. */
+  readonly details: string
   readonly children?: ComponentChildren
 }) {
   return (
     <div class="failure" role="alert">
-      <code>{props.code}</code> <span>{props.text}</span> {props.children}
+      <p>
+        {asSentence(props.text)} {props.children}
+      </p>
+      <details>
+        <summary>Details</summary>
+        <code>{props.details}</code>
+      </details>
     </div>
   )
 }
 
-function failureOf(error: unknown): { readonly code: string; readonly text: string } {
-  if (!(error instanceof ApiProblem)) return { code: 'unreachable', text: String(error) }
-  const more = (error.problem.errors ?? [])
-    .map(({ path, message }) => `${path} ${message}`)
-    .filter((text) => !error.message.includes(text))
-  return { code: error.code, text: [error.message, ...more].join('; ') }
+export const isNotFound = (error: unknown): boolean => error instanceof ApiProblem && error.code === 'session_not_found'
+
+const UNREACHABLE =
+  'Tooltrail does not respond. Check that the program is running and that you are online, then try again.'
+/** By code: problems whose own text is for programs. */
+const SENTENCES: { readonly [code: string]: string } = {
+  session_not_found: 'This session does not exist. It may have been deleted.',
+  not_forkable: 'This session has no run that has ended, so there is nothing to copy yet.',
+}
+
+/** What people read of a thrown error, and its details. */
+function describeFailure(error: unknown): { readonly text: string; readonly details: string } {
+  // `fetch` throws a TypeError without a response.
+  if (error instanceof TypeError) return { text: UNREACHABLE, details: `unreachable: ${error.message}` }
+  if (!(error instanceof ApiProblem))
+    return { text: 'Something unexpected happened on this page. Load it again.', details: String(error) }
+  const { code, problem } = error
+  const details = [code, ...(problem.request_id === '' ? [] : [`request ${problem.request_id}`])].join(', ')
+  const sentence = SENTENCES[code]
+  if (sentence !== undefined) return { text: sentence, details }
+  const faults = (problem.errors ?? []).map(
+    ({ path, message }) => `${path.replace(/^(?:query|body)\./, '')} ${message}`,
+  )
+  return { text: faults.length === 0 ? error.message : faults.join('; '), details }
+}
+
+/** With a capital letter and a full stop; a name at the beginning, such as that of a file, stays as it is. */
+function asSentence(text: string): string {
+  const begun = /^[a-z]+\s/.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text
+  return /[.!?…:)]$/.test(begun) ? begun : `${begun}.`
 }

@@ -1,10 +1,6 @@
-/** How times, sizes and counts read. */
+/** How sizes and counts read. */
 const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
-const YEAR = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' })
-const MONTH = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' })
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const MINUTE = 60_000
 
 export const count = (value: number): string => NUMBER.format(value)
@@ -25,15 +21,5 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / MINUTE)} min ${Math.round((ms % MINUTE) / 1_000)} s`
 }
 
-/** Short: the time of day for today, else the day. */
-export function moment(time: string, now = new Date()): string {
-  const date = new Date(time)
-  if (date.toDateString() === now.toDateString()) return CLOCK.format(date)
-  return (date.getFullYear() === now.getFullYear() ? DAY : YEAR).format(date)
-}
-
-/** Of a month such as 2026-11. */
-export const month = (time: string): string => MONTH.format(new Date(time))
-export const whole = (time: string): string => `${YEAR.format(new Date(time))}, ${CLOCK.format(new Date(time))}`
 export const dollars = (value: number): string =>
   value > 0 && value < 0.01 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`

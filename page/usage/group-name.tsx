@@ -1,5 +1,6 @@
 import type { Queries } from '../../functions/client/api-types.ts'
 import { href } from '../shell/place.ts'
+import { utcDay } from '../shell/times.ts'
 
 export type Group = NonNullable<NonNullable<Queries['readUsage']>['by']>
 
@@ -12,5 +13,6 @@ interface Props {
 /** What a sum is of; a session leads to its conversation. */
 export function GroupName({ by, name, title = name ?? '' }: Props) {
   if (name === null) return <>no {by}</>
+  if (by === 'day') return <>{utcDay(name)}</>
   return by === 'session' ? <a href={href(`/sessions/${encodeURIComponent(name)}`)}>{title}</a> : <>{name}</>
 }

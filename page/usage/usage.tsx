@@ -4,7 +4,8 @@ import type { UsageEntry, UsagePage } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
-import { compact, count, month } from '../shell/words.ts'
+import { month } from '../shell/times.ts'
+import { compact, count } from '../shell/words.ts'
 import { costOf, MEASURES } from './bars.ts'
 import type { Measure } from './bars.ts'
 import { DayChart, daysBetween } from './day-chart.tsx'
@@ -35,23 +36,39 @@ export function UsageView() {
     <div class="view usage" tabIndex={0} role="region" aria-label="Usage">
       <Head days={days} measure={measure} show={show} />
       <Read entries={daily}>
-        {(entries) => (
-          <>
-            <Totals entries={entries} />
-            <section class="card" aria-label="By day">
-              <h2>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h2>
-              <DayChart entries={entries} days={daysBetween(from, to)} measure={measure} />
-              {entries.length === 0 ? null : <SumsTable by="day" entries={entries} />}
-            </section>
-          </>
-        )}
+        {(entries) =>
+          entries.length === 0 ? (
+            <NothingUsed days={days} />
+          ) : (
+            <>
+              <Totals entries={entries} />
+              <section class="card" aria-label="By day">
+                <h2>{measure === 'tokens' ? 'Tokens' : 'Costs'} by day</h2>
+                <DayChart entries={entries} days={daysBetween(from, to)} measure={measure} />
+                <SumsTable by="day" entries={entries} />
+              </section>
+            </>
+          )
+        }
       </Read>
-      <ByGroup by={by} groups={groups} measure={measure} show={show} />
+      {daily?.entries.length === 0 ? null : <ByGroup by={by} groups={groups} measure={measure} show={show} />}
       <p class="quiet small">
         Days are those of UTC. Costs are list prices{listsOf(daily?.lists ?? {})}. A model without a price there costs
         an unknown amount.
       </p>
     </div>
+  )
+}
+
+function NothingUsed({ days }: { readonly days: number }) {
+  return (
+    <section class="card">
+      <p class="edge">
+        <strong>Nothing was used in the last {days} days.</strong>
+        <br />
+        <span class="quiet">Tokens and costs appear here with the first answer of an agent.</span>
+      </p>
+    </section>
   )
 }
 
@@ -105,16 +122,12 @@ function ByGroup(props: {
         />
       </header>
       <Read entries={groups}>
-        {(entries) =>
-          entries.length === 0 ? (
-            <p class="quiet edge">Nothing was used in these days.</p>
-          ) : (
-            <>
-              <GroupChart by={by} entries={entries} measure={measure} />
-              <SumsTable by={by} entries={entries} />
-            </>
-          )
-        }
+        {(entries) => (
+          <>
+            <GroupChart by={by} entries={entries} measure={measure} />
+            <SumsTable by={by} entries={entries} />
+          </>
+        )}
       </Read>
     </section>
   )
@@ -182,7 +195,7 @@ function Totals({ entries }: { readonly entries: readonly UsageEntry[] }) {
     ['Input tokens', sum((usage) => usage.input_tokens)],
     ['of which cached', sum((usage) => usage.cached_input_tokens)],
     ['Output tokens', sum((usage) => usage.output_tokens)],
-    ['Cost', completions === 0 ? 'none' : costOf(entries)],
+    ['Cost', costOf(entries)],
   ]
   return (
     <dl class="figures">

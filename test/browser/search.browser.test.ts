@@ -63,7 +63,7 @@ describe('the search', () => {
 
   test('says what is wrong with a filter', async () => {
     const page = await opened.show('/search?q=crate&since=yesterday')
-    await page.getByRole('alert').getByText('query.since').waitFor()
+    await page.getByRole('alert').getByText('Since must be a date such as 2026-11-14').waitFor()
     expect(await page.getByText('Nothing found').count()).toBe(0)
   })
 })

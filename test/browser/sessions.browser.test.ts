@@ -134,7 +134,7 @@ describe('a session', () => {
       expect(Math.round((box?.x ?? 360) + (box?.width ?? 0))).toBeLessThanOrEqual(360)
     }
     await page.goto(`${opened.url}/sessions/nope`)
-    await page.getByRole('alert').getByText('session_not_found').waitFor()
+    await page.getByRole('alert').getByText('This session does not exist.').waitFor()
     expect([await tabs.count(), await page.getByRole('button', { name: 'Export' }).count()]).toEqual([0, 0])
   })
 
@@ -162,7 +162,7 @@ describe('a session', () => {
     await page.goto(`${opened.url}/sessions/ledger`)
     await page.getByRole('button', { name: 'Export' }).click()
     await page.getByRole('button', { name: 'Fork' }).click()
-    await page.getByRole('dialog').getByText('not_forkable').waitFor()
+    await page.getByRole('dialog').getByText('there is nothing to copy yet').waitFor()
   })
 
   test('takes files with an input, or alone, and shows them', async () => {
@@ -210,7 +210,7 @@ describe('a session', () => {
     )
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Delete for good' }).click()
-    await page.getByRole('dialog').getByRole('alert').getByText('unreachable').waitFor()
+    await page.getByRole('dialog').getByRole('alert').getByText('Tooltrail does not respond.').waitFor()
   })
 
   test('is linked to by each of its messages', async () => {

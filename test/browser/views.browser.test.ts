@@ -68,15 +68,15 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
     ['/new', 'It begins with your first message'],
     ['/sessions/tour', 'needs your decision'],
     ['/sessions/headings', 'lowest'],
-    ['/sessions/nowhere', 'session_not_found'],
+    ['/sessions/nowhere', 'This session does not exist.'],
     ['/sessions/tour/timeline', 'current_time'],
     ['/sessions/tour/context', 'The next request'],
     ['/usage', 'By agent'],
     ['/usage?by=session&measure=cost', 'Costs by day'],
     ['/search?q=crates', 'crates'],
     ['/search?q=report&role=tool_call&tool=demo_publish', 'demo_publish'],
-    ['/search?q=crates&since=yesterday', 'query.since'],
-    ['/sessions/nowhere/timeline', 'session_not_found'],
+    ['/search?q=crates&since=yesterday', 'Since must be a date'],
+    ['/sessions/nowhere/timeline', 'This session does not exist.'],
   ])('axe finds nothing in %s', async (path, shown) => {
     const page = await opened.show(path, { colorScheme })
     await page.getByText(shown).first().waitFor()
@@ -147,7 +147,7 @@ test('a key is asked for once there is one, and kept for its tab only', async ()
 
 test('usage by day, agent and session are charts that say the same in words and as tables', async () => {
   const page = await opened.show('/usage')
-  const today = new Date().toISOString().slice(0, 10)
+  const today = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date())
   const label = () => page.getByRole('img').getAttribute('aria-label')
   const short = (value: number) =>
     new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value)

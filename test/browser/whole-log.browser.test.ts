@@ -93,6 +93,6 @@ test('a session that somebody else deletes says so', async () => {
   await opened.client.deleteSession(id)
   await page.getByLabel('Message', { exact: true }).waitFor({ state: 'detached' })
   expect(await page.locator('.session').getByRole('alert').allTextContents()).toEqual([
-    expect.stringContaining('session_not_found'),
+    expect.stringContaining('This session does not exist.'),
   ])
 })
