@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { AssistantMessage } from '../functions/domain/message.ts'
+import type { AssistantMessage } from '../functions/domain/messages/message.ts'
 import { nextId } from '../functions/domain/ids.ts'
 import { readSettings } from '../functions/runtime/config.ts'
 import { openPorts } from '../functions/runtime/local/open-ports.ts'

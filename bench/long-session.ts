@@ -1,5 +1,5 @@
 import { DEFAULT_POLICIES } from '../functions/domain/agent.ts'
-import type { ClosedMessage } from '../functions/domain/closed-message.ts'
+import type { ClosedMessage } from '../functions/domain/messages/closed-message.ts'
 import { loadContext } from '../functions/agent/loop/context.ts'
 import { createHistorySearch } from '../functions/history/search.ts'
 import { continueDeletion } from '../functions/agent/serving/delete-session.ts'

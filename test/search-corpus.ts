@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../functions/domain/message.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../functions/domain/messages/message.ts'
 import { callText } from '../functions/log/call-text.ts'
 
 /** Recorded conversations lie beside the repository, where they are at hand. */

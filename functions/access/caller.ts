@@ -1,4 +1,4 @@
-import type { ApiKey, Scope } from '../domain/api-key.ts'
+import type { ApiKey, Scope } from '../domain/keys/api-key.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { hashKeySecret, isKeySecret } from './key-secret.ts'

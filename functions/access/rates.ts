@@ -1,6 +1,6 @@
 import { definedFields } from '../domain/defined-fields.ts'
-import type { ApiKey } from '../domain/api-key.ts'
-import { requestRate } from '../domain/request-rate.ts'
+import type { ApiKey } from '../domain/keys/api-key.ts'
+import { requestRate } from '../domain/keys/request-rate.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { NewRun } from '../ports/run-inbox.ts'

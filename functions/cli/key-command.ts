@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS, type ApiKey, type Scope } from '../domain/api-key.ts'
+import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS, type ApiKey, type Scope } from '../domain/keys/api-key.ts'
 import { isTenant, nextId } from '../domain/ids.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'

@@ -1,7 +1,7 @@
 import type { Delivery } from '../domain/delivery.ts'
 import type { RunEvent } from '../domain/events.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { Run } from '../domain/run.ts'
+import type { Run } from '../domain/runs/run.ts'
 
 /** One row of the outbox that this process has claimed, for as long as `signal` has not aborted. */
 export interface Claimed {

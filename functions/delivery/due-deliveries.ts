@@ -1,4 +1,4 @@
-import { inTime } from '../domain/in-time.ts'
+import { inTime } from '../ports/time-limited.ts'
 import { waitAfterDeath } from '../domain/delivery.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'

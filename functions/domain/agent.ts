@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts'
-import type { OnBusy } from './run.ts'
+import type { OnBusy } from './runs/run.ts'
 
 export interface ModelOptions {
   readonly temperature?: number

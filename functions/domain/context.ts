@@ -1,6 +1,6 @@
-import type { AssistantMessage } from './message.ts'
-import type { NumberRanges } from './number-ranges.ts'
-import type { Usage } from './usage.ts'
+import type { AssistantMessage } from './messages/message.ts'
+import type { NumberRanges } from './messages/number-ranges.ts'
+import type { Usage } from './usage/usage.ts'
 
 /** Stands for the conversation up to a message in every later request. */
 export interface Summary {

@@ -1,5 +1,5 @@
-import type { AssistantMessage, ParentNames, ToolMessage, UserMessage } from './message.ts'
-import type { Run, WarningCode } from './run.ts'
+import type { AssistantMessage, ParentNames, ToolMessage, UserMessage } from './messages/message.ts'
+import type { Run, WarningCode } from './runs/run.ts'
 
 /** Fields of every event. `agent` and the names of the delegate call are set on a team member's events. */
 interface EventBase extends ParentNames {

@@ -1,6 +1,6 @@
 import { definedFields } from './defined-fields.ts'
-import type { Rating } from './feedback.ts'
-import type { ToolStatus } from './message.ts'
+import type { Rating } from './messages/feedback.ts'
+import type { ToolStatus } from './messages/message.ts'
 
 export type HistoryRole = 'user' | 'assistant' | 'tool_call' | 'tool_result'
 

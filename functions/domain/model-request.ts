@@ -1,6 +1,6 @@
 import type { ModelOptions } from './agent.ts'
 import type { JsonObject } from './json.ts'
-import type { ProviderMetadata, ToolCall } from './message.ts'
+import type { ProviderMetadata, ToolCall } from './messages/message.ts'
 
 export interface RequestMedia {
   readonly type: 'image' | 'file'

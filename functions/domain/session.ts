@@ -1,8 +1,8 @@
 import type { Summary } from './context.ts'
 import type { JsonObject } from './json.ts'
-import type { RunStatus } from './run.ts'
-import { NO_USAGE } from './usage.ts'
-import type { Usage } from './usage.ts'
+import type { RunStatus } from './runs/run.ts'
+import { NO_USAGE } from './usage/usage.ts'
+import type { Usage } from './usage/usage.ts'
 
 /** Names one session; every key of every store has both. */
 export interface SessionKey {

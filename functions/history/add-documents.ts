@@ -1,6 +1,6 @@
 import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryDocument } from '../domain/history.ts'
-import type { ToolMessage } from '../domain/message.ts'
+import type { ToolMessage } from '../domain/messages/message.ts'
 import { outputText } from '../log/output-text.ts'
 import { projectMessage, shownText, wholeText } from '../search/documents.ts'
 import type { PoisonSink } from '../ports/history-writer.ts'

@@ -1,6 +1,6 @@
 import { definedFields } from '../domain/defined-fields.ts'
 import type { HistoryEntries, HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
-import type { Message } from '../domain/message.ts'
+import type { Message } from '../domain/messages/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { entriesOf, neighbour, shorten, type LogEntry } from '../search/entries.ts'
 import { redactSecrets } from '../search/redact.ts'

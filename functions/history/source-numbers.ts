@@ -1,4 +1,4 @@
-import type { Message, ToolMessage } from '../domain/message.ts'
+import type { Message, ToolMessage } from '../domain/messages/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 import { hasSources, recordedNumbers } from '../log/sources.ts'
 import type { SourceNumbers } from '../log/sources.ts'

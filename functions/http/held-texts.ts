@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createRecent } from '../domain/recent.ts'
+import { createRecent } from '../domain/cache/lru-cache.ts'
 import { RequestError } from './middleware/request-error.ts'
 import type { UnreadRoom } from './unread-room.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { createTenantLine } from '../domain/tenant-line.ts'
+import { createTenantLine } from '../domain/fair-queue.ts'
 import type { Held, HeldTexts } from './held-texts.ts'
 import type { UnreadRoom, WaitingText } from './unread-room.ts'
 

@@ -1,4 +1,4 @@
-import type { ToolCall } from '../domain/message.ts'
+import type { ToolCall } from '../domain/messages/message.ts'
 import { jsonFault } from './json-size.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Citations } from '../domain/context.ts'
-import { joinRanges, rangesOf } from '../domain/number-ranges.ts'
+import { joinRanges, rangesOf } from '../domain/messages/number-ranges.ts'
 
 /** A range of more sources than this is no citation. */
 const LONGEST_RANGE = 100

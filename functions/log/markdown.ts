@@ -1,5 +1,5 @@
-import { textOf } from '../domain/message.ts'
-import type { Message, Part } from '../domain/message.ts'
+import { textOf } from '../domain/messages/message.ts'
+import type { Message, Part } from '../domain/messages/message.ts'
 import type { Session } from '../domain/session.ts'
 
 /** The head of a page that shows a session to people. */

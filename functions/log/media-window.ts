@@ -1,5 +1,5 @@
-import { isLeaders } from '../domain/message.ts'
-import type { Message } from '../domain/message.ts'
+import { isLeaders } from '../domain/messages/message.ts'
+import type { Message } from '../domain/messages/message.ts'
 import type { SessionContext } from '../domain/context.ts'
 
 const hasMedia = (message: Message): boolean =>

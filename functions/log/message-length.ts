@@ -1,5 +1,5 @@
-import type { Message } from '../domain/message.ts'
-import type { Run, RunInput } from '../domain/run.ts'
+import type { Message } from '../domain/messages/message.ts'
+import type { Run, RunInput } from '../domain/runs/run.ts'
 
 /** Characters of a message's content: its texts, and the arguments of its calls. */
 export function messageLength(message: Message): number {

@@ -1,5 +1,5 @@
 import type { Scale, SessionContext } from '../domain/context.ts'
-import type { AssistantMessage, Message } from '../domain/message.ts'
+import type { AssistantMessage, Message } from '../domain/messages/message.ts'
 import { replay } from './replay.ts'
 import type { ReplayOptions } from './replay.ts'
 import { withinContext } from './request-context.ts'

@@ -10,9 +10,9 @@ import type {
   StoredEvent,
   WarningEvent,
 } from '../domain/events.ts'
-import type { AssistantMessage, Message, ParentNames, ToolMessage, UserMessage } from '../domain/message.ts'
-import { isLeaders, parentNames } from '../domain/message.ts'
-import type { Run, RunCounts, RunNotice } from '../domain/run.ts'
+import type { AssistantMessage, Message, ParentNames, ToolMessage, UserMessage } from '../domain/messages/message.ts'
+import { isLeaders, parentNames } from '../domain/messages/message.ts'
+import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
 
 /**
  * One maker for each kind of event. The loop uses them to emit what it has stored, and `storedEvents` to derive the same events

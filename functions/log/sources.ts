@@ -1,10 +1,10 @@
-import type { Message, ToolMessage } from '../domain/message.ts'
+import type { Message, ToolMessage } from '../domain/messages/message.ts'
 import type { RequestMedia, RequestText } from '../domain/model-request.ts'
-import { isInRanges, rangesOf, rangesText } from '../domain/number-ranges.ts'
-import type { NumberRanges } from '../domain/number-ranges.ts'
-import type { StoredSource } from '../domain/message.ts'
-import { sourceHead } from '../domain/source.ts'
-import type { NumberedSources } from '../domain/source.ts'
+import { isInRanges, rangesOf, rangesText } from '../domain/messages/number-ranges.ts'
+import type { NumberRanges } from '../domain/messages/number-ranges.ts'
+import type { StoredSource } from '../domain/messages/message.ts'
+import { sourceHead } from '../domain/messages/source.ts'
+import type { NumberedSources } from '../domain/messages/source.ts'
 import { isResult } from './tool-result-text.ts'
 
 /** The number of a result's first source, by the result's message. */

@@ -1,10 +1,10 @@
 import type { RunEvent, StoredEvent } from '../domain/events.ts'
-import { isLeaders, OPEN_STATUSES } from '../domain/message.ts'
-import type { Message, ToolMessage, UserMessage } from '../domain/message.ts'
-import type { Run, RunNotice } from '../domain/run.ts'
-import { isEnded } from '../domain/run.ts'
-import { pausedRun } from '../domain/run-changes.ts'
-import { NO_USAGE } from '../domain/usage.ts'
+import { isLeaders, OPEN_STATUSES } from '../domain/messages/message.ts'
+import type { Message, ToolMessage, UserMessage } from '../domain/messages/message.ts'
+import type { Run, RunNotice } from '../domain/runs/run.ts'
+import { isEnded } from '../domain/runs/run.ts'
+import { pausedRun } from '../domain/runs/run-changes.ts'
+import { NO_USAGE } from '../domain/usage/usage.ts'
 import {
   begunCall,
   callCompleted,

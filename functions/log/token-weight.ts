@@ -1,4 +1,4 @@
-import type { ErrorPart, Message, Part, ToolCallPart, ToolMessage } from '../domain/message.ts'
+import type { ErrorPart, Message, Part, ToolCallPart, ToolMessage } from '../domain/messages/message.ts'
 import type { RequestMessage, ToolDeclaration } from '../domain/model-request.ts'
 
 /*

@@ -1,5 +1,5 @@
-import type { MediaPart, ToolMessage, ToolPart } from '../domain/message.ts'
-import { MOST_CALLS, STATUS_TEXT } from '../domain/message.ts'
+import type { MediaPart, ToolMessage, ToolPart } from '../domain/messages/message.ts'
+import { MOST_CALLS, STATUS_TEXT } from '../domain/messages/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
 
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>

@@ -1,5 +1,5 @@
 import type { Cut } from '../domain/context.ts'
-import type { AssistantMessage, Message, UserMessage } from '../domain/message.ts'
+import type { AssistantMessage, Message, UserMessage } from '../domain/messages/message.ts'
 
 /** The user and assistant messages of a run, with those of the runs that continue it without an input of their own. */
 export type Turn = readonly (UserMessage | AssistantMessage)[]

@@ -1,5 +1,5 @@
-import type { ApiKey } from '../domain/api-key.ts'
-import type { RequestRate } from '../domain/request-rate.ts'
+import type { ApiKey } from '../domain/keys/api-key.ts'
+import type { RequestRate } from '../domain/keys/request-rate.ts'
 
 /** A call of a key that stays open. */
 export interface CallPlace {

@@ -1,4 +1,4 @@
-import type { ImportName, ImportProgress, ImportStep } from '../domain/imported.ts'
+import type { ImportName, ImportProgress, ImportStep } from '../domain/messages/imported.ts'
 import type { SessionHeader, SessionKey } from '../domain/session.ts'
 
 /** Adds turns that were executed elsewhere to logs that nobody works on. */

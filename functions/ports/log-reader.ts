@@ -1,8 +1,8 @@
 import type { SessionContext } from '../domain/context.ts'
-import type { Message } from '../domain/message.ts'
-import type { Run, RunStatus } from '../domain/run.ts'
+import type { Message } from '../domain/messages/message.ts'
+import type { Run, RunStatus } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
-import type { NumberedSources } from '../domain/source.ts'
+import type { NumberedSources } from '../domain/messages/source.ts'
 
 export interface MessageQuery {
   /** Ids strictly after or before. */

@@ -1,4 +1,4 @@
-import type { Feedback } from '../domain/feedback.ts'
+import type { Feedback } from '../domain/messages/feedback.ts'
 import type { SessionKey } from '../domain/session.ts'
 
 /** What people think of completions, kept with their messages. */

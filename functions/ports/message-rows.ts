@@ -1,4 +1,4 @@
-import type { Message } from '../domain/message.ts'
+import type { Message } from '../domain/messages/message.ts'
 import type { SessionKey } from '../domain/session.ts'
 
 /** One state of a message's row. */

@@ -1,6 +1,6 @@
-import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/message.ts'
+import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/messages/message.ts'
 import type { ModelRequest } from '../domain/model-request.ts'
-import type { Usage } from '../domain/usage.ts'
+import type { Usage } from '../domain/usage/usage.ts'
 
 /** A model's completion of one request. Call ids are as the provider sent them (may be empty or repeated). */
 export interface Completion {

@@ -16,7 +16,7 @@ export const LINK_SECONDS = 300
 export interface OutputStore {
   /**
    * Durable when it resolves. Creates, never overwrites: rejects with `storage_failed`, for good, if the name holds other bytes;
-   * storing the same bytes again is fine. `mediaType` is one of `isMediaType` (`functions/domain/media-type.ts`).
+   * storing the same bytes again is fine. `mediaType` is one of `isMediaType` (`functions/domain/messages/media-type.ts`).
    */
   put(key: SessionKey, name: string, bytes: Uint8Array, mediaType: string): Promise<void>
   /** Rejects with `output_not_found`. A range that goes beyond the end is cut. */

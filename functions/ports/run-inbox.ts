@@ -1,7 +1,7 @@
-import type { Budget } from '../domain/budget.ts'
-import type { Resolution } from '../domain/call-resolution.ts'
+import type { Budget } from '../domain/usage/budget.ts'
+import type { Resolution } from '../domain/runs/call-resolution.ts'
 import type { NewDelivery } from '../domain/delivery.ts'
-import type { ClientTool, OnBusy, RunInput } from '../domain/run.ts'
+import type { ClientTool, OnBusy, RunInput } from '../domain/runs/run.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Started } from './run-lease.ts'
 

@@ -1,5 +1,5 @@
-import type { Run } from '../domain/run.ts'
-import type { ToolMessage, UserMessage } from '../domain/message.ts'
+import type { Run } from '../domain/runs/run.ts'
+import type { ToolMessage, UserMessage } from '../domain/messages/message.ts'
 import type { Lease, SessionHeader, SessionKey } from '../domain/session.ts'
 
 export interface Started {

@@ -1,10 +1,10 @@
 import type { SessionContext, SummaryWork } from '../domain/context.ts'
-import type { AssistantMessage, Output, ToolMessage, ToolPart, UserMessage } from '../domain/message.ts'
-import type { RunEnd } from '../domain/run-changes.ts'
-import type { Run, RunNotice } from '../domain/run.ts'
+import type { AssistantMessage, Output, ToolMessage, ToolPart, UserMessage } from '../domain/messages/message.ts'
+import type { RunEnd } from '../domain/runs/run-changes.ts'
+import type { Run, RunNotice } from '../domain/runs/run.ts'
 import type { Lease } from '../domain/session.ts'
-import type { StoredSource } from '../domain/message.ts'
-import type { UsageAccount } from '../domain/usage-count.ts'
+import type { StoredSource } from '../domain/messages/message.ts'
+import type { UsageAccount } from '../domain/usage/usage-count.ts'
 
 /**
  * A completion with calls: the assistant message and one open tool message per call, ids ascending. Without calls, it is the

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../domain/json.ts'
-import type { RunStatus } from '../domain/run.ts'
+import type { RunStatus } from '../domain/runs/run.ts'
 import type { SessionContext, Summary, SummaryWork } from '../domain/context.ts'
 import type { ForkedFrom, Session, SessionHeader, SessionKey } from '../domain/session.ts'
-import type { UsageAccount } from '../domain/usage-count.ts'
+import type { UsageAccount } from '../domain/usage/usage-count.ts'
 import type { NewRun } from './run-inbox.ts'
 
 export interface NewSession extends SessionKey {

@@ -3,7 +3,7 @@ import type { CallProgress } from '../domain/events.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { HistoryEntries, HistoryFilters } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
-import type { Source } from '../domain/source.ts'
+import type { Source } from '../domain/messages/source.ts'
 
 /** A call that says that it gets on may take so many times its `timeoutMs`. */
 export const MOST_TIMES = 10

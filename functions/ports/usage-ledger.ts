@@ -1,6 +1,6 @@
 import type { SessionKey } from '../domain/session.ts'
-import type { CountedCompletion, UsageAccount } from '../domain/usage-count.ts'
-import type { UsageSum } from '../domain/usage-sums.ts'
+import type { CountedCompletion, UsageAccount } from '../domain/usage/usage-count.ts'
+import type { UsageSum } from '../domain/usage/usage-sums.ts'
 
 export type UsageGroup = 'day' | 'agent' | 'owner' | 'session' | 'model'
 

@@ -5,7 +5,7 @@ import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES, MOST_OFFLOAD_BYTES } from '../
 import { definedFields } from '../domain/defined-fields.ts'
 import type { Agent, Consolidation } from '../domain/agent.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { DELEGATE_TOOL, teamFault } from '../domain/team.ts'
+import { DELEGATE_TOOL, teamFault } from '../domain/runs/team.ts'
 import type { Tools } from '../ports/tool.ts'
 import { channelFields, channelSettings } from './channel-settings.ts'
 import type { ChannelSettings } from './channel-settings.ts'

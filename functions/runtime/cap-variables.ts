@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Caps } from '../access/rates.ts'
-import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS } from '../domain/api-key.ts'
+import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS } from '../domain/keys/api-key.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import { isTenant } from '../domain/ids.ts'
 

@@ -1,7 +1,7 @@
 import { asJson, CALLBACK, stateOf, withAttempt } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/door.ts'
 import type { RunChannel } from '../delivery/channel.ts'
-import { inTime } from '../domain/in-time.ts'
+import { inTime } from '../ports/time-limited.ts'
 import type { Door } from '../ports/door.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'

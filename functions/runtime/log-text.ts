@@ -1,5 +1,5 @@
 import type { Json } from '../domain/json.ts'
-import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/key-forms.ts'
+import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/keys/key-forms.ts'
 
 /** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g

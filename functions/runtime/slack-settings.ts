@@ -4,7 +4,7 @@ import type { SlackSettings } from '../channels/slack/settings.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import type { Agent } from '../domain/agent.ts'
 import { isTenant } from '../domain/ids.ts'
-import { missingTool, missingToolText } from '../domain/required-tool.ts'
+import { missingTool, missingToolText } from '../domain/runs/required-tool.ts'
 import { SettingsError } from './config.ts'
 import { secretNames } from './named-secrets.ts'
 

@@ -1,4 +1,4 @@
-import type { Message } from '../domain/message.ts'
+import type { Message } from '../domain/messages/message.ts'
 
 /** Every name that a message's documents can have when there are at most `documents` of them. */
 export function documentParts(role: Message['role'], documents: number): string[] {

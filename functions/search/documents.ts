@@ -1,9 +1,9 @@
 import { definedFields } from '../domain/defined-fields.ts'
-import { ratingsOf } from '../domain/feedback.ts'
+import { ratingsOf } from '../domain/messages/feedback.ts'
 import type { HistoryDocument, HistoryRole } from '../domain/history.ts'
-import { isLeaders, textOf, type Message, type Output, type ToolMessage } from '../domain/message.ts'
+import { isLeaders, textOf, type Message, type Output, type ToolMessage } from '../domain/messages/message.ts'
 import type { SessionKey } from '../domain/session.ts'
-import { sourceHead } from '../domain/source.ts'
+import { sourceHead } from '../domain/messages/source.ts'
 import { createChunker, SHORTEST_CHUNK } from './chunks.ts'
 import { redactPieces, redactSecrets } from './redact.ts'
 

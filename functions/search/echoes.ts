@@ -1,5 +1,5 @@
 import type { HistoryRole } from '../domain/history.ts'
-import { DELEGATE_TOOL } from '../domain/team.ts'
+import { DELEGATE_TOOL } from '../domain/runs/team.ts'
 import { lower } from './fold-text.ts'
 import { isListing } from './listings.ts'
 import { MAX_QUERY, parseQuery, type SearchQuery } from './query.ts'

@@ -1,5 +1,5 @@
 import { HISTORY_LABELS, type HistoryEntry, type HistoryNeighbour, type HistoryRole } from '../domain/history.ts'
-import { pointerTo, type Message } from '../domain/message.ts'
+import { pointerTo, type Message } from '../domain/messages/message.ts'
 import { isSearched, shownText } from './documents.ts'
 
 /** Characters (code points) of a neighbour. */

@@ -1,4 +1,4 @@
-import { PRIVATE_KEY_BEGINS, PRIVATE_KEY_ENDS } from '../domain/key-forms.ts'
+import { PRIVATE_KEY_BEGINS, PRIVATE_KEY_ENDS } from '../domain/keys/key-forms.ts'
 
 /** Where something begins in a text, and where what follows it does, in UTF-16 units. */
 export type Range = readonly [start: number, end: number]

@@ -1,5 +1,5 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { createTenantLine } from '../domain/tenant-line.ts'
+import { createTenantLine } from '../domain/fair-queue.ts'
 
 /** Documents that are read for their words in one go, in some 30 ms whatever they hold; then others get their turn. */
 const AT_ONCE = 4

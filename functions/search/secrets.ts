@@ -1,4 +1,4 @@
-import { CREDENTIALS, NAME_AND_PASSWORD, OTHER_KEYS, SIGNATURES } from '../domain/key-forms.ts'
+import { CREDENTIALS, NAME_AND_PASSWORD, OTHER_KEYS, SIGNATURES } from '../domain/keys/key-forms.ts'
 import { decodedIn, holding } from './encoded-text.ts'
 import { mayBeEscaped, unescapeOnce } from './escaped-text.ts'
 import { findPrivateKeys, type Range } from './private-keys.ts'

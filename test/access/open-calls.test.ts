@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createOpenCalls } from '../../functions/access/open-calls.ts'
 import type { Caller } from '../../functions/access/caller.ts'
-import type { ApiKey } from '../../functions/domain/api-key.ts'
+import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
 
 const key = (id: string, tenant = 't'): ApiKey => ({ id, tenant, scopes: ['read'], caps: {}, createdAt: 0 })
 const caller = (id: string, tenant = 't', caps: ApiKey['caps'] = {}): Caller => ({

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
 import { cancelledWhileStoring } from './late-cancel.ts'

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { TooltrailError } from '../../functions/domain/errors.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'

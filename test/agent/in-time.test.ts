@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { inTime } from '../../functions/domain/in-time.ts'
+import { inTime } from '../../functions/ports/time-limited.ts'
 import { sweep } from '../../functions/agent/serving/sweeper.ts'
 import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
 import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { makeTool, openHarness, withSlowResults } from './harness.ts'
 import type { Harness } from './harness.ts'
 import { until } from '../eventually.ts'

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
-import type { Source } from '../../functions/domain/source.ts'
+import type { Source } from '../../functions/domain/messages/source.ts'
 import type { Tool } from '../../functions/ports/tool.ts'
 import { searchHistory } from '../../functions/tools/search-history.ts'
 import { readOutput } from '../../functions/tools/read-output.ts'

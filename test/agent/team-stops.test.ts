@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { textOf } from '../../functions/domain/message.ts'
-import type { Message, ToolMessage } from '../../functions/domain/message.ts'
+import { textOf } from '../../functions/domain/messages/message.ts'
+import type { Message, ToolMessage } from '../../functions/domain/messages/message.ts'
 import { until } from '../eventually.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Message, ToolMessage } from '../../functions/domain/message.ts'
-import { textOf } from '../../functions/domain/message.ts'
+import type { Message, ToolMessage } from '../../functions/domain/messages/message.ts'
+import { textOf } from '../../functions/domain/messages/message.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import { until } from '../eventually.ts'
 import { completionOf, makeTool, openHarness } from './harness.ts'

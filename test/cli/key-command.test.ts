@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiKey } from '../../functions/domain/api-key.ts'
+import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
 import { KeyCommandError, runKeyCommand } from '../../functions/cli/key-command.ts'
 import { hashKeySecret, isKeySecret } from '../../functions/access/key-secret.ts'
 import type { KeyStore } from '../../functions/ports/key-store.ts'

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { appendClosed } from '../../functions/agent/intake/append-closed.ts'
 import { copyLog } from '../../functions/agent/intake/copy-log.ts'
-import { PLAIN_TEXT } from '../../functions/domain/closed-message.ts'
-import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../functions/domain/closed-message.ts'
+import { PLAIN_TEXT } from '../../functions/domain/messages/closed-message.ts'
+import type {
+  ClosedAssistantMessage,
+  ClosedMessage,
+  MemberCall,
+} from '../../functions/domain/messages/closed-message.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
-import type { ImportStep } from '../../functions/domain/imported.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { ImportStep } from '../../functions/domain/messages/imported.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { highestOf } from '../../functions/log/sources.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'

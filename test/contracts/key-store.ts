@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { requestRate } from '../../functions/domain/request-rate.ts'
-import type { ApiKey } from '../../functions/domain/api-key.ts'
+import { requestRate } from '../../functions/domain/keys/request-rate.ts'
+import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
 import { fresh } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextIds } from '../../functions/domain/ids.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import {
   resolutionOf,
   callOf,

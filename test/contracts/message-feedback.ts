@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MOST_FEEDBACK } from '../../functions/domain/feedback.ts'
-import type { Feedback } from '../../functions/domain/feedback.ts'
+import { MOST_FEEDBACK } from '../../functions/domain/messages/feedback.ts'
+import type { Feedback } from '../../functions/domain/messages/feedback.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { callOf, endAfter, headOf, openFixture, resultOf, roundAfter, startRun, takeOver } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'

@@ -3,7 +3,7 @@ import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../../functions/domain/session.ts'
 import type { Lease } from '../../functions/domain/session.ts'
-import type { Usage } from '../../functions/domain/usage.ts'
+import type { Usage } from '../../functions/domain/usage/usage.ts'
 import {
   callOf,
   endAfter,

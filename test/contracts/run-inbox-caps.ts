@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { endAfter, expectCode, fresh, header, newRun, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'

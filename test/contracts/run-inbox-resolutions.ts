@@ -13,7 +13,7 @@ import {
   roundAfter,
   startRun,
 } from './session-fixture.ts'
-import type { Resolution } from '../../functions/domain/call-resolution.ts'
+import type { Resolution } from '../../functions/domain/runs/call-resolution.ts'
 import type { Call, SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LeaseLost } from '../../functions/domain/errors.ts'
 import { nextId, nextIds } from '../../functions/domain/ids.ts'
-import type { ToolMessage } from '../../functions/domain/message.ts'
+import type { ToolMessage } from '../../functions/domain/messages/message.ts'
 import {
   resolutionOf,
   approvalOf,

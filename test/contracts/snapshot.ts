@@ -1,5 +1,5 @@
-import type { Message } from '../../functions/domain/message.ts'
-import type { Run } from '../../functions/domain/run.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
+import type { Run } from '../../functions/domain/runs/run.ts'
 import type { Session, SessionHeader, SessionKey } from '../../functions/domain/session.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
 import type { SessionPorts } from './stores.ts'

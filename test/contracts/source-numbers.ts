@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { NumberedSources } from '../../functions/domain/source.ts'
+import type { NumberedSources } from '../../functions/domain/messages/source.ts'
 import { endAfter, expectCode, headOf, openFixture, roundAfter, startRun, takeOver } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'

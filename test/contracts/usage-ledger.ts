@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
-import { dayOf } from '../../functions/domain/usage-count.ts'
+import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
+import { dayOf } from '../../functions/domain/usage/usage-count.ts'
 import type { UsageGroup } from '../../functions/ports/usage-ledger.ts'
 import {
   endAfter,

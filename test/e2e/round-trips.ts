@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { textOf } from '../../functions/domain/message.ts'
+import { textOf } from '../../functions/domain/messages/message.ts'
 import type { Backend } from './backend.ts'
 import { fc } from '../generators/seeded.ts'
 import { nativeLines } from '../generators/native-lines.ts'

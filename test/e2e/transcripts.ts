@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withinTime } from '../../functions/domain/time-limit.ts'
+import { withinTime } from '../../functions/domain/time/time-limit.ts'
 import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
 import type { ChatRequest, OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'

@@ -1,8 +1,8 @@
 import { fc } from './seeded.ts'
 import { settledLog } from './logs.ts'
-import { isLeaders } from '../../functions/domain/message.ts'
-import type { AssistantMessage, Message, StoredSource, ToolMessage } from '../../functions/domain/message.ts'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { isLeaders } from '../../functions/domain/messages/message.ts'
+import type { AssistantMessage, Message, StoredSource, ToolMessage } from '../../functions/domain/messages/message.ts'
+import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { highestOf, numberSources, recordedNumbers } from '../../functions/log/sources.ts'
 
 /** How many of a log's messages are made something of; more than generated logs have. */

@@ -9,7 +9,7 @@ import type {
   ToolStatus,
   UserMessage,
   UserPart,
-} from '../../functions/domain/message.ts'
+} from '../../functions/domain/messages/message.ts'
 
 /** Marks text that must never reach a model. */
 export const SECRET = 'NEVER-SENT'

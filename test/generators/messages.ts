@@ -7,7 +7,7 @@ import type {
   ToolMessage,
   UserMessage,
   UserPart,
-} from '../../functions/domain/message.ts'
+} from '../../functions/domain/messages/message.ts'
 
 const START = 1_700_000_000_000
 

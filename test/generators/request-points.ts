@@ -1,4 +1,4 @@
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 
 export interface Point {
   readonly log: readonly Message[]

@@ -11,7 +11,7 @@ import {
 import { createSessionRows, type DynamoDependencies } from '../../functions/adapters/dynamodb/log/session-rows.ts'
 import type { Action } from '../../functions/adapters/dynamodb/table.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
-import { textOf, type Message, type ToolMessage } from '../../functions/domain/message.ts'
+import { textOf, type Message, type ToolMessage } from '../../functions/domain/messages/message.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { isSearched } from '../../functions/search/documents.ts'
 

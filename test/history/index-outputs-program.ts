@@ -1,10 +1,10 @@
 import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { writeTo } from '../../functions/adapters/opensearch/history-writer.ts'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { redactSecrets } from '../../functions/search/redact.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { sayMemory } from './memory-of.ts'
 
 /** Indexes these messages, whose outputs are in this folder, with a writer whose server takes everything. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { TooltrailError } from '../../functions/domain/errors.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import { documentParts } from '../../functions/search/document-parts.ts'

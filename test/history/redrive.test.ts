@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { redrive } from '../../functions/history/redrive.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import type { FailedChange } from '../../functions/ports/failed-indexing.ts'

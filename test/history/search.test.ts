@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createHistorySearch } from '../../functions/history/search.ts'
 import type { HistoryHit, HistoryRole } from '../../functions/domain/history.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 import type { LogReader } from '../../functions/ports/log-reader.ts'
 import type { SessionStore } from '../../functions/ports/session-store.ts'

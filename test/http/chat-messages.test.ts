@@ -1,6 +1,6 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import { chatMessages } from '../../functions/http/v1/chat-messages.ts'

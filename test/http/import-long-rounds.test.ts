@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ImportStep } from '../../functions/domain/imported.ts'
+import type { ImportStep } from '../../functions/domain/messages/imported.ts'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'
 import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../e2e/exported.ts'

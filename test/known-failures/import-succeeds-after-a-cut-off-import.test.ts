@@ -8,7 +8,7 @@
  */
 import { afterEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import type { ClosedMessage } from '../../functions/domain/closed-message.ts'
+import type { ClosedMessage } from '../../functions/domain/messages/closed-message.ts'
 import { openHarness } from '../agent/harness.ts'
 import type { Harness } from '../agent/harness.ts'
 

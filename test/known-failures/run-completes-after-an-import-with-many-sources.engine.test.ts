@@ -7,7 +7,7 @@
  * Suite: test/adapters/dynamodb/
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ClosedMessage } from '../../functions/domain/closed-message.ts'
+import type { ClosedMessage } from '../../functions/domain/messages/closed-message.ts'
 import { openHarness } from '../agent/harness.ts'
 import type { Harness } from '../agent/harness.ts'
 import { dynamodbClient } from '../engines/clients.ts'

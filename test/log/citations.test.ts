@@ -1,6 +1,6 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it, test } from 'vitest'
-import { rangesOf } from '../../functions/domain/number-ranges.ts'
+import { rangesOf } from '../../functions/domain/messages/number-ranges.ts'
 import { citationsAfter, citedNumbers } from '../../functions/log/citations.ts'
 
 const cited = (text: string): number[] => [...citedNumbers(text)].toSorted((one, other) => one - other)

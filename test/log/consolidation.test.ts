@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Consolidation } from '../../functions/domain/agent.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import {
   createCollector,
   isDue,

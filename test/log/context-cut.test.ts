@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Cut, SessionContext } from '../../functions/domain/context.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { cutAfterRefusal, cutToFit } from '../../functions/log/context-cut.ts'
 import { replay } from '../../functions/log/replay.ts'
 import { CUT_NOTE, openingOf, withinContext } from '../../functions/log/request-context.ts'

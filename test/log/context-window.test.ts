@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionContext } from '../../functions/domain/context.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { createContextWindow } from '../../functions/log/context-window.ts'
 import { fc } from '../generators/seeded.ts'
 import { settledLog } from '../generators/logs.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
-import { isLeaders } from '../../functions/domain/message.ts'
+import { isLeaders } from '../../functions/domain/messages/message.ts'
 import type { LogWriter } from '../generators/messages.ts'
 
 interface Loaded {

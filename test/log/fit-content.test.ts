@@ -1,6 +1,6 @@
 import { fc } from '../generators/seeded.ts'
 import { expect, test } from 'vitest'
-import { textOf } from '../../functions/domain/message.ts'
+import { textOf } from '../../functions/domain/messages/message.ts'
 import { fitContent } from '../../functions/log/fit-content.ts'
 
 const at = { messageId: '01M80D4KDC0000000000000000', attempt: '3' }

@@ -1,6 +1,6 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import { replay } from '../../functions/log/replay.ts'
 import { anyLog, SECRET, settledLog } from '../generators/logs.ts'

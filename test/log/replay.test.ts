@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Message, ToolMessage } from '../../functions/domain/message.ts'
+import type { Message, ToolMessage } from '../../functions/domain/messages/message.ts'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 import { CUT_OFF_NOTE, replay } from '../../functions/log/replay.ts'
 import { callTo, writeLog } from '../generators/messages.ts'

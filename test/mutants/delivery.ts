@@ -92,7 +92,7 @@ export const DELIVERY_MUTANTS = [
   ...inFile('functions/channels/callbacks/by-hand.ts', [
     ['what is sent again by hand is still given up', 'failures: 0, begun: null }', 'failures: 0 }'],
   ]),
-  ...inFile('functions/domain/feedback.ts', [
+  ...inFile('functions/domain/messages/feedback.ts', [
     ['an earlier rating replaces a later one', 'former.at < one.at', 'former.at !== one.at'],
   ]),
 ]

@@ -75,7 +75,7 @@ export const SERVING_MUTANTS = [
       'one === undefined',
     ],
   ]),
-  ...inFile('functions/domain/in-time.ts', [
+  ...inFile('functions/ports/time-limited.ts', [
     [
       'a store that does not come back is waited for',
       'result instanceof Promise ? limited(String(name), result) : result',

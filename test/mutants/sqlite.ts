@@ -190,7 +190,7 @@ export const SQLITE_MUTANTS = [
     ],
     ['complete is never told', 'complete: !isActive || waiting === 0', 'complete: !isActive'],
   ]),
-  ...inFile('functions/domain/call-resolution.ts', [
+  ...inFile('functions/domain/runs/call-resolution.ts', [
     [
       'a repeated resolution is refused',
       '    if (named.some(({ resolutionHash }) => resolutionHash === hash)) return undefined\n',
@@ -208,7 +208,7 @@ export const SQLITE_MUTANTS = [
       "find(({ status }) => status === 'waiting')",
     ],
   ]),
-  ...inFile('functions/domain/run-changes.ts', [
+  ...inFile('functions/domain/runs/run-changes.ts', [
     [
       'a call that has begun is said not to have run',
       "  if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)\n",

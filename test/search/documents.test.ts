@@ -1,7 +1,7 @@
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import { historyDocuments, mostDocuments, projectMessage } from '../../functions/search/documents.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
 

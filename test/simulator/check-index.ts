@@ -1,5 +1,5 @@
 import type { HistoryDocument } from '../../functions/domain/history.ts'
-import type { ToolMessage } from '../../functions/domain/message.ts'
+import type { ToolMessage } from '../../functions/domain/messages/message.ts'
 import { outputText } from '../../functions/log/output-text.ts'
 import { projectMessage } from '../../functions/search/documents.ts'
 import { redactSecrets } from '../../functions/search/redact.ts'

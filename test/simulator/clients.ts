@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../functions/domain/errors.ts'
-import { isEnded } from '../../functions/domain/run.ts'
+import { isEnded } from '../../functions/domain/runs/run.ts'
 import { isBlocked } from '../../functions/domain/session.ts'
 import { must } from './harness.ts'
 import { createOutside } from './outside.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Message } from '../../functions/domain/message.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import type { BatchResult } from '../../functions/history/indexer.ts'

@@ -1,5 +1,5 @@
-import type { Message } from '../../functions/domain/message.ts'
-import type { Usage } from '../../functions/domain/usage.ts'
+import type { Message } from '../../functions/domain/messages/message.ts'
+import type { Usage } from '../../functions/domain/usage/usage.ts'
 import type { SessionPorts } from '../contracts/stores.ts'
 import { must } from './harness.ts'
 import type { Watch } from './sessions.ts'

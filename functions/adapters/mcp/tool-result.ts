@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
 import type { Json } from '../../domain/json.ts'
-import type { Source } from '../../domain/source.ts'
+import type { Source } from '../../domain/messages/source.ts'
 import type { IncomingMedia, ToolOutput } from '../../ports/tool.ts'
 
 /** Bytes of one image or file (docs/mcp.md, "Limits"). */

@@ -1,5 +1,11 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { AssistantPart, ProviderMetadata, ReasoningPart, TextPart, ToolCall } from '../../domain/message.ts'
+import type {
+  AssistantPart,
+  ProviderMetadata,
+  ReasoningPart,
+  TextPart,
+  ToolCall,
+} from '../../domain/messages/message.ts'
 import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 

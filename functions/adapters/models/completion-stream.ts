@@ -1,5 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
-import type { Usage } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
 import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import { addPart, completeDraft, createDraft } from './completion-draft.ts'

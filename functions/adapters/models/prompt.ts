@@ -5,7 +5,7 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
-import type { ProviderMetadata } from '../../domain/message.ts'
+import type { ProviderMetadata } from '../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 import { mediaText, toolText } from '../../log/openai-format.ts'
 import { createCallIds } from './call-ids.ts'

@@ -1,6 +1,6 @@
 import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/history.ts'
-import type { Rating } from '../../domain/feedback.ts'
-import type { ToolStatus } from '../../domain/message.ts'
+import type { Rating } from '../../domain/messages/feedback.ts'
+import type { ToolStatus } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messagePrint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/document-tokens.ts'

@@ -1,5 +1,5 @@
-import type { ApiKey } from '../../domain/api-key.ts'
-import type { RequestRate } from '../../domain/request-rate.ts'
+import type { ApiKey } from '../../domain/keys/api-key.ts'
+import type { RequestRate } from '../../domain/keys/request-rate.ts'
 import type { CallPlace, KeyStore } from '../../ports/key-store.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
 import { toColumn } from './exact-text.ts'

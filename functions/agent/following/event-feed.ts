@@ -1,13 +1,13 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { isTerminal, STREAMED_AGAIN } from '../../domain/events.ts'
 import type { RunEvent, RunStateEvent } from '../../domain/events.ts'
-import { isLeaders } from '../../domain/message.ts'
-import type { Message, ToolMessage } from '../../domain/message.ts'
-import { isEnded } from '../../domain/run.ts'
-import type { Run, RunNotice } from '../../domain/run.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
+import type { Message, ToolMessage } from '../../domain/messages/message.ts'
+import { isEnded } from '../../domain/runs/run.ts'
+import type { Run, RunNotice } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { isBlocked } from '../../domain/session.ts'
-import { isDelegation } from '../../domain/team.ts'
+import { isDelegation } from '../../domain/runs/team.ts'
 import { noticeEvents, withWaiting } from '../../log/run-events.ts'
 import {
   beginningEvents,

@@ -1,6 +1,6 @@
 import { eventId } from '../../domain/events.ts'
 import type { RunEvent } from '../../domain/events.ts'
-import type { ParentNames } from '../../domain/message.ts'
+import type { ParentNames } from '../../domain/messages/message.ts'
 
 /** The characters of a ULID, with which an event's id begins. */
 const ULID = 26

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../domain/events.ts'
-import type { ToolMessage } from '../../domain/message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 import { messageLength } from '../../log/message-length.ts'
 
 /** Results that wait, and characters of them: a log that was imported may have thousands before what comes after them. */

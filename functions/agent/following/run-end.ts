@@ -1,5 +1,5 @@
 import { isTerminal } from '../../domain/events.ts'
-import { isEnded } from '../../domain/run.ts'
+import { isEnded } from '../../domain/runs/run.ts'
 import { isBlocked } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { currentRun } from './event-feed.ts'

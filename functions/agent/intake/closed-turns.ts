@@ -1,4 +1,4 @@
-import type { ClosedMessage } from '../../domain/closed-message.ts'
+import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { createLoops } from '../../log/import/newest.ts'
 import { loopOf } from '../../log/import/open-rounds.ts'
 

@@ -8,7 +8,7 @@ import type { DeletionState, SessionDeletion } from '../../ports/session-deletio
 import { acceptRun, agentOf, goOn, hint, wake } from './accept-run.ts'
 import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../serving/delete-session.ts'
-import { inTime } from '../../domain/in-time.ts'
+import { inTime } from '../../ports/time-limited.ts'
 import type { EventBus } from '../following/event-bus.ts'
 import type { eventsSoFar, followRun } from '../following/event-feed.ts'
 import type { untilSettled } from '../following/run-end.ts'

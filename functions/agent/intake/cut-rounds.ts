@@ -1,4 +1,4 @@
-import type { ClosedAssistantMessage, ClosedMessage } from '../../domain/closed-message.ts'
+import type { ClosedAssistantMessage, ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { SEARCHING_TOOL } from '../../search/documents.ts'
 import { rowsOf, type PlacedMessage } from './closed-turns.ts'

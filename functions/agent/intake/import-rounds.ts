@@ -1,4 +1,4 @@
-import type { Run } from '../../domain/run.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import { createLoops, type Newest } from '../../log/import/newest.ts'
 import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
 import type { PlacedMessage } from './closed-turns.ts'

@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import type { MediaPart, UserPart } from '../../domain/message.ts'
+import type { MediaPart, UserPart } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'

@@ -1,6 +1,6 @@
-import type { ClosedNumbers } from '../../domain/closed-message.ts'
+import type { ClosedNumbers } from '../../domain/messages/closed-message.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import type { NumberedSources } from '../../domain/source.ts'
+import type { NumberedSources } from '../../domain/messages/source.ts'
 import { highestOf } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { StoredCalls } from './stored-calls.ts'

@@ -1,5 +1,5 @@
-import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
-import { DELEGATE_TOOL } from '../../domain/team.ts'
+import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../domain/messages/closed-message.ts'
+import { DELEGATE_TOOL } from '../../domain/runs/team.ts'
 import { createLoops } from '../../log/import/newest.ts'
 import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
 import { SEARCHING_TOOL } from '../../search/documents.ts'

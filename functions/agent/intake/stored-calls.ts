@@ -3,13 +3,13 @@ import type {
   ClosedMessage,
   ClosedToolMessage,
   MemberCall,
-} from '../../domain/closed-message.ts'
+} from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
-import type { Stretch } from '../../domain/imported.ts'
-import { isLeaders } from '../../domain/message.ts'
-import type { AssistantMessage, Message, ToolMessage } from '../../domain/message.ts'
-import type { Run } from '../../domain/run.ts'
+import type { Stretch } from '../../domain/messages/imported.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../../domain/messages/message.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 import { createStoredResults } from './stored-results.ts'

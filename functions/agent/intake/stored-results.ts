@@ -1,5 +1,5 @@
-import type { ClosedMessage, MemberCall } from '../../domain/closed-message.ts'
-import type { ToolMessage } from '../../domain/message.ts'
+import type { ClosedMessage, MemberCall } from '../../domain/messages/closed-message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 
 /** Where results are that earlier calls of an import stored. */
 export interface StoredResults {

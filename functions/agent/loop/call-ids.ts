@@ -1,5 +1,5 @@
 import { nextId } from '../../domain/ids.ts'
-import type { AssistantPart, ToolCall } from '../../domain/message.ts'
+import type { AssistantPart, ToolCall } from '../../domain/messages/message.ts'
 import type { Completion } from '../../ports/model.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { CallProgress } from '../../domain/events.ts'
-import type { ToolMessage } from '../../domain/message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 import { callProgress } from '../../log/run-events.ts'
 import type { RunState } from './run-state.ts'
 

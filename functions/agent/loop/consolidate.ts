@@ -1,6 +1,6 @@
 import type { Consolidation } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { RunNotice } from '../../domain/run.ts'
+import type { RunNotice } from '../../domain/runs/run.ts'
 import { isDue, isNearlyFull } from '../../log/consolidation.ts'
 import type { Decision } from '../../ports/run-log.ts'
 import { CutOff } from './completion.ts'

@@ -1,6 +1,6 @@
 import type { SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { isLeaders } from '../../domain/message.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
 import { noticeEvents } from '../../log/run-events.ts'
 import type { Decision } from '../../ports/run-log.ts'
 import type { RunState } from './run-state.ts'

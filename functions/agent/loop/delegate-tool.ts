@@ -1,6 +1,6 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { Json } from '../../domain/json.ts'
-import { DELEGATE_TOOL } from '../../domain/team.ts'
+import { DELEGATE_TOOL } from '../../domain/runs/team.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { parseArguments } from './tool-call.ts'
 

@@ -1,7 +1,7 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
 import type { RunEvent } from '../../domain/events.ts'
-import type { ToolMessage } from '../../domain/message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 import type { Lease, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { FittedContent } from '../../log/fit-content.ts'
 import { callCompleted } from '../../log/run-events.ts'
@@ -11,7 +11,7 @@ import type { OutputStore } from '../../ports/output-store.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
-import { raceAbort, withinTime } from '../../domain/time-limit.ts'
+import { raceAbort, withinTime } from '../../domain/time/time-limit.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
 /** Milliseconds that a store has for one attempt, body included. It is asked again after that. */

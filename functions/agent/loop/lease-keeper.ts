@@ -4,7 +4,7 @@ import type { Lease, SessionHeader } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
-import { withinTime } from '../../domain/time-limit.ts'
+import { withinTime } from '../../domain/time/time-limit.ts'
 
 /** Milliseconds between two looks at the header: bounds how long a cancel goes unseen. */
 const POLL_MS = 500

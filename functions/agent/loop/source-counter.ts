@@ -1,5 +1,5 @@
-import type { AssistantMessage } from '../../domain/message.ts'
-import type { NumberedSources } from '../../domain/source.ts'
+import type { AssistantMessage } from '../../domain/messages/message.ts'
+import type { NumberedSources } from '../../domain/messages/source.ts'
 import { highestOf } from '../../log/sources.ts'
 import type { Thread } from './thread.ts'
 

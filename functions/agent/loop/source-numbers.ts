@@ -1,5 +1,5 @@
 import { LeaseLost } from '../../domain/errors.ts'
-import type { NumberedSources } from '../../domain/source.ts'
+import type { NumberedSources } from '../../domain/messages/source.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
 import { recordDecision } from './decision.ts'

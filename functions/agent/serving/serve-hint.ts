@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import { continueDeletion } from './delete-session.ts'
-import { inTime } from '../../domain/in-time.ts'
+import { inTime } from '../../ports/time-limited.ts'
 import type { SessionWorker } from './session-worker.ts'
 
 interface Dependencies {

@@ -10,7 +10,7 @@ import { CutOff } from '../loop/completion.ts'
 import type { LoopEnding } from '../loop/run-ending.ts'
 import type { HandOver } from '../loop/run-loop.ts'
 import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
-import { withinTime } from '../../domain/time-limit.ts'
+import { withinTime } from '../../domain/time/time-limit.ts'
 import { knowCalls } from './calls-under-way.ts'
 
 /**

@@ -7,7 +7,7 @@ import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import type { DueSession, SessionJanitor } from '../../ports/session-janitor.ts'
 import { continueDeletion } from './delete-session.ts'
-import { inTime } from '../../domain/in-time.ts'
+import { inTime } from '../../ports/time-limited.ts'
 
 /** Due sessions read at a time. */
 const PAGE = 500

@@ -1,6 +1,6 @@
 import type { Outcome, RunChannel, Work } from '../../delivery/channel.ts'
 import { nextId } from '../../domain/ids.ts'
-import { isEnded, type Run } from '../../domain/run.ts'
+import { isEnded, type Run } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Outbox } from '../../ports/outbox.ts'

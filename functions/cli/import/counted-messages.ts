@@ -1,5 +1,5 @@
-import { ImportRefused } from '../../domain/closed-message.ts'
-import type { ClosedMessage, ClosedToolMessage } from '../../domain/closed-message.ts'
+import { ImportRefused } from '../../domain/messages/closed-message.ts'
+import type { ClosedMessage, ClosedToolMessage } from '../../domain/messages/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { createNativeImport } from '../../log/import/native.ts'
 import { createOpenAiImport } from '../../log/import/openai.ts'

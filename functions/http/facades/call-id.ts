@@ -1,4 +1,4 @@
-import type { ToolMessage } from '../../domain/message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 
 /** The id of a leader's call in a format that keeps the calls of all rounds: models use their ids again. */
 export const roundCallId = ({ toolCallId, round }: Pick<ToolMessage, 'toolCallId' | 'round'>): string =>

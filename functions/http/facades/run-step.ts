@@ -1,7 +1,7 @@
 import type { CallProgressEvent, ContextEvent, MessageSteeredEvent, WarningEvent } from '../../domain/events.ts'
-import type { AssistantMessage, ParentNames, ToolMessage } from '../../domain/message.ts'
-import type { Run } from '../../domain/run.ts'
-import type { Usage } from '../../domain/usage.ts'
+import type { AssistantMessage, ParentNames, ToolMessage } from '../../domain/messages/message.ts'
+import type { Run } from '../../domain/runs/run.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
 import type { WaitingCall } from '../v1/resources/run.ts'
 
 /** Whose step it is: a member's names the call that the member works for. */

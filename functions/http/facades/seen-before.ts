@@ -1,5 +1,5 @@
-import type { ToolMessage } from '../../domain/message.ts'
-import type { Run } from '../../domain/run.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 

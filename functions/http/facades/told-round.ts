@@ -1,5 +1,5 @@
 import type { DeltaEvent } from '../../domain/events.ts'
-import type { AssistantMessage, ToolCall } from '../../domain/message.ts'
+import type { AssistantMessage, ToolCall } from '../../domain/messages/message.ts'
 import type { RunStep, StepNames } from './run-step.ts'
 
 export interface ToldRound {

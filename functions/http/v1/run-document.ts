@@ -1,4 +1,4 @@
-import type { Message } from '../../domain/message.ts'
+import type { Message } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messageLength } from '../../log/message-length.ts'
 import { MOST_BYTES } from '../../log/page-bytes.ts'

@@ -1,7 +1,7 @@
 import { sharedReader } from '../../agent/following/shared-reads.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunEvent } from '../../domain/events.ts'
-import type { ToolMessage } from '../../domain/message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { inputLength, messageLength } from '../../log/message-length.ts'
 import type { LogReader } from '../../ports/log-reader.ts'

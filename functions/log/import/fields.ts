@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ImportRefused } from '../../domain/closed-message.ts'
+import { ImportRefused } from '../../domain/messages/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { faultsOf } from '../faults.ts'
 

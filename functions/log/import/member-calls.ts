@@ -1,6 +1,6 @@
-import type { ClosedNumbers, MemberCall } from '../../domain/closed-message.ts'
+import type { ClosedNumbers, MemberCall } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { NumberedSources } from '../../domain/source.ts'
+import type { NumberedSources } from '../../domain/messages/source.ts'
 import { createNewest } from './newest.ts'
 
 /** What a message of another log says of its place. */

@@ -1,4 +1,4 @@
-import type { ClosedMessage } from '../../domain/closed-message.ts'
+import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 
 /** Reads the messages of one log, from its beginning and in order. */
 export interface MessageImport {

@@ -1,6 +1,6 @@
-import type { ClosedMessage } from '../../domain/closed-message.ts'
-import type { AssistantPart } from '../../domain/message.ts'
-import type { Source } from '../../domain/source.ts'
+import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
+import type { AssistantPart } from '../../domain/messages/message.ts'
+import type { Source } from '../../domain/messages/source.ts'
 
 /** Characters that a completion and the row of its numbers have for each result whose sources it numbers. */
 const NUMBERS_OF_RESULT = 150

@@ -1,11 +1,11 @@
-import { ImportRefused } from '../../domain/closed-message.ts'
+import { ImportRefused } from '../../domain/messages/closed-message.ts'
 import type {
   ClosedAssistantMessage,
   ClosedMessage,
   ClosedToolMessage,
   MemberCall,
-} from '../../domain/closed-message.ts'
-import { STATUS_TEXT } from '../../domain/message.ts'
+} from '../../domain/messages/closed-message.ts'
+import { STATUS_TEXT } from '../../domain/messages/message.ts'
 import { lengthOf } from './message-length.ts'
 
 /** Calls of all loops that may be open at once, and characters of the messages that have them: these are in memory. */

@@ -1,6 +1,6 @@
 import { NO_CAPS } from '../../access/rates.ts'
 import { hashKeySecret } from '../../access/key-secret.ts'
-import type { ApiKey } from '../../domain/api-key.ts'
+import type { ApiKey } from '../../domain/keys/api-key.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import type { Settings } from '../config.ts'
 import { openPorts } from './open-ports.ts'

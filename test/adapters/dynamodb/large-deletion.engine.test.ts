@@ -9,7 +9,7 @@ import { putMessage, textsOfMessage } from '../../../functions/adapters/dynamodb
 import { createDynamoSessionDeletion } from '../../../functions/adapters/dynamodb/log/session-deletion.ts'
 import { createDynamoSessionStore } from '../../../functions/adapters/dynamodb/log/session-store.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
-import type { UserMessage } from '../../../functions/domain/message.ts'
+import type { UserMessage } from '../../../functions/domain/messages/message.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_CALLS } from '../../../functions/domain/message.ts'
+import { MOST_CALLS } from '../../../functions/domain/messages/message.ts'
 import { callOf, headOf, openFixture, resolutionOf, roundAfter, startRun } from '../../contracts/session-fixture.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'

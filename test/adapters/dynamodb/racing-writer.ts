@@ -5,7 +5,7 @@ import { createSystemClock } from '../../../functions/adapters/memory/system-clo
 import { nextIds } from '../../../functions/domain/ids.ts'
 import { isFree } from '../../../functions/domain/session.ts'
 import type { Lease, SessionKey } from '../../../functions/domain/session.ts'
-import { NO_USAGE } from '../../../functions/domain/usage.ts'
+import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
 import type { Round } from '../../../functions/ports/run-log.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import { dynamodbPorts } from './engine.ts'

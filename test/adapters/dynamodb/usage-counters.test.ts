@@ -2,7 +2,7 @@ import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
 import { toItem } from '../../../functions/adapters/dynamodb/attributes.ts'
 import { counted, counterNames, usageOf } from '../../../functions/adapters/dynamodb/log/usage-counters.ts'
-import { addUsage, joinUsages, NO_USAGE, sumOf, type Usage } from '../../../functions/domain/usage.ts'
+import { addUsage, joinUsages, NO_USAGE, sumOf, type Usage } from '../../../functions/domain/usage/usage.ts'
 
 const tokens = fc.option(fc.nat(), { nil: null })
 const usage: fc.Arbitrary<Usage> = fc.record({

@@ -5,7 +5,7 @@ import { batchOf } from '../../../functions/adapters/dynamodb/log/message-item.t
 import { createDynamoRunLog } from '../../../functions/adapters/dynamodb/log/run-log.ts'
 import { planSpill, WRITE_LIMIT } from '../../../functions/adapters/dynamodb/log/spill-plan.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
-import type { ToolMessage } from '../../../functions/domain/message.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import type { Round } from '../../../functions/ports/run-log.ts'
 import { createManualClock } from '../../contracts/stores.ts'

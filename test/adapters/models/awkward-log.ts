@@ -1,4 +1,4 @@
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { ModelRequest, RequestMessage } from '../../../functions/domain/model-request.ts'
 import { replay } from '../../../functions/log/replay.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'

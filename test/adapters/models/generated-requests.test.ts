@@ -1,7 +1,7 @@
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { createModels } from '../../../functions/adapters/models/models.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { toOpenAiMessages } from '../../../functions/log/openai-format.ts'

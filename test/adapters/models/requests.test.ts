@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import { toOpenAiMessages } from '../../../functions/log/openai-format.ts'
 import type { RecordedRequest } from '../../model-server/recording-server.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import type { Model, Completion } from '../../../functions/ports/model.ts'
 import { replay } from '../../../functions/log/replay.ts'

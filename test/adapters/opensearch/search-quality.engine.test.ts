@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { textOf } from '../../../functions/domain/message.ts'
+import { textOf } from '../../../functions/domain/messages/message.ts'
 import { historyDocuments } from '../../../functions/search/documents.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { withEngines } from '../../engines/with-engines.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openDatabase, readAll, readOne, write } from '../../../functions/adapters/sqlite/database.ts'
 import { createSqliteSessionDeletion } from '../../../functions/adapters/sqlite/log/session-deletion.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import { projectionOn } from './projection.ts'
 import { storeMessages } from './stored-messages.ts'

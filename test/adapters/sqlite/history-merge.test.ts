@@ -9,7 +9,7 @@ import {
 } from '../../../functions/adapters/sqlite/database.ts'
 import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'
 import { indexOn, projectionOn } from './projection.ts'

@@ -13,8 +13,8 @@ import { insertRun } from '../../../functions/adapters/sqlite/log/run-rows.ts'
 import { pack, unpack } from '../../../functions/adapters/sqlite/log/packed-text.ts'
 import { nextId, timeOfId } from '../../../functions/domain/ids.ts'
 import type { JsonObject } from '../../../functions/domain/json.ts'
-import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../functions/domain/message.ts'
-import { NO_USAGE } from '../../../functions/domain/usage.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../functions/domain/messages/message.ts'
+import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
 
 /** Any UTF-16, lone surrogates and NUL included, now and then long. */
 const text = fc.oneof(

@@ -3,7 +3,7 @@ import { findMessage, insertMessage } from '../../../functions/adapters/sqlite/l
 import { encodeBody } from '../../../functions/adapters/sqlite/log/message-codec.ts'
 import { pack } from '../../../functions/adapters/sqlite/log/packed-text.ts'
 import { toolStatusCode } from '../../../functions/adapters/sqlite/log/codes.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 
 /** Puts messages into the log's tables in one transaction, each in the place of its former state where it has one. */

@@ -9,7 +9,7 @@ import {
   roundOfMessage,
   roundStarted,
 } from '../../../functions/log/run-events.ts'
-import type { AssistantMessage, ToolMessage } from '../../../functions/domain/message.ts'
+import type { AssistantMessage, ToolMessage } from '../../../functions/domain/messages/message.ts'
 
 const [completion, first, second] = ['1', '2', '3'].map((end) => `01J0000000000000000000000${end}`)
 const runId = '01J00000000000000000000000'

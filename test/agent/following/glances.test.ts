@@ -3,7 +3,7 @@ import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
 import { glanceAt } from '../../../functions/agent/following/glances.ts'
 import type { Glances } from '../../../functions/agent/following/glances.ts'
 import { untilSettled } from '../../../functions/agent/following/run-end.ts'
-import type { Run } from '../../../functions/domain/run.ts'
+import type { Run } from '../../../functions/domain/runs/run.ts'
 import type { SessionHeader } from '../../../functions/domain/session.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 

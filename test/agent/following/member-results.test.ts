@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMemberResults } from '../../../functions/agent/following/member-results.ts'
-import type { ToolMessage } from '../../../functions/domain/message.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { callCompleted } from '../../../functions/log/run-events.ts'
 
 const call = (id: string, text = ''): ToolMessage => ({

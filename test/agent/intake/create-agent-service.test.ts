@@ -5,7 +5,7 @@ import { prepareResolutions } from '../../../functions/agent/intake/resolutions.
 import type { CallResolution } from '../../../functions/agent/intake/agent-service.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
-import type { ToolMessage } from '../../../functions/domain/message.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { Session, SessionHeader } from '../../../functions/domain/session.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClosedTurns } from '../../../functions/agent/intake/closed-turns.ts'
 import { createStepRounds, type BegunTurn } from '../../../functions/agent/intake/import-rounds.ts'
-import type { ClosedAssistantMessage } from '../../../functions/domain/closed-message.ts'
+import type { ClosedAssistantMessage } from '../../../functions/domain/messages/closed-message.ts'
 import { createLoops } from '../../../functions/log/import/newest.ts'
 
 const MANY = 100_000

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { progressTeller } from '../../../functions/agent/loop/call-progress.ts'
 import type { CallProgress, RunEvent } from '../../../functions/domain/events.ts'
-import type { ToolMessage } from '../../../functions/domain/message.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 
 const row: ToolMessage = {

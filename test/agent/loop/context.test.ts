@@ -1,7 +1,7 @@
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { expect, test } from 'vitest'
 import { loadContext } from '../../../functions/agent/loop/context.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import { createPage, messageLength } from '../../../functions/log/message-length.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import { writeLog } from '../../generators/messages.ts'

@@ -8,8 +8,8 @@ import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
-import type { AssistantMessage, ToolMessage } from '../../../functions/domain/message.ts'
-import type { RunEnd } from '../../../functions/domain/run-changes.ts'
+import type { AssistantMessage, ToolMessage } from '../../../functions/domain/messages/message.ts'
+import type { RunEnd } from '../../../functions/domain/runs/run-changes.ts'
 
 const AGENT = { name: 'default', model: 'm', policies: DEFAULT_POLICIES } as Agent
 const lost = new LeaseLost('s', 1)

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Message } from '../../../functions/domain/message.ts'
-import { textOf } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
+import { textOf } from '../../../functions/domain/messages/message.ts'
 import { makeTool, openHarness } from '../harness.ts'
 import type { Harness, TeamMember } from '../harness.ts'
 

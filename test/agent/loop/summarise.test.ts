@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { summarise, SummaryFailed } from '../../../functions/agent/loop/summarise.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createLeader, remember } from '../../../functions/agent/loop/thread.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 
 const AGENT = { name: 'default', model: 'script/ed', modelOptions: {}, tools: [], policies: DEFAULT_POLICIES }
 const IDS = nextIds(undefined, 1, 20)

@@ -1,4 +1,4 @@
-import type { ToolMessage } from '../../../functions/domain/message.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { Process } from './processes.ts'
 import { codeOf } from './harness.ts'
 import { storeRound, storeTask, threadsOf } from './threads.ts'

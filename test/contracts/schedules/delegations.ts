@@ -1,5 +1,5 @@
-import { OPEN_STATUSES } from '../../../functions/domain/message.ts'
-import type { Message, ToolMessage } from '../../../functions/domain/message.ts'
+import { OPEN_STATUSES } from '../../../functions/domain/messages/message.ts'
+import type { Message, ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { must } from './harness.ts'
 
 /** A member gets its task once and says its last word once, before its delegate call ends; nothing of it is left open then. */

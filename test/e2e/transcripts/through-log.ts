@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nextId } from '../../../functions/domain/ids.ts'
-import type { AssistantMessage, ToolCall, ToolMessage, UserPart } from '../../../functions/domain/message.ts'
+import type { AssistantMessage, ToolCall, ToolMessage, UserPart } from '../../../functions/domain/messages/message.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../../../functions/domain/session.ts'
 import type { Lease, SessionKey } from '../../../functions/domain/session.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../../functions/domain/events.ts'
-import type { AssistantMessage, AssistantPart } from '../../../functions/domain/message.ts'
+import type { AssistantMessage, AssistantPart } from '../../../functions/domain/messages/message.ts'
 import { createRunSteps } from '../../../functions/http/facades/run-steps.ts'
 
 const part = fc.oneof(

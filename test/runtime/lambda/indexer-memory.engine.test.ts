@@ -10,7 +10,7 @@ import { createDynamoSessionStore } from '../../../functions/adapters/dynamodb/l
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { createS3OutputStore } from '../../../functions/adapters/s3/output-store.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
-import type { Message } from '../../../functions/domain/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import { dynamodbClient, s3Client, sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { callTo, writeLog } from '../../generators/messages.ts'

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
-import type { AssistantMessage, ToolMessage } from '../../../functions/domain/message.ts'
-import type { Run } from '../../../functions/domain/run.ts'
-import { NO_USAGE } from '../../../functions/domain/usage.ts'
+import type { AssistantMessage, ToolMessage } from '../../../functions/domain/messages/message.ts'
+import type { Run } from '../../../functions/domain/runs/run.ts'
+import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
 import { createLagMetric, createRunMetrics } from '../../../functions/runtime/lambda/metrics.ts'
 
 interface Line {

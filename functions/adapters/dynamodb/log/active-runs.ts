@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isEnded } from '../../../domain/run.ts'
-import { requireRoom } from '../../../domain/run-changes.ts'
+import { isEnded } from '../../../domain/runs/run.ts'
+import { requireRoom } from '../../../domain/runs/run-changes.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { RunLimits } from '../../../ports/run-inbox.ts'
 import { numberAt, textAt, toItem } from '../attributes.ts'

@@ -1,6 +1,6 @@
-import { resolvedCalls, type Resolution } from '../../../domain/call-resolution.ts'
+import { resolvedCalls, type Resolution } from '../../../domain/runs/call-resolution.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
-import type { ToolMessage } from '../../../domain/message.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { Resolved } from '../../../ports/run-inbox.ts'
 import { numberAt, textAt, type Item } from '../attributes.ts'

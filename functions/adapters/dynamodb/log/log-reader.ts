@@ -1,5 +1,5 @@
 import { isUlid } from '../../../domain/ids.ts'
-import type { Run } from '../../../domain/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { createPage, messageLength, runLength } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'

@@ -1,4 +1,4 @@
-import { withFeedback } from '../../../domain/feedback.ts'
+import { withFeedback } from '../../../domain/messages/feedback.ts'
 import { isUlid } from '../../../domain/ids.ts'
 import type { MessageFeedback } from '../../../ports/message-feedback.ts'
 import { textAt } from '../attributes.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SHORTEST_CHUNK } from '../../../search/chunks.ts'
 import { historyDocuments, offloadedBytes, shownText } from '../../../search/documents.ts'
-import { unrated } from '../../../domain/message.ts'
+import { unrated } from '../../../domain/messages/message.ts'
 import type {
   ApprovalDecision,
   Message,
@@ -10,8 +10,8 @@ import type {
   ToolMessage,
   ToolPart,
   ToolStatus,
-} from '../../../domain/message.ts'
-import type { Feedback } from '../../../domain/feedback.ts'
+} from '../../../domain/messages/message.ts'
+import type { Feedback } from '../../../domain/messages/feedback.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../attributes.ts'

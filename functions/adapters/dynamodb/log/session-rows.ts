@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { OPEN_STATUSES, type ToolMessage } from '../../../domain/message.ts'
+import { OPEN_STATUSES, type ToolMessage } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'

@@ -1,7 +1,7 @@
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
 import { NO_TOTALS, type Session, type SessionKey, type SessionTotals } from '../../../domain/session.ts'
-import { joinUsages, sumOf } from '../../../domain/usage.ts'
+import { joinUsages, sumOf } from '../../../domain/usage/usage.ts'
 import type { NewSession, SessionChange, SessionStore } from '../../../ports/session-store.ts'
 import { numberAt, textAt, toItem, type Item } from '../attributes.ts'
 import { absent, all, any, below, is, together, type Change } from '../expressions.ts'

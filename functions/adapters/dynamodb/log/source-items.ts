@@ -1,6 +1,6 @@
-import type { Message } from '../../../domain/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { NumberedSources } from '../../../domain/source.ts'
+import type { NumberedSources } from '../../../domain/messages/source.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import { requiredText, toItem } from '../attributes.ts'
 import { all, between, is } from '../expressions.ts'

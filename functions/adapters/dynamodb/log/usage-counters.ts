@@ -1,5 +1,5 @@
-import { isLeaders, type AssistantMessage } from '../../../domain/message.ts'
-import { NO_USAGE, type Usage } from '../../../domain/usage.ts'
+import { isLeaders, type AssistantMessage } from '../../../domain/messages/message.ts'
+import { NO_USAGE, type Usage } from '../../../domain/usage/usage.ts'
 import { numberAt, type Item } from '../attributes.ts'
 
 /**

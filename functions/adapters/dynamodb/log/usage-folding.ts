@@ -1,5 +1,5 @@
 import type { Lease } from '../../../domain/session.ts'
-import type { RunEnd } from '../../../domain/run-changes.ts'
+import type { RunEnd } from '../../../domain/runs/run-changes.ts'
 import { numberAt, type Item } from '../attributes.ts'
 import { is, present } from '../expressions.ts'
 import { detailsKey, headerKey, runKey } from '../keys.ts'

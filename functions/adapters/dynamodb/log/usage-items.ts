@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Message } from '../../../domain/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import {
   countedCompletion,
   totalTokens,
   type CountedCompletion,
   type UsageAccount,
-} from '../../../domain/usage-count.ts'
-import { NO_USAGE } from '../../../domain/usage.ts'
-import type { UsageSum } from '../../../domain/usage-sums.ts'
+} from '../../../domain/usage/usage-count.ts'
+import { NO_USAGE } from '../../../domain/usage/usage.ts'
+import type { UsageSum } from '../../../domain/usage/usage-sums.ts'
 import { numberAt, type Item } from '../attributes.ts'
 import { is, type Condition } from '../expressions.ts'
 import { partitionOf, printOf } from '../keys.ts'

@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../../domain/errors.ts'
-import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../domain/usage-sums.ts'
+import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../domain/usage/usage-sums.ts'
 import { MOST_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../ports/usage-ledger.ts'
 import { requiredText, textAt, type Item } from '../attributes.ts'
 import { all, is, startsWith } from '../expressions.ts'

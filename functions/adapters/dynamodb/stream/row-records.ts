@@ -1,5 +1,5 @@
 import { isUlid } from '../../../domain/ids.ts'
-import type { Message } from '../../../domain/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { MessageRow, RowRecords } from '../../../ports/message-rows.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'

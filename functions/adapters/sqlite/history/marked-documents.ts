@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TooltrailError } from '../../../domain/errors.ts'
 import type { HistoryDocument } from '../../../domain/history.ts'
-import type { Message } from '../../../domain/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
 import { outputText } from '../../../log/output-text.ts'
 import { mostDocuments, projectMessage, shownText, wholeText } from '../../../search/documents.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'

@@ -1,5 +1,5 @@
 import type { HistoryFilters, HistoryHit, HistoryRole } from '../../../domain/history.ts'
-import type { ToolStatus } from '../../../domain/message.ts'
+import type { ToolStatus } from '../../../domain/messages/message.ts'
 import type { Candidate } from '../../../search/score.ts'
 import { readAll, readOne, type Database } from '../database.ts'
 import type { IdRange } from './audiences.ts'

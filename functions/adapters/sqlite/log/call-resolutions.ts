@@ -1,4 +1,4 @@
-import { resolvedCalls, type Resolution } from '../../../domain/call-resolution.ts'
+import { resolvedCalls, type Resolution } from '../../../domain/runs/call-resolution.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { Resolved } from '../../../ports/run-inbox.ts'

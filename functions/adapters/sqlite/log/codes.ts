@@ -1,5 +1,5 @@
-import type { Message, ToolStatus } from '../../../domain/message.ts'
-import type { RunStatus } from '../../../domain/run.ts'
+import type { Message, ToolStatus } from '../../../domain/messages/message.ts'
+import type { RunStatus } from '../../../domain/runs/run.ts'
 
 /** Stored as their places in these lists: only ever append. */
 const ROLES: readonly Message['role'][] = ['user', 'assistant', 'tool']

@@ -1,5 +1,10 @@
 import { TooltrailError } from '../../../domain/errors.ts'
-import { progressAfter, type ImportName, type ImportProgress, type ImportStep } from '../../../domain/imported.ts'
+import {
+  progressAfter,
+  type ImportName,
+  type ImportProgress,
+  type ImportStep,
+} from '../../../domain/messages/imported.ts'
 import type { SessionHeader, SessionKey } from '../../../domain/session.ts'
 import type { LogImport } from '../../../ports/log-import.ts'
 import { readOne, snapshot, write, type Database } from '../database.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Message } from '../../../domain/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { createPage, messageLength, runLength } from '../../../log/message-length.ts'
 import type { LogReader, MessageQuery } from '../../../ports/log-reader.ts'

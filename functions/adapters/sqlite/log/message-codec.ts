@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { unrated } from '../../../domain/message.ts'
-import type { Message, ToolStatus } from '../../../domain/message.ts'
+import { unrated } from '../../../domain/messages/message.ts'
+import type { Message, ToolStatus } from '../../../domain/messages/message.ts'
 
 /** What a row says in columns of its own, so that queries can look at it. */
 export interface MessageColumns extends Pick<Message, 'id' | 'runId' | 'role' | 'agent'> {

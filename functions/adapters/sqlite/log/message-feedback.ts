@@ -1,4 +1,4 @@
-import { withFeedback } from '../../../domain/feedback.ts'
+import { withFeedback } from '../../../domain/messages/feedback.ts'
 import type { MessageFeedback } from '../../../ports/message-feedback.ts'
 import { findMessage, updateBody } from './message-rows.ts'
 import { findLiveSession } from './session-rows.ts'

@@ -1,5 +1,5 @@
-import type { AssistantMessage, Message, ToolMessage } from '../../../domain/message.ts'
-import { CLOSED_AT_END } from '../../../domain/run-changes.ts'
+import type { AssistantMessage, Message, ToolMessage } from '../../../domain/messages/message.ts'
+import { CLOSED_AT_END } from '../../../domain/runs/run-changes.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { roleCode, roleOf, toolStatusCode, toolStatusOf } from './codes.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'

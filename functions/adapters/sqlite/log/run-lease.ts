@@ -1,6 +1,6 @@
 import { isBlocked, isFree, type Lease, type SessionHeader, type SessionKey } from '../../../domain/session.ts'
 import { LeaseLost } from '../../../domain/errors.ts'
-import { resumedRun } from '../../../domain/run-changes.ts'
+import { resumedRun } from '../../../domain/runs/run-changes.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { RunLease, Started } from '../../../ports/run-lease.ts'
 import { reading, transaction, write, type Database } from '../database.ts'

@@ -1,4 +1,4 @@
-import type { Run } from '../../../domain/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
 import { runStatusCode, runStatusOf } from './codes.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
 import { pack, unpack } from './packed-text.ts'

@@ -1,4 +1,4 @@
-import { MOST_SOURCES, type NumberedSources } from '../../../domain/source.ts'
+import { MOST_SOURCES, type NumberedSources } from '../../../domain/messages/source.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import { readAll, write, type Database } from '../database.ts'
 

@@ -1,4 +1,4 @@
-import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../domain/usage-sums.ts'
+import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../domain/usage/usage-sums.ts'
 import { MOST_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../ports/usage-ledger.ts'
 import { readEach, snapshot, transaction, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'

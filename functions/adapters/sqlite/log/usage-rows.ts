@@ -1,6 +1,6 @@
-import { limitsTenant, requireBudget } from '../../../domain/budget.ts'
-import type { Message } from '../../../domain/message.ts'
-import { costOf } from '../../../domain/model-prices.ts'
+import { limitsTenant, requireBudget } from '../../../domain/usage/budget.ts'
+import type { Message } from '../../../domain/messages/message.ts'
+import { costOf } from '../../../domain/usage/model-prices.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import {
   countedCompletion,
@@ -8,9 +8,9 @@ import {
   totalTokens,
   type CountedCompletion,
   type UsageAccount,
-} from '../../../domain/usage-count.ts'
+} from '../../../domain/usage/usage-count.ts'
 import type { RunLimits } from '../../../ports/run-inbox.ts'
-import type { Usage } from '../../../domain/usage.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
 import { fromColumn, toColumn } from '../exact-text.ts'
 import { USAGE_COLUMNS } from './usage-schema.ts'

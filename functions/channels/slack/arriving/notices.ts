@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { TooltrailError } from '../../../domain/errors.ts'
-import { dayOf } from '../../../domain/usage-count.ts'
+import { dayOf } from '../../../domain/usage/usage-count.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Received } from '../../../ports/received.ts'
 import { BeingSaid } from '../api/slack-error.ts'

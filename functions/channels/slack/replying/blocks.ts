@@ -1,4 +1,4 @@
-import type { Rating } from '../../../domain/feedback.ts'
+import type { Rating } from '../../../domain/messages/feedback.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { escaped } from './text.ts'
 

@@ -1,6 +1,6 @@
 import type { RunEvent, RunStateEvent } from '../../../domain/events.ts'
-import { isLeaders } from '../../../domain/message.ts'
-import type { AssistantMessage, ToolMessage, ToolStatus } from '../../../domain/message.ts'
+import { isLeaders } from '../../../domain/messages/message.ts'
+import type { AssistantMessage, ToolMessage, ToolStatus } from '../../../domain/messages/message.ts'
 import { withoutBroadcasts } from './text.ts'
 
 /** A tool call as people see it: its tool's name and how far it is. What it was given and what it returned stay out. */

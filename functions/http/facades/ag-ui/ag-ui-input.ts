@@ -1,4 +1,4 @@
-import type { ClientTool } from '../../../domain/run.ts'
+import type { ClientTool } from '../../../domain/runs/run.ts'
 import { invalidRequest, parseItems } from '../../middleware/validation.ts'
 import type { ChatMessage } from '../openai/chat-schemas.ts'
 import { readChatMessages } from '../openai/chat-request.ts'

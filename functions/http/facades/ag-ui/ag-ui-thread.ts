@@ -1,5 +1,5 @@
-import type { ToolMessage } from '../../../domain/message.ts'
-import { textOf } from '../../../domain/message.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import { textOf } from '../../../domain/messages/message.ts'
 import type { RunStep } from '../run-step.ts'
 
 /** One event of AG-UI. */

@@ -1,4 +1,4 @@
-import type { Usage } from '../../../domain/usage.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
 import type { RunEnd, RunStep } from '../run-step.ts'
 import type { ChatUsage, FinishReason } from './chat-schemas.ts'
 

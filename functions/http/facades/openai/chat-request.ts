@@ -1,7 +1,7 @@
 import type { CallResolution, IncomingPart } from '../../../agent/intake/agent-service.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../domain/json.ts'
-import type { ClientTool } from '../../../domain/run.ts'
+import type { ClientTool } from '../../../domain/runs/run.ts'
 import { dataOf } from '../../../log/import/fields.ts'
 import type { InvalidField } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'

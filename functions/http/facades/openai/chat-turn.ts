@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Submission } from '../../../agent/intake/agent-service.ts'
 import type { Caller } from '../../../access/caller.ts'
-import type { ToolMessage } from '../../../domain/message.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { ChatInput } from './chat-request.ts'
 
 /** What a client says and answers, and where. */

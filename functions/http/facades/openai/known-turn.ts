@@ -1,5 +1,5 @@
 import { nextId } from '../../../domain/ids.ts'
-import { isEnded } from '../../../domain/run.ts'
+import { isEnded } from '../../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { isCode } from '../open-session.ts'

@@ -1,5 +1,5 @@
-import { isEnded } from '../../../domain/run.ts'
-import type { Run } from '../../../domain/run.ts'
+import { isEnded } from '../../../domain/runs/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { Accepted } from '../../../agent/intake/agent-service.ts'
 import type { RouteDependencies } from '../../dependencies.ts'

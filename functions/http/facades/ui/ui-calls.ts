@@ -1,5 +1,5 @@
-import type { AssistantMessage, ToolMessage } from '../../../domain/message.ts'
-import { textOf } from '../../../domain/message.ts'
+import type { AssistantMessage, ToolMessage } from '../../../domain/messages/message.ts'
+import { textOf } from '../../../domain/messages/message.ts'
 import { jsonFault } from '../../../log/json-size.ts'
 import { clientCallId, roundCallId } from '../call-id.ts'
 import type { RunStep } from '../run-step.ts'

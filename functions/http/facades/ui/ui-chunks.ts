@@ -1,4 +1,4 @@
-import type { Run } from '../../../domain/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
 import { usageResource } from '../../v1/resources/usage.ts'
 import { noticeData } from '../run-step.ts'
 import type { RunEnd, RunStep } from '../run-step.ts'

@@ -1,6 +1,6 @@
-import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../../domain/message.ts'
-import { createRecent } from '../../../domain/recent.ts'
-import type { Recent } from '../../../domain/recent.ts'
+import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
+import { createRecent } from '../../../domain/cache/lru-cache.ts'
+import type { Recent } from '../../../domain/cache/lru-cache.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 

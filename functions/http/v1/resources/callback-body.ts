@@ -1,6 +1,6 @@
 import type { RunStateEvent } from '../../../domain/events.ts'
-import { pointerTo, type Message } from '../../../domain/message.ts'
-import type { Run } from '../../../domain/run.ts'
+import { pointerTo, type Message } from '../../../domain/messages/message.ts'
+import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { noticeEvents, runEnded, withWaiting } from '../../../log/run-events.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'

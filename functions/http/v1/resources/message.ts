@@ -10,8 +10,8 @@ import type {
   ToolMessage,
   ToolStatus,
   UserMessage,
-} from '../../../domain/message.ts'
-import { pointerTo } from '../../../domain/message.ts'
+} from '../../../domain/messages/message.ts'
+import { pointerTo } from '../../../domain/messages/message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { MessageSchema, toolStatus } from '../schemas/message.ts'
 import { citedOf, readSourceState } from './source.ts'

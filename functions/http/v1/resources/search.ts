@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import { HISTORY_LABELS } from '../../../domain/history.ts'
 import type { HistoryEntry } from '../../../domain/history.ts'
-import { pointerTo } from '../../../domain/message.ts'
+import { pointerTo } from '../../../domain/messages/message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { statusResource } from './message.ts'
 import type { SearchHitSchema } from '../schemas/search.ts'

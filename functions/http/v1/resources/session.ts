@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { Run } from '../../../domain/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import type { DeletionState } from '../../../ports/session-deletion.ts'

@@ -1,6 +1,6 @@
 import type { Citations } from '../../../domain/context.ts'
-import type { Message } from '../../../domain/message.ts'
-import { isInRanges } from '../../../domain/number-ranges.ts'
+import type { Message } from '../../../domain/messages/message.ts'
+import { isInRanges } from '../../../domain/messages/number-ranges.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { findNumbers } from '../../../history/source-numbers.ts'
 import { hasSources } from '../../../log/sources.ts'

@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { Usage } from '../../../domain/usage.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { UsageSchema } from '../schemas/fields.ts'
 

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
-import { MOST_SOURCES } from '../../../domain/source.ts'
+import { MOST_SOURCES } from '../../../domain/messages/source.ts'
 import { schemaFault } from '../../../log/argument-schema.ts'
 import { jsonObject, metadata, person, ulid } from './fields.ts'
 

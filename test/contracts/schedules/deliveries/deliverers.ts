@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../../../functions/domain/events.ts'
 import { nextIds } from '../../../../functions/domain/ids.ts'
-import type { Run } from '../../../../functions/domain/run.ts'
+import type { Run } from '../../../../functions/domain/runs/run.ts'
 import { newRun } from '../../session-fixture.ts'
 import type { Process } from '../processes.ts'
 import { channelsOf, followerOf } from './channels.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../../domain/json.ts'
-import { isLeaders, OPEN_STATUSES } from '../../../../domain/message.ts'
-import type { Message, UserMessage } from '../../../../domain/message.ts'
+import { isLeaders, OPEN_STATUSES } from '../../../../domain/messages/message.ts'
+import type { Message, UserMessage } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import type { LogReader } from '../../../../ports/log-reader.ts'
 import { partUrl } from '../../../v1/resources/message.ts'

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ToolMessage } from '../../../../domain/message.ts'
+import type { AssistantMessage, ToolMessage } from '../../../../domain/messages/message.ts'
 import type { WaitingCall } from '../../../v1/resources/run.ts'
 
 /** The calls of a round that are executed here, each told once when it has ended, in the order in which the model made them. */

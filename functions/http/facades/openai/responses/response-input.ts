@@ -1,7 +1,7 @@
 import type { IncomingPart } from '../../../../agent/intake/agent-service.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../../domain/json.ts'
-import type { ClientTool } from '../../../../domain/run.ts'
+import type { ClientTool } from '../../../../domain/runs/run.ts'
 import { parseItems } from '../../../middleware/validation.ts'
 import { bytesOf, refused, refuseRepeated, textOf } from '../chat-request.ts'
 import type { ChatInput, PlacedMessage } from '../chat-request.ts'

@@ -1,5 +1,5 @@
-import type { AssistantMessage, ToolMessage } from '../../../../domain/message.ts'
-import { textOf } from '../../../../domain/message.ts'
+import type { AssistantMessage, ToolMessage } from '../../../../domain/messages/message.ts'
+import { textOf } from '../../../../domain/messages/message.ts'
 import type { WaitingCall } from '../../../v1/resources/run.ts'
 import { clientCallId } from '../../call-id.ts'
 

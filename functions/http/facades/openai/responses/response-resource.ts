@@ -1,6 +1,6 @@
-import type { Run, RunError } from '../../../../domain/run.ts'
+import type { Run, RunError } from '../../../../domain/runs/run.ts'
 import type { JsonObject } from '../../../../domain/json.ts'
-import type { Usage } from '../../../../domain/usage.ts'
+import type { Usage } from '../../../../domain/usage/usage.ts'
 import type { ResponsePart, ResponseState } from './response-run.ts'
 import type { ResponseResource } from './response-schemas.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { missingTool } from '../../functions/domain/required-tool.ts'
-import { parseAgents } from '../../functions/runtime/agents-file.ts'
-import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
+import { missingTool } from '../../../functions/domain/runs/required-tool.ts'
+import { parseAgents } from '../../../functions/runtime/agents-file.ts'
+import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 
 const agentsOf = (agents: object) =>
   parseAgents({ agents }, { model: 'demo/demo', tools: builtInTools(), defaultTools: [] })

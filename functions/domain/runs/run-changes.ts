@@ -1,12 +1,12 @@
-import type { SessionContext } from './context.ts'
-import { definedFields } from './defined-fields.ts'
-import type { NewDelivery } from './delivery.ts'
-import { TooltrailError } from './errors.ts'
-import { isLeaders, STATUS_TEXT } from './message.ts'
-import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from './message.ts'
+import type { SessionContext } from '../context.ts'
+import { definedFields } from '../defined-fields.ts'
+import type { NewDelivery } from '../delivery.ts'
+import { TooltrailError } from '../errors.ts'
+import { isLeaders, STATUS_TEXT } from '../messages/message.ts'
+import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from '../messages/message.ts'
 import { isDelegation } from './team.ts'
 import type { Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
-import { addUsage, joinUsages, NO_USAGE } from './usage.ts'
+import { addUsage, joinUsages, NO_USAGE } from '../usage/usage.ts'
 
 type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' | 'instructions' | 'keyId'> & {
   readonly delivery?: NewDelivery

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import type { JsonObject } from '../json.ts'
 
 /** Tokens of one completion, or their sum over several; null if the provider did not say. */
 export interface Usage {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { costOf } from '../../functions/domain/model-prices.ts'
-import { NO_USAGE } from '../../functions/domain/usage.ts'
+import { costOf } from '../../../functions/domain/usage/model-prices.ts'
+import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
 
 const MILLION = 1_000_000
 const usage = { ...NO_USAGE, inputTokens: MILLION, outputTokens: MILLION }

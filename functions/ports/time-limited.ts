@@ -1,5 +1,5 @@
-import { TooltrailError } from './errors.ts'
-import { TimedOut, withinTime } from './time-limit.ts'
+import { TooltrailError } from '../domain/errors.ts'
+import { TimedOut, withinTime } from '../domain/time/time-limit.ts'
 
 /** Milliseconds that a store or the queue has for one operation, with what its adapter repeats. */
 const OPERATION_MS = 30_000

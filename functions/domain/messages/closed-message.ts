@@ -1,8 +1,8 @@
 import type { Feedback } from './feedback.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { ApprovalDecision, AssistantPart, TextPart, ToolCall, ToolStatus } from './message.ts'
 import type { Source } from './source.ts'
-import type { Usage } from './usage.ts'
+import type { Usage } from '../usage/usage.ts'
 
 /** Media with its bytes, which are not in our output store. */
 export interface ClosedMedia {

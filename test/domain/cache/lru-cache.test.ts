@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRecent } from '../../functions/domain/recent.ts'
+import { createRecent } from '../../../functions/domain/cache/lru-cache.ts'
 
 test('what was not asked for longest leaves first', () => {
   const recent = createRecent<string>(10)

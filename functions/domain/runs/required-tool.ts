@@ -1,4 +1,4 @@
-import type { Agent } from './agent.ts'
+import type { Agent } from '../agent.ts'
 import { DELEGATE_TOOL } from './team.ts'
 
 /** A tool that an agent must call (policy `require_tool`) and that nobody has. */

@@ -1,5 +1,5 @@
 import type { Message } from './message.ts'
-import type { Run } from './run.ts'
+import type { Run } from '../runs/run.ts'
 
 /** What tells an import from others: a repetition goes on where the one before it stopped. */
 export interface ImportName {

@@ -1,6 +1,6 @@
-import type { JsonObject } from './json.ts'
-import type { ParentNames, RunErrorCode, UserPart } from './message.ts'
-import type { Usage } from './usage.ts'
+import type { JsonObject } from '../json.ts'
+import type { ParentNames, RunErrorCode, UserPart } from '../messages/message.ts'
+import type { Usage } from '../usage/usage.ts'
 
 /** `merged` is internal: a steering input that became a message of `mergedInto`; the API reports that run instead. */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' | 'merged'

@@ -1,4 +1,4 @@
-import { TooltrailError } from './errors.ts'
+import { TooltrailError } from '../errors.ts'
 import { addUsage } from './usage.ts'
 import { dayOf } from './usage-count.ts'
 import type { Usage } from './usage.ts'

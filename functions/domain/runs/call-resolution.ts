@@ -1,8 +1,8 @@
-import { definedFields } from './defined-fields.ts'
-import { TooltrailError } from './errors.ts'
-import { STATUS_TEXT } from './message.ts'
-import type { Output, ToolMessage, ToolPart } from './message.ts'
-import type { StoredSource } from './message.ts'
+import { definedFields } from '../defined-fields.ts'
+import { TooltrailError } from '../errors.ts'
+import { STATUS_TEXT } from '../messages/message.ts'
+import type { Output, ToolMessage, ToolPart } from '../messages/message.ts'
+import type { StoredSource } from '../messages/message.ts'
 
 /** What somebody gave to a waiting call, as it is stored. `hash` tells it from a different one. */
 export type Resolution =

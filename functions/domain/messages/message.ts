@@ -1,8 +1,8 @@
-import { definedFields } from './defined-fields.ts'
+import { definedFields } from '../defined-fields.ts'
 import type { Feedback } from './feedback.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { Json, JsonObject } from '../json.ts'
 import type { NumberedSources, Source } from './source.ts'
-import type { Usage } from './usage.ts'
+import type { Usage } from '../usage/usage.ts'
 
 /** What a provider attached to a part (signatures, encrypted content, item ids): provider name → its own data. */
 export type ProviderMetadata = { readonly [provider: string]: JsonObject }

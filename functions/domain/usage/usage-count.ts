@@ -1,4 +1,4 @@
-import type { Message } from './message.ts'
+import type { Message } from '../messages/message.ts'
 import type { Usage } from './usage.ts'
 
 /** Whose tokens a completion counts as, beside its session's and its agent's. */

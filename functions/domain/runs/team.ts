@@ -1,4 +1,4 @@
-import type { ToolMessage } from './message.ts'
+import type { ToolMessage } from '../messages/message.ts'
 
 /** The tool with which an agent gives a task to one of its members. */
 export const DELEGATE_TOOL = 'delegate_task_to_member'

@@ -1,4 +1,4 @@
-import { TooltrailError } from './errors.ts'
+import { TooltrailError } from '../errors.ts'
 
 /** What may be used on a day (UTC). Left out: no limit. */
 export interface Budget {

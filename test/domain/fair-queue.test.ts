@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTenantLine } from '../../functions/domain/tenant-line.ts'
+import { createTenantLine } from '../../functions/domain/fair-queue.ts'
 
 /** A line of these, each of the tenant that its first letter names; and all that wait, in the order of their turns. */
 function lineOf(...all: string[]) {
