@@ -1,4 +1,4 @@
-import { weighMessages } from '../functions/log/token-weight.ts'
+import { weighMessages } from '../functions/log/request/token-weight.ts'
 import type { Agent } from '../functions/domain/agent.ts'
 import { completionOf, makeTool, openHarness } from '../test/agent/harness.ts'
 import type { Turn } from '../test/agent/harness.ts'

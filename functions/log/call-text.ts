@@ -1,5 +1,5 @@
 import type { ToolCall } from '../domain/messages/message.ts'
-import { jsonFault } from './json-size.ts'
+import { jsonFault } from './json/json-size.ts'
 
 /**
  * A string, a structural character, or a number or word, of a text that is known to be JSON. Strings are read in stretches, each

@@ -1,5 +1,5 @@
 import type { ZodError } from 'zod'
-import { plainIssue } from './plain-issue.ts'
+import { plainIssue } from './json/plain-issue.ts'
 
 type Issue = ZodError['issues'][number]
 

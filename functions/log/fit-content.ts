@@ -6,7 +6,7 @@ import { pointerTo } from '../domain/messages/message.ts'
 import type { MediaPart, Output, ToolPart } from '../domain/messages/message.ts'
 import type { StoredSource } from '../domain/messages/message.ts'
 import type { Source } from '../domain/messages/source.ts'
-import { encodeOutput } from './output-encoding.ts'
+import { encodeOutput } from './formats/output-encoding.ts'
 
 export interface FittedContent {
   /** What the row keeps: the text, or its preview. */

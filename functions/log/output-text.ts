@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { encodingOf } from './output-encoding.ts'
+import { encodingOf } from './formats/output-encoding.ts'
 
 /** Bytes per read: few requests to a distant store, and little memory. An even number because of UTF-16. */
 const READ_BYTES = 524_288

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
-import { SUMMARY_PROMPT } from '../../functions/log/summary-prompt.ts'
+import { SUMMARY_PROMPT } from '../../functions/log/request/summary-prompt.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import { makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'

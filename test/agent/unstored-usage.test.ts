@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../functions/domain/model-request.ts'
-import { weighText } from '../../functions/log/token-weight.ts'
+import { weighText } from '../../functions/log/request/token-weight.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'

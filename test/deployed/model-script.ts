@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { planDemo } from '../../functions/adapters/models/demo-plan.ts'
 import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
-import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
+import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import type { ChatRequest, OpenAiServer, OpenAiStep } from '../model-server/openai-server.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from '@hono/zod-openapi'
-import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
+import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
 import type { MessageResource } from '../../functions/http/v1/resources/message.ts'
 import type { RunResource } from '../../functions/http/v1/resources/run.ts'
 import type { SearchHitSchema } from '../../functions/http/v1/schemas/search.ts'

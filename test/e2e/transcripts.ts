@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withinTime } from '../../functions/domain/time/time-limit.ts'
-import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
+import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
 import type { ChatRequest, OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import { PATIENCE_MS } from '../eventually.ts'

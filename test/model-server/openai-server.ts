@@ -1,4 +1,4 @@
-import type { OpenAiMessage } from '../../functions/log/openai-format.ts'
+import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
 import { chatFrames } from './chat-frames.ts'
 import type { RecordedRequest, Reply } from './recording-server.ts'
 import { startRecordingServer } from './recording-server.ts'

@@ -5,7 +5,7 @@ const LOOP = 'functions/agent/loop'
 
 /** What goes into a request: summaries, cuts, sources and media, and when what is decided about them is recorded. */
 export const CONTEXT_MUTANTS = [
-  ...inFile(`${LOG}/consolidation.ts`, [
+  ...inFile('functions/log/request/consolidation.ts', [
     ['a summary is made at the threshold', 'count > threshold && ', 'count >= threshold && '],
     ['a ratio of 1 consolidates', ' && keepRecentRatio < 1', ''],
     ['a summary is near one message later', 'count >= threshold - NEARLY', 'count > threshold - NEARLY'],
@@ -20,7 +20,7 @@ export const CONTEXT_MUTANTS = [
     ['the newest part comes first', "join('\\n')).toReversed()", "join('\\n'))"],
     ['the former summary is forgotten', 'former === undefined ?', 'former !== null ?'],
   ]),
-  ...inFile(`${LOG}/context-cut.ts`, [
+  ...inFile('functions/log/request/context-cut.ts', [
     ['a cut leaves the least that it may', 'Math.abs(tokens - room * MIDDLE)', 'tokens'],
     ['a refused request comes again nearly whole', 'const AFTER_REFUSAL = 2 / 3', 'const AFTER_REFUSAL = 3 / 4'],
     [
@@ -35,7 +35,7 @@ export const CONTEXT_MUTANTS = [
       'const before = context.cut ?? { messages: 0, conversational: 0 }',
     ],
   ]),
-  ...inFile(`${LOG}/context-window.ts`, [
+  ...inFile('functions/log/request/context-window.ts', [
     ['more than fits is not loaded', 'const LOADED = 1.5', 'const LOADED = 0.5'],
     ['what was skipped is not missed', 'isWhole: !skipped && (', 'isWhole: ('],
     [
@@ -44,7 +44,7 @@ export const CONTEXT_MUTANTS = [
       "turn.at(-1)?.role === 'none'",
     ],
   ]),
-  ...inFile(`${LOG}/request-context.ts`, [
+  ...inFile('functions/log/request/request-context.ts', [
     ['errors are part of the conversation', "  if (parts.some((part) => part.type === 'error')) return false\n", ''],
     [
       'rounds are part of the conversation',
@@ -77,7 +77,7 @@ export const CONTEXT_MUTANTS = [
     ['a later citation is not kept', 'cited: joinRanges(before.cited, rangesOf(cited))', 'cited: rangesOf(cited)'],
     ['what was never numbered is cited', 'number >= 1 && number <= highest', 'number >= 1'],
   ]),
-  ...inFile(`${LOG}/media-window.ts`, [
+  ...inFile('functions/log/request/media-window.ts', [
     ['one image more goes out', 'sent.length <= count ||', 'sent.length <= count + 1 ||'],
     ['images come back', "message.id >= (media?.from ?? '')", "message.id >= ''"],
   ]),

@@ -15,7 +15,7 @@ export const ROUND_MUTANTS = [
       '  const after = undefined\n',
     ],
   ]),
-  ...inFile('functions/log/consolidation.ts', [
+  ...inFile('functions/log/request/consolidation.ts', [
     ['a summary stands for nothing', '      through ??= message.id', "      through ??= '0'"],
   ]),
   ...inFile(`${LOOP}/citations-at-end.ts`, [

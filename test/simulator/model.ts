@@ -1,7 +1,7 @@
 import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
 import { DELEGATE_TOOL } from '../../functions/domain/runs/team.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
-import { SUMMARY_PROMPT } from '../../functions/log/summary-prompt.ts'
+import { SUMMARY_PROMPT } from '../../functions/log/request/summary-prompt.ts'
 import type { Completion, ModelEvent, Models } from '../../functions/ports/model.ts'
 import { ModelError } from '../../functions/ports/model.ts'
 import { summaryOf } from './said.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { jsonFault, jsonSize, MOST_VALUES } from '../../log/json-size.ts'
+import { jsonFault, jsonSize, MOST_VALUES } from '../../log/json/json-size.ts'
 
 /** Values of all events of one stream: progress for hours has fewer. An event counts as so many at least, for what surrounds it. */
 const MOST_STREAMED = 10 * MOST_VALUES

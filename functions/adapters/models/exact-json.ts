@@ -1,4 +1,4 @@
-import { jsonFault } from '../../log/json-size.ts'
+import { jsonFault } from '../../log/json/json-size.ts'
 
 /** Node has these (ES2026, "JSON.parse source text access"); the compiler's library does not yet. */
 declare global {

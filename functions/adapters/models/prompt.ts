@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { ProviderMetadata } from '../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
-import { mediaText, toolText } from '../../log/openai-format.ts'
+import { mediaText, toolText } from '../../log/formats/openai-format.ts'
 import { createCallIds } from './call-ids.ts'
 import { exactArguments } from './exact-json.ts'
 import type { ProviderTraits } from './provider-traits.ts'

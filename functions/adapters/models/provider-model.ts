@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ModelRequest } from '../../domain/model-request.ts'
-import { wellFormedMessages } from '../../log/well-formed.ts'
+import { wellFormedMessages } from '../../log/json/well-formed.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
 import { readCompletion } from './completion-stream.ts'
 import { toCallOptions } from './call-options.ts'

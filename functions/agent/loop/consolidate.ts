@@ -1,7 +1,7 @@
 import type { Consolidation } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunNotice } from '../../domain/runs/run.ts'
-import { isDue, isNearlyFull } from '../../log/consolidation.ts'
+import { isDue, isNearlyFull } from '../../log/request/consolidation.ts'
 import type { Decision } from '../../ports/run-log.ts'
 import { CutOff } from './completion.ts'
 import { countConversation } from './context.ts'

@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/json.ts'
-import { jsonFault } from '../../log/json-size.ts'
+import { jsonFault } from '../../log/json/json-size.ts'
 import type { Refusal } from '../../ports/door.ts'
 
 /** The JSON of a body, or why it is refused. */

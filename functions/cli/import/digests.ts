@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
-import { encodeOutput } from '../../log/output-encoding.ts'
+import { encodeOutput } from '../../log/formats/output-encoding.ts'
 
 /** What tells a message from the others of its conversation: the same for one of a file and for the row that it became. */
 export interface Digest {

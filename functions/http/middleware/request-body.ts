@@ -1,6 +1,6 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
 import { BODY_TOO_LARGE, bodyBytes } from '../../domain/body-bytes.ts'
-import { jsonFault } from '../../log/json-size.ts'
+import { jsonFault } from '../../log/json/json-size.ts'
 import { others } from '../builds.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { inRoom, piecesInRoom } from './body-room.ts'

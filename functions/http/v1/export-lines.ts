@@ -3,7 +3,7 @@ import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../.
 import type { Message, Part, ToolCall } from '../../domain/messages/message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session } from '../../domain/session.ts'
-import { messageMarkdown, sessionMarkdown } from '../../log/markdown.ts'
+import { messageMarkdown, sessionMarkdown } from '../../log/formats/markdown.ts'
 import type { RouteDependencies } from '../dependencies.ts'
 import type { Pieces, Stretch } from '../texts-in-turn.ts'
 import { chatMessages } from './chat-messages.ts'

@@ -4,7 +4,7 @@ import type { ClosedAssistantMessage, ClosedMessage, ClosedPart } from '../../do
 import { UNKNOWN_TYPE } from '../../domain/messages/media-type.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { AssistantPart, ToolCall } from '../../domain/messages/message.ts'
-import { filePart, spokenPart, textPart } from '../openai-parts.ts'
+import { filePart, spokenPart, textPart } from '../formats/openai-parts.ts'
 import { bytesOf, dataOf, isDataUrl, jsonObject, parse, shortText, time } from './fields.ts'
 import { createOpenRounds } from './open-rounds.ts'
 import type { MessageImport } from './message-import.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
-import { toOpenAiMessages } from '../../../functions/log/openai-format.ts'
+import { toOpenAiMessages } from '../../../functions/log/formats/openai-format.ts'
 import type { RecordedRequest } from '../../model-server/recording-server.ts'
 import { startRecordingServer } from '../../model-server/recording-server.ts'
 import { awkwardLog, BIG, MALFORMED, NOTE, requestFor } from './awkward-log.ts'

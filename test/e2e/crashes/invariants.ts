@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import type { OpenAiMessage } from '../../../functions/log/openai-format.ts'
+import type { OpenAiMessage } from '../../../functions/log/formats/openai-format.ts'
 import type { Client, Message, RunBody, SearchHit } from '../client.ts'
 import { eventually } from '../../eventually.ts'
 import { onceFound, type Backend, type Place } from '../backend.ts'

@@ -1,7 +1,7 @@
 import { mediaNote } from '../../../functions/agent/intake/incoming.ts'
 import { STATUS_TEXT } from '../../../functions/domain/messages/message.ts'
 import { fitContent } from '../../../functions/log/fit-content.ts'
-import type { OpenAiMessage, OpenAiPart } from '../../../functions/log/openai-format.ts'
+import type { OpenAiMessage, OpenAiPart } from '../../../functions/log/formats/openai-format.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Conversation, RecordedMessage } from './recorded.ts'
 import { callsOf, listOf, plainText, resultsOf } from './recorded.ts'

@@ -1,4 +1,4 @@
-import { jsonFault } from '../../../log/json-size.ts'
+import { jsonFault } from '../../../log/json/json-size.ts'
 import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'

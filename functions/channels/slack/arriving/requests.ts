@@ -1,4 +1,4 @@
-import { jsonFault } from '../../../log/json-size.ts'
+import { jsonFault } from '../../../log/json/json-size.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Refusal } from '../../../ports/door.ts'
 import { readBytes, TOO_LARGE } from '../../read-bytes.ts'

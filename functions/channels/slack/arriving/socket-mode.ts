@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as z from 'zod'
-import { jsonFault } from '../../../log/json-size.ts'
+import { jsonFault } from '../../../log/json/json-size.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import { refusedAddress } from '../../../tools/allowed-hosts.ts'

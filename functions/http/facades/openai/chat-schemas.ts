@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { filePart, spokenPart, textPart } from '../../../log/openai-parts.ts'
+import { filePart, spokenPart, textPart } from '../../../log/formats/openai-parts.ts'
 import { clientTool, toolList } from '../../v1/schemas/input.ts'
 import { agentName, objectOrNull, person, texts as metadata } from '../../v1/schemas/fields.ts'
 

@@ -1,4 +1,4 @@
-import { jsonFault } from '../../../log/json-size.ts'
+import { jsonFault } from '../../../log/json/json-size.ts'
 import type { ChatMessage } from './chat-schemas.ts'
 
 /** What of a message every client sends back as it was shown. */

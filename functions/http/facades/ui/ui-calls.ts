@@ -1,6 +1,6 @@
 import type { AssistantMessage, ToolMessage } from '../../../domain/messages/message.ts'
 import { textOf } from '../../../domain/messages/message.ts'
-import { jsonFault } from '../../../log/json-size.ts'
+import { jsonFault } from '../../../log/json/json-size.ts'
 import { clientCallId, roundCallId } from '../call-id.ts'
 import type { RunStep } from '../run-step.ts'
 

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
 import { MOST_SOURCES } from '../../../domain/messages/source.ts'
-import { schemaFault } from '../../../log/argument-schema.ts'
+import { schemaFault } from '../../../log/json/argument-schema.ts'
 import { jsonObject, metadata, person, ulid } from './fields.ts'
 
 const MOST_PARTS = 64

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import type { OpenAiMessage } from '../../../log/openai-format.ts'
+import type { OpenAiMessage } from '../../../log/formats/openai-format.ts'
 import { ULID_PATTERN } from '../../../domain/ids.ts'
 import { isObject, jsonObject, page, parentNames, pageLimit, sessionId, time, ulid, UsageSchema } from './fields.ts'
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionContext } from '../../functions/domain/context.ts'
-import type { Message } from '../../functions/domain/messages/message.ts'
-import { createContextWindow } from '../../functions/log/context-window.ts'
-import { fc } from '../generators/seeded.ts'
-import { settledLog } from '../generators/logs.ts'
-import { callTo, writeLog } from '../generators/messages.ts'
-import { isLeaders } from '../../functions/domain/messages/message.ts'
-import type { LogWriter } from '../generators/messages.ts'
+import type { SessionContext } from '../../../functions/domain/context.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
+import { createContextWindow } from '../../../functions/log/request/context-window.ts'
+import { fc } from '../../generators/seeded.ts'
+import { settledLog } from '../../generators/logs.ts'
+import { callTo, writeLog } from '../../generators/messages.ts'
+import { isLeaders } from '../../../functions/domain/messages/message.ts'
+import type { LogWriter } from '../../generators/messages.ts'
 
 interface Loaded {
   readonly messages: readonly Message[]

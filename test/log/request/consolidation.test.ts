@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { Consolidation } from '../../functions/domain/agent.ts'
-import type { Message } from '../../functions/domain/messages/message.ts'
+import type { Consolidation } from '../../../functions/domain/agent.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
 import {
   createCollector,
   isDue,
   isNearlyFull,
   keptCount,
   summaryRequestText,
-} from '../../functions/log/consolidation.ts'
-import type { Consolidated } from '../../functions/log/consolidation.ts'
-import { replay } from '../../functions/log/replay.ts'
-import { isConversational } from '../../functions/log/request-context.ts'
-import { fc } from '../generators/seeded.ts'
-import { settledLog } from '../generators/logs.ts'
-import { callTo, writeLog } from '../generators/messages.ts'
+} from '../../../functions/log/request/consolidation.ts'
+import type { Consolidated } from '../../../functions/log/request/consolidation.ts'
+import { replay } from '../../../functions/log/replay.ts'
+import { isConversational } from '../../../functions/log/request/request-context.ts'
+import { fc } from '../../generators/seeded.ts'
+import { settledLog } from '../../generators/logs.ts'
+import { callTo, writeLog } from '../../generators/messages.ts'
 
 const POLICY: Consolidation = { threshold: 100, keepRecentRatio: 0.2 }
 

@@ -1,4 +1,4 @@
-import type { RequestMessage } from '../domain/model-request.ts'
+import type { RequestMessage } from '../../domain/model-request.ts'
 
 type Part = RequestMessage['parts'][number]
 

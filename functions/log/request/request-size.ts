@@ -1,9 +1,9 @@
-import type { Scale, SessionContext } from '../domain/context.ts'
-import type { AssistantMessage, Message } from '../domain/messages/message.ts'
-import { replay } from './replay.ts'
-import type { ReplayOptions } from './replay.ts'
+import type { Scale, SessionContext } from '../../domain/context.ts'
+import type { AssistantMessage, Message } from '../../domain/messages/message.ts'
+import { replay } from '../replay.ts'
+import type { ReplayOptions } from '../replay.ts'
 import { withinContext } from './request-context.ts'
-import { recordedNumbers } from './sources.ts'
+import { recordedNumbers } from '../sources.ts'
 import { weighMessages } from './token-weight.ts'
 
 /** Tokens over which a rate is learned: with fewer, the rate known before counts for more. */

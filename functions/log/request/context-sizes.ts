@@ -1,4 +1,4 @@
-import type { Agent } from '../domain/agent.ts'
+import type { Agent } from '../../domain/agent.ts'
 
 /** Tokens of a context unless something says otherwise. */
 const DEFAULT_TOKENS = 200_000

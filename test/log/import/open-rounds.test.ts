@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createNativeImport } from '../../functions/log/import/native.ts'
-import { createOpenAiImport } from '../../functions/log/import/openai.ts'
-import { processorTime } from '../processor-time.ts'
+import { createNativeImport } from '../../../functions/log/import/native.ts'
+import { createOpenAiImport } from '../../../functions/log/import/openai.ts'
+import { processorTime } from '../../processor-time.ts'
 
 const call = (id: string) => ({ id, type: 'function', function: { name: 'shell', arguments: '{}' } })
 const asked = (...ids: string[]) => ({ role: 'assistant', tool_calls: ids.map(call) })

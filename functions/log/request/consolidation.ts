@@ -1,6 +1,6 @@
-import type { Consolidation } from '../domain/agent.ts'
-import { isLeaders, textOf } from '../domain/messages/message.ts'
-import type { Message } from '../domain/messages/message.ts'
+import type { Consolidation } from '../../domain/agent.ts'
+import { isLeaders, textOf } from '../../domain/messages/message.ts'
+import type { Message } from '../../domain/messages/message.ts'
 import { isConversational, summaryText } from './request-context.ts'
 import { weighText } from './token-weight.ts'
 

@@ -1,7 +1,7 @@
-import type { SessionContext } from '../domain/context.ts'
-import { isLeaders } from '../domain/messages/message.ts'
-import type { Message } from '../domain/messages/message.ts'
-import type { RequestMessage } from '../domain/model-request.ts'
+import type { SessionContext } from '../../domain/context.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
+import type { Message } from '../../domain/messages/message.ts'
+import type { RequestMessage } from '../../domain/model-request.ts'
 
 /** Takes the place of the oldest messages, which no longer fit the request. */
 export const CUT_NOTE =

@@ -1,5 +1,5 @@
-import { isLeaders } from '../domain/messages/message.ts'
-import type { Message } from '../domain/messages/message.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
+import type { Message } from '../../domain/messages/message.ts'
 import { contextBegins } from './request-context.ts'
 import type { Decisions } from './request-context.ts'
 import { weighStored } from './token-weight.ts'

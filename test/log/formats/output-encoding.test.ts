@@ -1,6 +1,6 @@
-import { fc } from '../generators/seeded.ts'
+import { fc } from '../../generators/seeded.ts'
 import { expect, test } from 'vitest'
-import { encodeOutput, encodingOf } from '../../functions/log/output-encoding.ts'
+import { encodeOutput, encodingOf } from '../../../functions/log/formats/output-encoding.ts'
 
 /** Any text, halves of surrogate pairs and marks of byte order among them. */
 const anyText = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xff_ff }), fc.constantFrom(0xd8_3d, 0xde_00, 0xfe_ff)))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { jsonFault, jsonSize, MOST_VALUES } from '../../functions/log/json-size.ts'
-import { fc } from '../generators/seeded.ts'
+import { jsonFault, jsonSize, MOST_VALUES } from '../../../functions/log/json/json-size.ts'
+import { fc } from '../../generators/seeded.ts'
 
 const itemsOf = (value: unknown): unknown[] => (typeof value === 'object' && value !== null ? Object.values(value) : [])
 const depth = (value: unknown): number =>

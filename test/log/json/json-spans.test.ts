@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { compactJson, itemsAt, propertiesAt, valueAt } from '../../functions/log/json-spans.ts'
-import { fc } from '../generators/seeded.ts'
+import { compactJson, itemsAt, propertiesAt, valueAt } from '../../../functions/log/json/json-spans.ts'
+import { fc } from '../../generators/seeded.ts'
 
 const at = (text: string, { from, to }: { readonly from: number; readonly to: number }): string => text.slice(from, to)
 const spaces = fc.constantFrom(undefined, 1, '\t')

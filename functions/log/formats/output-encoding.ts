@@ -1,4 +1,4 @@
-import { isMediaType } from '../domain/messages/media-type.ts'
+import { isMediaType } from '../../domain/messages/media-type.ts'
 
 const CHARSET = /\s*;\s*charset=(?:"[^"]*"|[^;]*)/giu
 const UTF16 = '; charset=utf-16le'

@@ -1,6 +1,6 @@
-import { textOf } from '../domain/messages/message.ts'
-import type { Message, Part } from '../domain/messages/message.ts'
-import type { Session } from '../domain/session.ts'
+import { textOf } from '../../domain/messages/message.ts'
+import type { Message, Part } from '../../domain/messages/message.ts'
+import type { Session } from '../../domain/session.ts'
 
 /** The head of a page that shows a session to people. */
 export const sessionMarkdown = ({ session, title, agent, owner, createdAt }: Session): string =>

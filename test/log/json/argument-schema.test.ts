@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../functions/domain/json.ts'
-import { schemaFault } from '../../functions/log/argument-schema.ts'
-import { processorTime } from '../processor-time.ts'
+import type { JsonObject } from '../../../functions/domain/json.ts'
+import { schemaFault } from '../../../functions/log/json/argument-schema.ts'
+import { processorTime } from '../../processor-time.ts'
 
 const many = (count: number, schema: JsonObject): JsonObject[] => Array.from({ length: count }, () => schema)
 const nested = (depth: number): JsonObject => (depth === 0 ? {} : { items: nested(depth - 1) })

@@ -1,5 +1,5 @@
-import type { ErrorPart, Message, Part, ToolCallPart, ToolMessage } from '../domain/messages/message.ts'
-import type { RequestMessage, ToolDeclaration } from '../domain/model-request.ts'
+import type { ErrorPart, Message, Part, ToolCallPart, ToolMessage } from '../../domain/messages/message.ts'
+import type { RequestMessage, ToolDeclaration } from '../../domain/model-request.ts'
 
 /*
  * The weight of a text is its number of tokens as long as nothing is known about the model. The figures come from a

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { RequestMedia, RequestMessage } from '../../functions/domain/model-request.ts'
-import { toOpenAiMessages } from '../../functions/log/openai-format.ts'
+import type { RequestMedia, RequestMessage } from '../../../functions/domain/model-request.ts'
+import { toOpenAiMessages } from '../../../functions/log/formats/openai-format.ts'
 
 const text = (words: string) => ({ type: 'text', text: words }) as const
 const call = (id: string, raw: string) => ({ type: 'tool_call', id, name: 'shell', arguments: raw }) as const

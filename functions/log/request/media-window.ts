@@ -1,6 +1,6 @@
-import { isLeaders } from '../domain/messages/message.ts'
-import type { Message } from '../domain/messages/message.ts'
-import type { SessionContext } from '../domain/context.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
+import type { Message } from '../../domain/messages/message.ts'
+import type { SessionContext } from '../../domain/context.ts'
 
 const hasMedia = (message: Message): boolean =>
   message.role !== 'assistant' && message.parts.some((part) => part.type === 'image' || part.type === 'file')

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 
 /** Values within the schema, of objects and lists, itself included. */
 const MOST_NODES = 2_000

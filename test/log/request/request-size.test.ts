@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionContext } from '../../functions/domain/context.ts'
-import type { Message } from '../../functions/domain/messages/message.ts'
-import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
-import { replay } from '../../functions/log/replay.ts'
-import { scaleOf, tokensOf } from '../../functions/log/request-size.ts'
-import { weighMessages, weighText } from '../../functions/log/token-weight.ts'
-import { writeLog } from '../generators/messages.ts'
+import type { SessionContext } from '../../../functions/domain/context.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
+import { NO_USAGE } from '../../../functions/domain/usage/usage.ts'
+import { replay } from '../../../functions/log/replay.ts'
+import { scaleOf, tokensOf } from '../../../functions/log/request/request-size.ts'
+import { weighMessages, weighText } from '../../../functions/log/request/token-weight.ts'
+import { writeLog } from '../../generators/messages.ts'
 
 const DECLARATIONS = 300
 

@@ -1,5 +1,5 @@
-import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
-import { wellFormedMessages } from './well-formed.ts'
+import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../../domain/model-request.ts'
+import { wellFormedMessages } from '../json/well-formed.ts'
 
 export type OpenAiPart =
   | { type: 'text'; text: string }
