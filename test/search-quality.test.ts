@@ -5,7 +5,7 @@ import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction, type Database } from '../functions/adapters/sqlite/database.ts'
 import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/history-index.ts'
 import { createHistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
-import { projectMessage } from '../functions/search/documents.ts'
+import { projectMessage } from '../functions/search/documents/documents.ts'
 import type { HistoryIndex } from '../functions/ports/history-index.ts'
 import {
   hasRecordings,

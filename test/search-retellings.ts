@@ -4,9 +4,9 @@ import type { Message } from '../functions/domain/messages/message.ts'
 import { DELEGATE_TOOL } from '../functions/domain/runs/team.ts'
 import { callText } from '../functions/log/call-text.ts'
 import type { HistoryIndex } from '../functions/ports/history-index.ts'
-import { historyDocuments } from '../functions/search/documents.ts'
-import { renderEntries } from '../functions/search/entries.ts'
-import { withoutMarks } from '../functions/search/snippet.ts'
+import { historyDocuments } from '../functions/search/documents/documents.ts'
+import { renderEntries } from '../functions/search/documents/entries.ts'
+import { withoutMarks } from '../functions/search/documents/snippet.ts'
 import { readRecordedQueries } from './search-corpus.ts'
 
 /** How often each query was asked before. */

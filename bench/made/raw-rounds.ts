@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { callText } from '../../functions/log/call-text.ts'
-import { documentTokens } from '../../functions/search/document-tokens.ts'
+import { documentTokens } from '../../functions/search/tokens/document-tokens.ts'
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import type { Contender, Content } from './contender.ts'
 

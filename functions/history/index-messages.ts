@@ -1,5 +1,5 @@
 import type { SessionKey } from '../domain/session.ts'
-import { documentParts } from '../search/document-parts.ts'
+import { documentParts } from '../search/documents/document-parts.ts'
 import type { HistoryWriter } from '../ports/history-writer.ts'
 import type { MessageRow, RowChange } from '../ports/message-rows.ts'
 import { addDocuments, type DocumentDependencies, type Failure, type Live } from './add-documents.ts'

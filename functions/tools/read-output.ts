@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findLines, pickLines } from '../search/output-lines.ts'
+import { findLines, pickLines } from '../search/documents/output-lines.ts'
 import type { ReadableOutput } from '../ports/tool.ts'
 import { defineTool } from './define-tool.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { filtersOf, HISTORY_LABELS, type HistoryFilters } from '../domain/history.ts'
-import { renderEntries } from '../search/entries.ts'
+import { renderEntries } from '../search/documents/entries.ts'
 import { defineTool } from './define-tool.ts'
 
 const MAX_LIMIT = 20

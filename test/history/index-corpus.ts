@@ -13,7 +13,7 @@ import type { Action } from '../../functions/adapters/dynamodb/table.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { textOf, type Message, type ToolMessage } from '../../functions/domain/messages/message.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
-import { isSearched } from '../../functions/search/documents.ts'
+import { isSearched } from '../../functions/search/documents/documents.ts'
 
 /** A time that no index takes: the message that has it can never be indexed. */
 const IMPOSSIBLE_TIME = 1e300

@@ -3,7 +3,7 @@ import { createSystemClock } from '../../functions/adapters/memory/system-clock.
 import { writeTo } from '../../functions/adapters/opensearch/history-writer.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
-import { redactSecrets } from '../../functions/search/redact.ts'
+import { redactSecrets } from '../../functions/search/redaction/redact.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import { sayMemory } from './memory-of.ts'
 

@@ -1,6 +1,6 @@
-import { planTerms, type PlannedTerm, type Vocabulary } from '../../functions/search/plan.ts'
-import { parseQuery, type SearchQuery } from '../../functions/search/query.ts'
-import { tokenize } from '../../functions/search/tokens.ts'
+import { planTerms, type PlannedTerm, type Vocabulary } from '../../functions/search/query/plan.ts'
+import { parseQuery, type SearchQuery } from '../../functions/search/query/query.ts'
+import { tokenize } from '../../functions/search/tokens/tokens.ts'
 
 /** The vocabulary of some texts, as an index of them would have it. */
 function vocabularyOf(texts: readonly string[]): Vocabulary {

@@ -1,8 +1,8 @@
-import { planTerms, type PlannedTerm, type Vocabulary } from '../../search/plan.ts'
-import type { SearchQuery } from '../../search/query.ts'
-import { inTurns } from '../../search/score-turns.ts'
-import { inflections, withinOneSlip } from '../../search/word-forms.ts'
-import { tokenize } from '../../search/tokens.ts'
+import { planTerms, type PlannedTerm, type Vocabulary } from '../../search/query/plan.ts'
+import type { SearchQuery } from '../../search/query/query.ts'
+import { inTurns } from '../../search/ranking/score-in-batches.ts'
+import { inflections, withinOneSlip } from '../../search/query/word-forms.ts'
+import { tokenize } from '../../search/tokens/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
 
 /** Words that a plan chooses from: whoever stores words can make any number of them. */

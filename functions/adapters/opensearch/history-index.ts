@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import { parseQuery } from '../../search/query.ts'
+import { parseQuery } from '../../search/query/query.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'
 import { readCursor } from './history-cursor.ts'
 import { ask, createSend, OpenSearchError } from './requests.ts'

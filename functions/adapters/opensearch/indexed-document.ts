@@ -3,7 +3,7 @@ import type { Rating } from '../../domain/messages/feedback.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messagePrint } from '../../search/cursor.ts'
-import { documentTokens } from '../../search/document-tokens.ts'
+import { documentTokens } from '../../search/tokens/document-tokens.ts'
 
 /**
  * Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. What new

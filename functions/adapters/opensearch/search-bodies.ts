@@ -1,5 +1,5 @@
 import type { HistoryQuery } from '../../domain/history.ts'
-import type { SearchQuery } from '../../search/query.ts'
+import type { SearchQuery } from '../../search/query/query.ts'
 import type { Source } from './indexed-document.ts'
 import {
   anyOf,

@@ -1,6 +1,6 @@
-import { meaningful } from '../../search/plan.ts'
-import type { SearchQuery, SearchTerm } from '../../search/query.ts'
-import { inflections } from '../../search/word-forms.ts'
+import { meaningful } from '../../search/query/plan.ts'
+import type { SearchQuery, SearchTerm } from '../../search/query/query.ts'
+import { inflections } from '../../search/query/word-forms.ts'
 
 type Clause = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import type { ClosedAssistantMessage, ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { SEARCHING_TOOL } from '../../search/documents.ts'
+import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import { rowsOf, type PlacedMessage } from './closed-turns.ts'
 
 /** The calls of a cut round that go on behind what has cut it. */

@@ -2,7 +2,7 @@ import type { ClosedAssistantMessage, ClosedMessage, MemberCall } from '../../do
 import { DELEGATE_TOOL } from '../../domain/runs/team.ts'
 import { createLoops } from '../../log/import/newest.ts'
 import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
-import { SEARCHING_TOOL } from '../../search/documents.ts'
+import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { planFound } from '../../../functions/adapters/opensearch/found-vocabulary.ts'
 import type { Found } from '../../../functions/adapters/opensearch/search-bodies.ts'
-import { parseQuery } from '../../../functions/search/query.ts'
+import { parseQuery } from '../../../functions/search/query/query.ts'
 import { longestTurn, processorTime } from '../../processor-time.ts'
 
 const foundWith = (texts: readonly string[]): Found[] =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { textOf } from '../../../functions/domain/messages/message.ts'
-import { historyDocuments } from '../../../functions/search/documents.ts'
+import { historyDocuments } from '../../../functions/search/documents/documents.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { hasRecordings, readCorpus, readRecordedQueries } from '../../search-corpus.ts'

@@ -10,7 +10,7 @@ import { nextIds } from '../../../functions/domain/ids.ts'
 import type { Lease } from '../../../functions/domain/session.ts'
 import type { NewRun } from '../../../functions/ports/run-inbox.ts'
 import type { Round } from '../../../functions/ports/run-log.ts'
-import { projectMessage } from '../../../functions/search/documents.ts'
+import { projectMessage } from '../../../functions/search/documents/documents.ts'
 import { createManualClock } from '../../contracts/stores.ts'
 import { projectionOn } from './projection.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { SHORTEST_CHUNK } from '../../../search/chunks.ts'
-import { historyDocuments, offloadedBytes, shownText } from '../../../search/documents.ts'
+import { SHORTEST_CHUNK } from '../../../search/documents/chunks.ts'
+import { historyDocuments, offloadedBytes, shownText } from '../../../search/documents/documents.ts'
 import { unrated } from '../../../domain/messages/message.ts'
 import type {
   ApprovalDecision,

@@ -1,7 +1,7 @@
 import type { HistoryQuery } from '../../../domain/history.ts'
-import { planTerms, type PlannedTerm, type Vocabulary } from '../../../search/plan.ts'
-import type { SearchQuery } from '../../../search/query.ts'
-import { isMostlyTalk, RANKED, scoreEvents, type ScoredEvent } from '../../../search/score.ts'
+import { planTerms, type PlannedTerm, type Vocabulary } from '../../../search/query/plan.ts'
+import type { SearchQuery } from '../../../search/query/query.ts'
+import { isMostlyTalk, RANKED, scoreEvents, type ScoredEvent } from '../../../search/ranking/score.ts'
 import { snapshot, type Database } from '../database.ts'
 import type { Audience } from './audiences.ts'
 import {

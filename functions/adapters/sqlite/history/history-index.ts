@@ -1,5 +1,5 @@
 import { TooltrailError } from '../../../domain/errors.ts'
-import { parseQuery } from '../../../search/query.ts'
+import { parseQuery } from '../../../search/query/query.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { HistoryScope } from '../../../domain/history.ts'
 import type { HistoryIndex } from '../../../ports/history-index.ts'

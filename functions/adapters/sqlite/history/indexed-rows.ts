@@ -1,6 +1,6 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { DocumentWords } from '../../../search/document-words.ts'
+import type { DocumentWords } from '../../../search/tokens/document-words.ts'
 import { readAll, readOne, statement, write, type Database } from '../database.ts'
 import { findSessionRows, type SessionRows } from './audiences.ts'
 import { cursorName } from './cursor.ts'

@@ -1,5 +1,5 @@
-import type { DocumentReader } from '../../../search/document-words.ts'
-import type { Marks } from '../../../search/word-table.ts'
+import type { DocumentReader } from '../../../search/tokens/document-words.ts'
+import type { Marks } from '../../../search/tokens/word-table.ts'
 import type { Database } from '../database.ts'
 import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'

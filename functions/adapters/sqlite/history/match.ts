@@ -1,7 +1,7 @@
 import type { HistoryQuery } from '../../../domain/history.ts'
-import { MAX_QUERY, MAX_TERMS } from '../../../search/query.ts'
-import { tokenize } from '../../../search/tokens.ts'
-import { meaningful, type PlannedTerm } from '../../../search/plan.ts'
+import { MAX_QUERY, MAX_TERMS } from '../../../search/query/query.ts'
+import { tokenize } from '../../../search/tokens/tokens.ts'
+import { meaningful, type PlannedTerm } from '../../../search/query/plan.ts'
 import { quote, roleToken, within, type Bounds } from './scope.ts'
 
 /** Ways to match, from strict to wide. */

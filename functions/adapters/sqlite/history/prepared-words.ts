@@ -1,5 +1,5 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
-import type { DocumentReader, DocumentWords } from '../../../search/document-words.ts'
+import type { DocumentReader, DocumentWords } from '../../../search/tokens/document-words.ts'
 
 export type WordsOf = DocumentReader['read']
 

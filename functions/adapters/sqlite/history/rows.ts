@@ -1,6 +1,6 @@
 import type { HistoryFilters, HistoryHit, HistoryRole } from '../../../domain/history.ts'
 import type { ToolStatus } from '../../../domain/messages/message.ts'
-import type { Candidate } from '../../../search/score.ts'
+import type { Candidate } from '../../../search/ranking/score.ts'
 import { readAll, readOne, type Database } from '../database.ts'
 import type { IdRange } from './audiences.ts'
 

@@ -1,7 +1,7 @@
 import type { HistoryDocument } from '../../../domain/history.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { createDocumentReader } from '../../../search/document-words.ts'
-import type { Run } from '../../../search/runs.ts'
+import { createDocumentReader } from '../../../search/tokens/document-words.ts'
+import type { Run } from '../../../search/tokens/runs.ts'
 import { readAll, readOne, write, type Database } from '../database.ts'
 import {
   countDocuments,

@@ -1,5 +1,5 @@
-import type { DocumentReader } from '../../../search/document-words.ts'
-import type { Run } from '../../../search/runs.ts'
+import type { DocumentReader } from '../../../search/tokens/document-words.ts'
+import type { Run } from '../../../search/tokens/runs.ts'
 import { readOne, write, type Database } from '../database.ts'
 import { audiencesOf, reserveWords, type Audience, type SessionRows } from './audiences.ts'
 import { audiencesOn, createKnownWords, hasSession, markAudiences, markSession, type Marking } from './known-words.ts'

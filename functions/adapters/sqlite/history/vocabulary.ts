@@ -1,5 +1,5 @@
-import type { Vocabulary } from '../../../search/plan.ts'
-import { slipsOf, withinOneSlip } from '../../../search/word-forms.ts'
+import type { Vocabulary } from '../../../search/query/plan.ts'
+import { slipsOf, withinOneSlip } from '../../../search/query/word-forms.ts'
 import { readAll, readOne, type Database } from '../database.ts'
 import type { Audience } from './audiences.ts'
 import { quote } from './scope.ts'

@@ -1,0 +1,142 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { lower } from '../tokens/fold-text.ts'
+
+/** A line of an output, or a piece of a very long one. */
+export interface Row {
+  /** Where it begins, and where the next one does, in UTF-16 units of the output. */
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+export type Pieces = AsyncIterable<string> | Iterable<string>
+
+/** Characters (UTF-16 units) of a row: outputs may be one line of a megabyte. */
+const MAX_ROW = 1_000
+/** Characters that are looked at in one go, in some milliseconds whatever they are; then others get their turn. */
+const AT_ONCE = 32_768
+
+/**
+ * Hands on every row of an output in its order, and whether `pattern` begins in it, whatever its case. The time is linear in the
+ * output whatever it holds, and no more than a piece of it is in memory. `goOn` is called now and then, and ends it by throwing.
+ */
+export async function eachRow(
+  pieces: Pieces,
+  pattern: string | undefined,
+  goOn: () => void,
+  take: (text: string, matched: boolean) => void,
+): Promise<void> {
+  const cutter = createCutter()
+  const finder = pattern === undefined ? undefined : createFinder(pattern)
+  let waiting: Row[] = []
+  /** Hands on rows of which it is known whether they match. */
+  const handOn = (settled: number): void => {
+    let count = 0
+    for (const row of waiting) {
+      if (row.end > settled) break
+      take(row.text, finder?.beginsBefore(row.end) ?? false)
+      count++
+    }
+    waiting = waiting.slice(count)
+  }
+  for await (const piece of pieces)
+    for (const part of partsOf(piece)) {
+      goOn()
+      waiting.push(...cutter.take(part))
+      handOn(finder?.take(part) ?? Infinity)
+      await nextTurn()
+    }
+  waiting.push(...cutter.end())
+  handOn(Infinity)
+}
+
+/** Parts that end between two characters. */
+function* partsOf(piece: string): Generator<string> {
+  for (let place = 0; place < piece.length;) {
+    const end = wholeBefore(piece, Math.min(piece.length, place + AT_ONCE))
+    yield piece.slice(place, end)
+    place = end
+  }
+}
+
+/** Steps back where `end` would divide a surrogate pair. */
+function wholeBefore(text: string, end: number): number {
+  const code = text.charCodeAt(end - 1)
+  return end < text.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : end
+}
+
+/** Cuts lines, and long lines into pieces. A text without a character is one row, and what follows the last newline is none. */
+function createCutter() {
+  let rest = ''
+  let start = 0
+  let count = 0
+  /** Nothing of the line is in a row yet. */
+  let fresh = true
+  const rowOf = (text: string, length: number): Row => {
+    const row = { start, end: start + length, text: text.replace(/\r$/u, '') }
+    start += length
+    count++
+    return row
+  }
+  return {
+    take(piece: string): Row[] {
+      const text = rest + piece
+      const rows: Row[] = []
+      let place = 0
+      let newline = text.indexOf('\n')
+      while (place < text.length) {
+        if (newline >= 0 && newline - place <= MAX_ROW) {
+          if (fresh || newline > place) rows.push(rowOf(text.slice(place, newline), newline + 1 - place))
+          else start++
+          place = newline + 1
+          newline = text.indexOf('\n', place)
+          fresh = true
+        } else if (text.length - place > MAX_ROW) {
+          const end = wholeBefore(text, place + MAX_ROW)
+          rows.push(rowOf(text.slice(place, end), end - place))
+          place = end
+          fresh = false
+        } else break
+      }
+      rest = text.slice(place)
+      return rows
+    },
+    end(): Row[] {
+      if (rest.replace(/\r$/u, '') === '' && count > 0) return []
+      return [rowOf(rest, rest.length)]
+    },
+  }
+}
+
+/** Finds a text in what comes piece by piece. */
+function createFinder(pattern: string) {
+  const wanted = lower(pattern)
+  let found: number[] = []
+  let passed = 0
+  let tail = ''
+  let tailStart = 0
+  let next = 0
+  return {
+    /** Returns the place before which every match that begins is known. */
+    take(piece: string): number {
+      const text = tail + lower(piece)
+      found = found.slice(passed)
+      passed = 0
+      for (let place = text.indexOf(wanted, Math.max(0, next - tailStart)); place >= 0;) {
+        found.push(tailStart + place)
+        next = tailStart + place + wanted.length
+        place = text.indexOf(wanted, place + wanted.length)
+      }
+      const kept = Math.min(text.length, wanted.length - 1)
+      tail = text.slice(text.length - kept)
+      tailStart += text.length - kept
+      return tailStart
+    },
+    /** Whether a match that was not asked for yet begins before this place; the places ascend. */
+    beginsBefore(end: number): boolean {
+      const before = passed
+      while ((found[passed] ?? Infinity) < end) passed++
+      return passed > before
+    },
+  }
+}

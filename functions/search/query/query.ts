@@ -1,0 +1,144 @@
+import type { HistoryRole } from '../../domain/history.ts'
+import { fold, lower } from '../tokens/fold-text.ts'
+import { camelParts, joined, JOINERS, MAX_WORD, RUN, symbolToken, tokenize, wordsOf } from '../tokens/tokens.ts'
+import {
+  FRAME_WORDS,
+  FUNCTION_WORDS,
+  OPENING_COMMANDS,
+  QUESTION_WORDS,
+  SPEAKER_FRAMES,
+  TOPIC_WORDS,
+  type Speaker,
+} from './words.ts'
+
+/** One thing to look for. Terms keep the order of the query. */
+export interface SearchTerm {
+  /** As typed, folded, lower case. */
+  readonly text: string
+  /** The term as one token: the whole identifier, its parts joined. Empty for a plain word. */
+  readonly wholes: readonly string[]
+  /** Words that together stand for the term; a plain word has one. */
+  readonly words: readonly string[]
+  /** 1, or less for words that only phrase the question. */
+  readonly weight: number
+}
+
+/** What a query asks for, whatever engine runs it. */
+export interface SearchQuery {
+  readonly terms: readonly SearchTerm[]
+  /** Symbols to look for if a query has no words: these tokens find candidates, which must contain `literal`. */
+  readonly symbols: readonly string[]
+  /** The query in lower case with single spaces: a text that quotes it contains this. */
+  readonly literal: string
+  /** Whose words it seems to look for. */
+  readonly speaker: Speaker | undefined
+  /** It reads like a person's text, with words that carry no content; calls and tool results seldom do. */
+  readonly natural: boolean
+}
+
+/** How many characters (UTF-16 units) of a query are read. */
+export const MAX_QUERY = 512
+export const MAX_TERMS = 24
+/** Weight of a frame word inside a question. */
+const SOFT = 0.25
+
+interface Piece {
+  readonly run: string
+  readonly lowered: string
+  weight: number
+}
+
+/** Reads any string as a query; nothing in it is syntax, and no string is an error. `role`: whose entries alone are wanted. */
+export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
+  const text = fold(query.slice(0, MAX_QUERY).toWellFormed())
+  const pieces = Array.from(text.matchAll(RUN), ([run]): Piece => ({ run, lowered: lower(run), weight: 1 }))
+  const question = weigh(pieces, text)
+  const kept = pieces.some((piece) => piece.weight > 0)
+    ? pieces.filter((piece) => piece.weight > 0)
+    : pieces.map((piece) => ({ ...piece, weight: 1 }))
+  const terms = distinct(kept.flatMap(termsOf))
+  const tokens = tokenize(text)
+  const emoji = tokens.words.filter((word) => !/[\p{L}\p{N}]/u.test(word))
+  return {
+    terms: distinct([...terms, ...emoji.map((word) => ({ text: word, wholes: [], words: [word], weight: 1 }))]).slice(
+      0,
+      MAX_TERMS,
+    ),
+    symbols: terms.length + emoji.length > 0 ? [] : tokens.extra.slice(0, MAX_TERMS).map(symbolToken),
+    literal: lower(text).trim().replace(/\s+/gu, ' '),
+    speaker: role === 'user' || role === 'assistant' ? role : question ? speakerOf(lower(text)) : undefined,
+    natural: pieces.some((piece) => FUNCTION_WORDS.has(piece.lowered)),
+  }
+}
+
+/** Sets each piece's weight. Returns whether the query reads as a question or a request. */
+function weigh(pieces: readonly Piece[], text: string): boolean {
+  for (const piece of pieces) if (FUNCTION_WORDS.has(piece.lowered)) piece.weight = 0
+  const first = pieces[0]?.lowered ?? ''
+  const functionWords = pieces.filter((piece) => piece.weight === 0).length
+  const question =
+    text.includes('?') ||
+    QUESTION_WORDS.has(first) ||
+    OPENING_COMMANDS.has(first) ||
+    functionWords >= 2 ||
+    opensWithFrame(pieces)
+  if (!question) return false
+  for (const piece of pieces) if (piece.weight > 0 && FRAME_WORDS.has(piece.lowered)) piece.weight = SOFT
+  dropOpening(pieces)
+  dropBeforeTopic(pieces)
+  return true
+}
+
+/** "output of …", "result about …": a frame word and then its subject. */
+function opensWithFrame(pieces: readonly Piece[]): boolean {
+  return pieces.some(
+    (piece, index) =>
+      index < 3 &&
+      FRAME_WORDS.has(piece.lowered) &&
+      TOPIC_WORDS.has(pieces[index + 1]?.lowered ?? '') &&
+      piece.run !== '',
+  )
+}
+
+/** The opening ends before the first content word, or at the first topic word after a frame word. */
+function dropOpening(pieces: readonly Piece[]): void {
+  let framed = false
+  for (const piece of pieces) {
+    if (piece.weight === 1) return
+    if (framed && TOPIC_WORDS.has(piece.lowered)) return
+    if (piece.weight === SOFT) framed = true
+    piece.weight = 0
+  }
+}
+
+/** "<tool> result for …", "did <tool> return for …", "… come up": frame words right before a topic word or at the end. */
+function dropBeforeTopic(pieces: readonly Piece[]): void {
+  for (const [index, piece] of pieces.entries()) {
+    const next = pieces[index + 1]?.lowered
+    if (piece.weight === SOFT && next !== undefined && TOPIC_WORDS.has(next)) piece.weight = 0
+  }
+}
+
+function termsOf({ run, weight }: Piece): SearchTerm[] {
+  const words = wordsOf(run)
+  const lowered = lower(run)
+  if (!JOINERS.test(run)) {
+    const parts = run.length > MAX_WORD || words.length !== 1 ? [] : camelParts(run)
+    if (parts.length < 2) return words.map((word) => ({ text: word, wholes: [], words: [word], weight }))
+    return [{ text: lowered, wholes: [lowered], words: parts, weight }]
+  }
+  return [{ text: lowered, wholes: [lowered, joined(run)], words: [...new Set(words)], weight }]
+}
+
+function distinct(terms: readonly SearchTerm[]): SearchTerm[] {
+  const seen = new Map<string, SearchTerm>()
+  for (const term of terms) {
+    const before = seen.get(term.text)
+    if (before === undefined || before.weight < term.weight) seen.set(term.text, term)
+  }
+  return [...seen.values()]
+}
+
+function speakerOf(query: string): Speaker | undefined {
+  return SPEAKER_FRAMES.find(([, frame]) => frame.test(query))?.[0]
+}

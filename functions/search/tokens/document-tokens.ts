@@ -1,0 +1,26 @@
+import type { HistoryDocument } from '../../domain/history.ts'
+import { tokenize, type Tokens } from './tokens.ts'
+
+/** A document's tokens by field, as an index takes them. */
+export interface DocumentTokens {
+  readonly tool: readonly string[]
+  readonly call: readonly string[]
+  readonly body: readonly string[]
+  /** Other names for the same places, over all fields. */
+  readonly extra: readonly string[]
+}
+
+const NOTHING: Tokens = { words: [], extra: [] }
+
+/** The tokens of a document, the same for every index. A call's text is its call field, not its body. */
+export function documentTokens({ role, toolName, call, text }: HistoryDocument): DocumentTokens {
+  const ofTool = toolName === undefined ? NOTHING : tokenize(toolName)
+  const ofCall = call === undefined ? NOTHING : tokenize(role === 'tool_call' ? text : call)
+  const ofBody = role === 'tool_call' ? NOTHING : tokenize(text)
+  return {
+    tool: ofTool.words,
+    call: ofCall.words,
+    body: ofBody.words,
+    extra: [...new Set([...ofTool.extra, ...ofCall.extra, ...ofBody.extra])],
+  }
+}

@@ -1,0 +1,54 @@
+import { fc } from '../../generators/seeded.ts'
+import { describe, expect, it } from 'vitest'
+import { inflections, slipsOf, withinOneSlip } from '../../../functions/search/query/word-forms.ts'
+
+describe('word forms', () => {
+  it.each([
+    ['conversions', 'conversion'],
+    ['conversion', 'conversions'],
+    ['batches', 'batch'],
+    ['cities', 'city'],
+    ['city', 'cities'],
+    ['stopped', 'stop'],
+    ['stop', 'stopping'],
+    ['fetching', 'fetch'],
+    ['saving', 'save'],
+    ['save', 'saved'],
+    ['planned', 'plan'],
+  ])('%s may stand as %s', (word, form) => {
+    expect(inflections(word)).toContain(form)
+  })
+
+  it.each(['id', 'HAT083', 'x_y', '中文'])('%s has none', (word) => {
+    expect(inflections(word)).toEqual([])
+  })
+
+  it.each([
+    ['amouet', 'amount', 'a letter changed'],
+    ['cnfig', 'config', 'missing'],
+    ['originjal', 'original', 'too many'],
+    ['primray', 'primary', 'two swapped'],
+  ])('%s is one slip from %s: %s', (left, right) => {
+    expect(withinOneSlip(left, right)).toBe(true)
+    expect(withinOneSlip(right, left)).toBe(true)
+  })
+
+  it.each([
+    ['amount', 'account'],
+    ['abcd', 'badc'],
+    ['form', 'frames'],
+  ])('%s is more than one slip from %s', (left, right) => {
+    expect(withinOneSlip(left, right)).toBe(false)
+  })
+
+  it('every slip of a short word is one slip away, and every word of its letters one slip away is listed', () => {
+    const short = fc.stringMatching(/^[a-d]{3,5}$/)
+    fc.assert(
+      fc.property(short, short, (word, other) => {
+        const slips = slipsOf(word)
+        expect(slips.every((slip) => withinOneSlip(word, slip))).toBe(true)
+        if (other !== word) expect(slips.includes(other)).toBe(withinOneSlip(word, other))
+      }),
+    )
+  })
+})

@@ -1,0 +1,57 @@
+import { fc } from '../../generators/seeded.ts'
+import { describe, expect, it } from 'vitest'
+import { fold, foldWithOffsets, lower } from '../../../functions/search/tokens/fold-text.ts'
+
+const anyText = fc.string({ unit: 'binary' })
+
+describe('folding', () => {
+  it.each([
+    ['Café', 'Cafe'],
+    ['Straße', 'Strasse'],
+    ['ＡＢＣ１２３', 'ABC123'],
+    ['ﬁle…', 'file...'],
+    ['e\u0301te\u0301', 'ete'],
+    ['Łódź', 'Lodz'],
+    ['がぎ', 'がぎ'],
+    ['й', 'й'],
+    ['中文', '中文'],
+  ])('makes %s %s', (text, folded) => {
+    expect(fold(text)).toBe(folded)
+  })
+
+  it('is stable: folding twice changes nothing more', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(fold(fold(text))).toBe(fold(text))
+      }),
+    )
+  })
+
+  it('knows where a place of the folded text comes from', () => {
+    const { text, original } = foldWithOffsets('a…b Straße ﬁn')
+    expect(text).toBe('a...b Strasse fin')
+    expect([0, 1, 2, 3, 4].map(original)).toEqual([0, 1, 1, 1, 2])
+    expect(original(text.indexOf('fin'))).toBe('a…b Straße ﬁn'.indexOf('ﬁ'))
+    expect(original(text.length)).toBe('a…b Straße ﬁn'.length)
+  })
+
+  it('maps every place of any text into the text, in order', () => {
+    fc.assert(
+      fc.property(anyText, (raw) => {
+        const { text, original } = foldWithOffsets(raw)
+        const places = Array.from({ length: text.length + 1 }, (_, unit) => original(unit))
+        expect(places).toEqual(places.toSorted((left, right) => left - right))
+        expect(places.every((place) => place >= 0 && place <= raw.length)).toBe(true)
+      }),
+    )
+  })
+
+  it('lower case keeps the length, so that places stay true', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(lower(text)).toHaveLength(text.length)
+      }),
+    )
+    expect(lower('İSTANBUL')).toBe('İstanbul')
+  })
+})
