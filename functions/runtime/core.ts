@@ -1,7 +1,7 @@
 import type { AgentService } from '../agent/intake/agent-service.ts'
 import { createAgentService } from '../agent/intake/create-agent-service.ts'
 import type { AgentServiceDependencies } from '../agent/intake/create-agent-service.ts'
-import { createEventBus } from '../agent/following/event-bus.ts'
+import { createEventBus } from '../agent/events/event-bus.ts'
 import type { Channel } from '../delivery/channel.ts'
 import { createDeliveryDriver } from '../delivery/driver.ts'
 import type { DeliveryDriver, DriverDependencies } from '../delivery/driver.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readAround } from '../../functions/agent/following/log-window.ts'
+import { readAround } from '../../functions/agent/events/log-window.ts'
 import { headOf, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 

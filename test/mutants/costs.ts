@@ -1,7 +1,6 @@
 import { inFile } from './mutant.ts'
 
 const DYNAMODB = 'functions/adapters/dynamodb'
-const FOLLOWING = 'functions/agent/following'
 
 /** What keeps a cost from growing with what else is stored, queued or followed. */
 export const COST_MUTANTS = [
@@ -27,11 +26,11 @@ export const COST_MUTANTS = [
       "startsWith('sk', '#'))\n",
     ],
   ]),
-  ...inFile(`${FOLLOWING}/glances.ts`, [
+  ...inFile('functions/agent/events/header-polling.ts', [
     ['who waits for an end glances five times a second', 'const SELDOM_MS = 950', 'const SELDOM_MS = 200'],
     ['each consumer glances for itself', '  if (known !== undefined) {\n', '  if (known?.latest === null) {\n'],
   ]),
-  ...inFile(`${FOLLOWING}/shared-reads.ts`, [
+  ...inFile('functions/agent/events/coalescing-reader.ts', [
     ['each consumer reads for itself', 'if (one === undefined || one.begun <= since) {', 'if (one?.begun !== -1) {'],
   ]),
   ...inFile('functions/adapters/sqlite/log/session-list.ts', [

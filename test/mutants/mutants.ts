@@ -131,7 +131,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         'test/adapters/sqlite/deletion-steps',
         'test/adapters/sqlite/session-list',
         'test/adapters/dynamodb/keys',
-        'test/agent/following',
+        'test/agent/events',
       ),
       {
         name: 'costs on DynamoDB',

@@ -42,12 +42,12 @@ export const SERVING_MUTANTS = [
     ['a run that begins after the hand-over gets no hint', 'if (isUnknown && ending', 'if (!isUnknown && ending'],
     ['what has no work stays due', '(await janitor.clearDue(key))', 'janitor !== undefined'],
   ]),
-  ...inFile('functions/agent/following/glances.ts', [
+  ...inFile('functions/agent/events/header-polling.ts', [
     ['a change of the header is not told', 'if (hasChanged) changes++', 'if (hasChanged && changes < 0) changes++'],
     ['a glance that fails is told to nobody', '      changes++\n      wake()', '      void tails'],
     ['a glance wakes nobody', "if (hasChanged || of === 'events') wake()", "if (hasChanged && of === 'events') wake()"],
   ]),
-  ...inFile('functions/agent/following/event-feed.ts', [
+  ...inFile('functions/agent/events/follow-run.ts', [
     [
       'what the header says nothing of is not told while the run goes on',
       "(since === 'time' && status === 'running')",
@@ -64,11 +64,11 @@ export const SERVING_MUTANTS = [
       'isStale, drop: () => undefined })',
     ],
   ]),
-  ...inFile('functions/agent/following/run-end.ts', [
+  ...inFile('functions/agent/events/until-settled.ts', [
     ['who waits for an end wakes for nothing', "glances.since(seen) !== 'change'", "glances.since(seen) !== 'time'"],
     ['a run that waits is waited for', '      if (header !== undefined && isBlocked(header)) return\n', ''],
   ]),
-  ...inFile('functions/agent/following/shared-reads.ts', [
+  ...inFile('functions/agent/events/coalescing-reader.ts', [
     [
       'what others have begun to read before is new enough',
       'one === undefined || one.begun <= since',

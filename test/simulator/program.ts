@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 // What the program loads late takes real time: here it is there before.
-import '../../functions/agent/following/run-end.ts'
+import '../../functions/agent/events/until-settled.ts'
 import type { AgentService, CallResolution } from '../../functions/agent/intake/agent-service.ts'
 import { serveHint } from '../../functions/agent/serving/serve-hint.ts'
 import type { SessionWorker } from '../../functions/agent/serving/session-worker.ts'

@@ -9,9 +9,9 @@ import { acceptRun, agentOf, goOn, hint, wake } from './accept-run.ts'
 import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../serving/delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
-import type { EventBus } from '../following/event-bus.ts'
-import type { eventsSoFar, followRun } from '../following/event-feed.ts'
-import type { untilSettled } from '../following/run-end.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import type { eventsSoFar, followRun } from '../events/follow-run.ts'
+import type { untilSettled } from '../events/until-settled.ts'
 import { keepingMedia, storeInput } from './incoming.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import type { SessionWorker } from '../serving/session-worker.ts'
@@ -75,17 +75,17 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
 
 /** Loaded with the first run that is followed: the API loads little before its first request. */
 async function* follow(...given: Parameters<typeof followRun>): ReturnType<typeof followRun> {
-  const following = await import('../following/event-feed.ts')
+  const following = await import('../events/follow-run.ts')
   yield* following.followRun(...given)
 }
 
 async function* soFar(...given: Parameters<typeof eventsSoFar>): ReturnType<typeof eventsSoFar> {
-  const following = await import('../following/event-feed.ts')
+  const following = await import('../events/follow-run.ts')
   yield* following.eventsSoFar(...given)
 }
 
 async function settled(...given: Parameters<typeof untilSettled>): Promise<void> {
-  const ends = await import('../following/run-end.ts')
+  const ends = await import('../events/until-settled.ts')
   await ends.untilSettled(...given)
 }
 

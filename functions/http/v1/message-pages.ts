@@ -1,5 +1,5 @@
 import { definedFields } from '../../domain/defined-fields.ts'
-import { readAround } from '../../agent/following/log-window.ts'
+import { readAround } from '../../agent/events/log-window.ts'
 import type { Session } from '../../domain/session.ts'
 import type { LogReader, MessageQuery as LogQuery } from '../../ports/log-reader.ts'
 import type { AppDependencies } from '../dependencies.ts'

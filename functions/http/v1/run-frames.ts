@@ -1,4 +1,4 @@
-import { sharedReader } from '../../agent/following/shared-reads.ts'
+import { sharedReader } from '../../agent/events/coalescing-reader.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'

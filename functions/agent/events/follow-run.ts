@@ -24,11 +24,11 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { EventBus, Subscription } from './event-bus.ts'
 import { createEventFilter } from './event-filter.ts'
 import type { EventFilter } from './event-filter.ts'
-import { glanceAt } from './glances.ts'
+import { glanceAt } from './header-polling.ts'
 import { createMemberResults } from './member-results.ts'
 import { createPlace, runMessages } from './run-messages.ts'
 import type { Place } from './run-messages.ts'
-import { sharedReader } from './shared-reads.ts'
+import { sharedReader } from './coalescing-reader.ts'
 
 /** Milliseconds in which a consumer is woken at the latest; a glance does that long before. */
 const PATIENCE_MS = 60_000

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { followRun } from '../../../functions/agent/following/event-feed.ts'
-import { createEventBus } from '../../../functions/agent/following/event-bus.ts'
+import { followRun } from '../../../functions/agent/events/follow-run.ts'
+import { createEventBus } from '../../../functions/agent/events/event-bus.ts'
 import type { RunEvent, StoredEvent } from '../../../functions/domain/events.ts'
 import { makeTool, openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'

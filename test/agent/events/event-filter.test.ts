@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { createEventFilter } from '../../../functions/agent/following/event-filter.ts'
+import { createEventFilter } from '../../../functions/agent/events/event-filter.ts'
 import {
   callCompleted,
   callProgress,

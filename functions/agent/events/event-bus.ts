@@ -2,7 +2,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messageLength } from '../../log/message-length.ts'
 import { joined } from './joined-deltas.ts'
-import { createRoundsUnderWay } from './round-under-way.ts'
+import { createRoundsUnderWay } from './streaming-rounds.ts'
 
 /** Events that one consumer has not read yet, deltas of the same piece as one, and the characters of their contents. */
 const BUFFERED = 256

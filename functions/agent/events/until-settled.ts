@@ -2,9 +2,9 @@ import { isTerminal } from '../../domain/events.ts'
 import { isEnded } from '../../domain/runs/run.ts'
 import { isBlocked } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import { currentRun } from './event-feed.ts'
-import type { FollowDependencies } from './event-feed.ts'
-import { glanceAt } from './glances.ts'
+import { currentRun } from './follow-run.ts'
+import type { FollowDependencies } from './follow-run.ts'
+import { glanceAt } from './header-polling.ts'
 
 /** How long nothing is asked at all; a glance that sees a change, or an event of this process, comes before. */
 const PATIENCE_MS = 60_000

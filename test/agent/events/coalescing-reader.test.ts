@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sharedReader } from '../../../functions/agent/following/shared-reads.ts'
+import { sharedReader } from '../../../functions/agent/events/coalescing-reader.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 
 const KEY = { tenant: 't', session: 's' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPlace, runMessages } from '../../../functions/agent/following/run-messages.ts'
+import { createPlace, runMessages } from '../../../functions/agent/events/run-messages.ts'
 import type { Message, ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import { createPage, messageLength } from '../../../functions/log/message-length.ts'

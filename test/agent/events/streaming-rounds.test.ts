@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../../functions/domain/events.ts'
-import { createRoundsUnderWay } from '../../../functions/agent/following/round-under-way.ts'
+import { createRoundsUnderWay } from '../../../functions/agent/events/streaming-rounds.ts'
 
 const started = (round: number): RunEvent => ({ type: 'round.started', runId: 'r', round })
 const said = (text: string, part = 0, round = 0): RunEvent => ({ type: 'text.delta', runId: 'r', round, part, text })
