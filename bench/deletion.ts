@@ -6,7 +6,7 @@ import { openDatabase, transaction } from '../functions/adapters/sqlite/database
 import { insertMessage } from '../functions/adapters/sqlite/log/message-rows.ts'
 import { insertRun } from '../functions/adapters/sqlite/log/run-rows.ts'
 import { findSession } from '../functions/adapters/sqlite/log/session-rows.ts'
-import { continueDeletion } from '../functions/agent/serving/delete-session.ts'
+import { continueDeletion } from '../functions/agent/worker/delete-session.ts'
 import { nextId, nextIds } from '../functions/domain/ids.ts'
 import { acceptedRun } from '../functions/domain/runs/run-changes.ts'
 import type { SessionKey } from '../functions/domain/session.ts'

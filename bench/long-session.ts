@@ -2,7 +2,7 @@ import { DEFAULT_POLICIES } from '../functions/domain/agent.ts'
 import type { ClosedMessage } from '../functions/domain/messages/closed-message.ts'
 import { loadContext } from '../functions/agent/loop/context.ts'
 import { createHistorySearch } from '../functions/history/search.ts'
-import { continueDeletion } from '../functions/agent/serving/delete-session.ts'
+import { continueDeletion } from '../functions/agent/worker/delete-session.ts'
 import { openHarness } from '../test/agent/harness.ts'
 import { printTable, timed } from './report.ts'
 

@@ -1,11 +1,10 @@
 import { inFile } from './mutant.ts'
 
-const SERVING = 'functions/agent/serving'
 const INTAKE = 'functions/agent/intake'
 
 /** What takes leases, hands in and deletes. */
 export const SERVING_MUTANTS = [
-  ...inFile(`${SERVING}/session-worker.ts`, [
+  ...inFile('functions/agent/worker/session-worker.ts', [
     ['a lost lease does not end the serving', "entry.again && ending !== 'lost' && ", 'entry.again && '],
     ['a hint during the serving is forgotten', '      current.again = true\n', ''],
     ['after a run nothing is looked for', '        entry.again = true\n', ''],
@@ -82,10 +81,10 @@ export const SERVING_MUTANTS = [
       'result',
     ],
   ]),
-  ...inFile(`${SERVING}/serve-hint.ts`, [
+  ...inFile('functions/agent/worker/serve-hint.ts', [
     ['a hint for a tombstone does nothing', 'else if (!state.removed) await', 'else if (state.removed) await'],
   ]),
-  ...inFile(`${SERVING}/delete-session.ts`, [
+  ...inFile('functions/agent/worker/delete-session.ts', [
     [
       'objects are not removed a second time',
       '    await outputs.removeAll(key)\n    await deletion.finish(key)',
@@ -113,7 +112,7 @@ export const SERVING_MUTANTS = [
     ],
     ['a removed session is not finished', '    await deletion.finish(key)\n', ''],
   ]),
-  ...inFile(`${SERVING}/sweeper.ts`, [
+  ...inFile('functions/agent/worker/sweeper.ts', [
     ['what was looked at is not postponed', 'await janitor.postpone(session, due)', 'due > 0'],
     ['a tombstone is due when it was', 'tombstones.push({ ...session, due })', 'tombstones.push(session)'],
     [
@@ -142,7 +141,7 @@ export const SERVING_MUTANTS = [
     ],
     ['only one page is looked at', 'full = page.length >= PAGE', 'full = false'],
   ]),
-  ...inFile(`${SERVING}/expire-session.ts`, [
+  ...inFile('functions/agent/worker/expire-session.ts', [
     ['a session in use expires', '{ ifExpired: true }', '{ ifExpired: false }'],
   ]),
   ...inFile(`${INTAKE}/accept-run.ts`, [

@@ -7,7 +7,7 @@ import type { Logger } from '../../ports/logger.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { Accepted, Placement } from './agent-service.ts'
-import type { SessionWorker } from '../serving/session-worker.ts'
+import type { SessionWorker } from '../worker/session-worker.ts'
 
 export interface AcceptDependencies {
   readonly agents: ReadonlyMap<string, Agent>

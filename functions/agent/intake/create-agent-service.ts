@@ -7,14 +7,14 @@ import type { RunQueue } from '../../ports/run-queue.ts'
 import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
 import { acceptRun, agentOf, goOn, hint, wake } from './accept-run.ts'
 import type { AgentService } from './agent-service.ts'
-import { continueDeletion } from '../serving/delete-session.ts'
+import { continueDeletion } from '../worker/delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import type { eventsSoFar, followRun } from '../events/follow-run.ts'
 import type { untilSettled } from '../events/until-settled.ts'
 import { keepingMedia, storeInput } from './incoming.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
-import type { SessionWorker } from '../serving/session-worker.ts'
+import type { SessionWorker } from '../worker/session-worker.ts'
 
 /** How long a caller waits for a deletion before it continues in the background, in milliseconds. */
 const DELETION_MS = 5_000

@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import type { SessionWorker } from '../../agent/serving/session-worker.ts'
+import type { SessionWorker } from '../../agent/worker/session-worker.ts'
 import type { DeliveryDriver } from '../../delivery/driver.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'

@@ -4,7 +4,7 @@ import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import type { Stripping } from '../../adapters/s3/stripped-batches.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
-import { sweep } from '../../agent/serving/sweeper.ts'
+import { sweep } from '../../agent/worker/sweeper.ts'
 import { hintDueDeliveries } from '../../delivery/due-deliveries.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { OutputStore } from '../../ports/output-store.ts'

@@ -1,7 +1,7 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { decodeHint } from '../../adapters/sqs/hint.ts'
-import { serveHint } from '../../agent/serving/serve-hint.ts'
+import { serveHint } from '../../agent/worker/serve-hint.ts'
 import type { LoopSettings } from '../config.ts'
 import { invoke } from './invocation.ts'
 import { openLoop } from './loop.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startSweeper, sweep } from '../../../functions/agent/serving/sweeper.ts'
+import { startSweeper, sweep } from '../../../functions/agent/worker/sweeper.ts'
 import type { SessionHeader, SessionKey } from '../../../functions/domain/session.ts'
 import type { DeletionState } from '../../../functions/ports/session-deletion.ts'
 import { fairShares } from '../../../functions/domain/fair-shares.ts'

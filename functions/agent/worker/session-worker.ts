@@ -11,7 +11,7 @@ import type { LoopEnding } from '../loop/run-ending.ts'
 import type { HandOver } from '../loop/run-loop.ts'
 import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
 import { withinTime } from '../../domain/time/time-limit.ts'
-import { knowCalls } from './calls-under-way.ts'
+import { knowCalls } from './in-flight-calls.ts'
 
 /**
  * Milliseconds for finding and taking work: a store that never responds must not keep the session from being served
