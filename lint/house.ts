@@ -22,7 +22,7 @@ const FLOORS: { readonly [folder: string]: number } = {
 }
 /** The same rule between the rooms of a folder. A file outside of them is below them all. */
 const ROOMS: { readonly [folder: string]: { readonly [room: string]: number } } = {
-  agent: { events: 1, following: 1, loop: 1, worker: 2, serving: 2, intake: 3 },
+  agent: { events: 1, loop: 1, worker: 2, imports: 3, service: 4 },
   runtime: { aws: 1, lambda: 2, local: 2 },
 }
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/

@@ -100,3 +100,14 @@ export async function attachMedia(
 
 const hasMedia = (message: RequestMessage): boolean =>
   message.parts.some((part) => part.type === 'image' || part.type === 'file')
+
+/** The note that replaces media that are no longer sent. */
+export function mediaNote(media: readonly MediaPart[]): string {
+  const seen = { image: 0, file: 0 }
+  const names = media.map(({ type, filename }) => {
+    seen[type]++
+    return filename ?? `${type} ${seen[type]}`
+  })
+  const [is, its] = names.length === 1 ? ['it is', 'its'] : ['they are', 'their']
+  return `<system_note>The user added ${names.join(', ')} to the message, but ${is} no longer available to view: infer ${its} content from the messages before and after.</system_note>`
+}

@@ -1,5 +1,5 @@
 import { createMemoryRunQueue } from '../adapters/memory/run-queue.ts'
-import type { AgentService } from '../agent/intake/agent-service.ts'
+import type { AgentService } from '../agent/service/agent-service.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { RunQueue } from '../ports/run-queue.ts'

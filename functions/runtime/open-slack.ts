@@ -1,5 +1,5 @@
 import type { Caps } from '../access/rates.ts'
-import type { AgentService } from '../agent/intake/agent-service.ts'
+import type { AgentService } from '../agent/service/agent-service.ts'
 import type { ChannelDependencies } from '../channels/slack/replying/channel.ts'
 import type { SlackSettings } from '../channels/slack/settings.ts'
 import type { Channel } from '../delivery/channel.ts'

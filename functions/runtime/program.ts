@@ -1,5 +1,5 @@
 import { createCallbacks } from '../channels/callbacks/by-hand.ts'
-import type { AgentService } from '../agent/intake/agent-service.ts'
+import type { AgentService } from '../agent/service/agent-service.ts'
 import { serveHint } from '../agent/worker/serve-hint.ts'
 import { startSweeper } from '../agent/worker/sweeper.ts'
 import type { Channel } from '../delivery/channel.ts'

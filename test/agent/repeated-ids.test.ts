@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { CallResolution } from '../../functions/agent/intake/agent-service.ts'
+import type { CallResolution } from '../../functions/agent/service/agent-service.ts'
 import { makeTool, openHarness } from './harness.ts'
 import type { Harness } from './harness.ts'
 

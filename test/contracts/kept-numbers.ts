@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { appendClosed } from '../../functions/agent/intake/append-closed.ts'
-import { copyLog } from '../../functions/agent/intake/copy-log.ts'
+import { appendClosed } from '../../functions/agent/imports/append-closed.ts'
+import { copyLog } from '../../functions/agent/imports/copy-log.ts'
 import { PLAIN_TEXT } from '../../functions/domain/messages/closed-message.ts'
 import type {
   ClosedAssistantMessage,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { appendClosed } from '../../functions/agent/intake/append-closed.ts'
+import { appendClosed } from '../../functions/agent/imports/append-closed.ts'
 import type { ClosedAssistantMessage, ClosedMessage } from '../../functions/domain/messages/closed-message.ts'
 import { textOf, type Message } from '../../functions/domain/messages/message.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'

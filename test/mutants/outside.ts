@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 /** Runs and rounds of imports whose turns lie across steps, and what members and searches of them say. */
 export const IMPORT_MUTANTS = [
-  ...inFile('functions/agent/intake/cut-rounds.ts', [
+  ...inFile('functions/agent/imports/cut-rounds.ts', [
     [
       'the rest of a round joins the round that was cut',
       'const left = isApart && ',
@@ -10,22 +10,22 @@ export const IMPORT_MUTANTS = [
     ],
     ['the rest of a round that is cut again joins the rest before', 'isApart ? [] : rests', 'rests'],
   ]),
-  ...inFile('functions/agent/intake/append-closed.ts', [
+  ...inFile('functions/agent/imports/append-closed.ts', [
     ['a round is cut for its characters', 'characters > LONGEST_ROUND', 'characters > MOST_CHARACTERS'],
     ['what is there already does not say which calls are open', '      writer.cut.stored(message)\n', ''],
   ]),
-  ...inFile('functions/agent/intake/stored-calls.ts', [
+  ...inFile('functions/agent/imports/stored-calls.ts', [
     ['a call is one of another import', 'if (message.id >= first) yield', 'yield'],
     ['a call goes to the place that it had in the source', 'round.places?.get(call) ?? sequence', 'sequence'],
   ]),
-  ...inFile('functions/agent/intake/stored-results.ts', [
+  ...inFile('functions/agent/imports/stored-results.ts', [
     [
       'a result is the latest of its call',
       'const found = read[count - place]',
       'const found = read.find((one) => one.isOf(call))',
     ],
   ]),
-  ...inFile('functions/agent/intake/kept-numbers.ts', [
+  ...inFile('functions/agent/imports/kept-numbers.ts', [
     ['a number that a source has is given to another', '[...kept, ...stored].some(isTaken)', 'kept.some(isTaken)'],
     [
       'a number of the same step is given to another source',
@@ -34,7 +34,7 @@ export const IMPORT_MUTANTS = [
     ],
     ['a source that a run has numbered meanwhile gets another number', ' || message < since', ''],
   ]),
-  ...inFile('functions/agent/intake/closed-turns.ts', [
+  ...inFile('functions/agent/imports/closed-turns.ts', [
     [
       'numbers of sources take no row of a step',
       'message.numbered !== undefined ? 2 : 1',
@@ -46,7 +46,7 @@ export const IMPORT_MUTANTS = [
     ['a result is numbered twice', 'results.has(call) || withNumbers.has(call)', 'withNumbers.has(call)'],
     ['members name no call of an earlier turn', '=> byId.clear()', '=> (byRow.clear(), byId.clear())'],
   ]),
-  ...inFile('functions/agent/intake/searched-marks.ts', [
+  ...inFile('functions/agent/imports/searched-marks.ts', [
     ['a leader does not hear that its member has searched', 'givers.has(one)', 'false'],
     [
       'a member does not hear that its leader has searched',
@@ -54,7 +54,7 @@ export const IMPORT_MUTANTS = [
       '',
     ],
   ]),
-  ...inFile('functions/agent/intake/import-step.ts', [
+  ...inFile('functions/agent/imports/import-step.ts', [
     ['a turn goes on in its run behind what came between', 'head !== at.last', 'head === undefined'],
     [
       'the calls of an import are looked for in all of the log',
@@ -62,7 +62,7 @@ export const IMPORT_MUTANTS = [
       'before.last === seen.head',
     ],
   ]),
-  ...inFile('functions/agent/intake/import-rounds.ts', [
+  ...inFile('functions/agent/imports/import-rounds.ts', [
     [
       'rounds count on from the beginning of the turn',
       "return stored - (message.role === 'tool' ? round + 1 : round)",
@@ -74,7 +74,7 @@ export const IMPORT_MUTANTS = [
       "holds === 'rest' && run !== undefined",
     ],
   ]),
-  ...inFile('functions/agent/intake/import-runs.ts', [
+  ...inFile('functions/agent/imports/import-runs.ts', [
     [
       "a member's task begins a run",
       "isInput(first) ? 'input' : 'continue'",
@@ -87,7 +87,7 @@ const LOG = 'functions/adapters/sqlite/log'
 
 /** What comes to a session on SQLite from outside of its runs: imports, copies and summaries by hand. */
 export const OUTSIDE_MUTANTS = [
-  ...inFile('functions/agent/intake/closed-log.ts', [
+  ...inFile('functions/agent/imports/closed-log.ts', [
     [
       'a log that is deleted meanwhile is copied as far as it was read',
       'if (!page.more || after === undefined) throw deletedMeanwhile(key)',

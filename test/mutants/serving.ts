@@ -1,7 +1,5 @@
 import { inFile } from './mutant.ts'
 
-const INTAKE = 'functions/agent/intake'
-
 /** What takes leases, hands in and deletes. */
 export const SERVING_MUTANTS = [
   ...inFile('functions/agent/worker/session-worker.ts', [
@@ -144,7 +142,7 @@ export const SERVING_MUTANTS = [
   ...inFile('functions/agent/worker/expire-session.ts', [
     ['a session in use expires', '{ ifExpired: true }', '{ ifExpired: false }'],
   ]),
-  ...inFile(`${INTAKE}/accept-run.ts`, [
+  ...inFile('functions/agent/service/accept-run.ts', [
     [
       'a repeated input wakes nobody',
       '  await wake(dependencies, key, placement)\n  return { runId, repeated }\n',
@@ -167,7 +165,7 @@ export const SERVING_MUTANTS = [
       '  void work.then(() => {\n    const error = undefined',
     ],
   ]),
-  ...inFile(`${INTAKE}/create-agent-service.ts`, [
+  ...inFile('functions/agent/service/create-agent-service.ts', [
     [
       'a cancel takes no free run',
       'goOn(dependencies, key, worker.serve(key))',
@@ -201,7 +199,7 @@ export const SERVING_MUTANTS = [
       'if (state.removed) await hint(dependencies, key)',
     ],
   ]),
-  ...inFile(`${INTAKE}/resolutions.ts`, [
+  ...inFile('functions/agent/service/resolutions.ts', [
     [
       'calls that are executed here take resolutions',
       'meant.filter(({ needs }) => needs !== undefined)',

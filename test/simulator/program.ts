@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda'
 // What the program loads late takes real time: here it is there before.
 import '../../functions/agent/events/until-settled.ts'
-import type { AgentService, CallResolution } from '../../functions/agent/intake/agent-service.ts'
+import type { AgentService, CallResolution } from '../../functions/agent/service/agent-service.ts'
 import { serveHint } from '../../functions/agent/worker/serve-hint.ts'
 import type { SessionWorker } from '../../functions/agent/worker/session-worker.ts'
 import type { Channel } from '../../functions/delivery/channel.ts'

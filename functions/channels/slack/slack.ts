@@ -1,4 +1,4 @@
-import type { AgentService } from '../../agent/intake/agent-service.ts'
+import type { AgentService } from '../../agent/service/agent-service.ts'
 import type { RunChannel, SessionChannel } from '../../delivery/channel.ts'
 import type { Door } from '../../ports/door.ts'
 import { act, takeInteraction } from './arriving/act.ts'

@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../../agent/intake/closed-log.ts'
+import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../../agent/imports/closed-log.ts'
 import type { Message, Part, ToolCall } from '../../domain/messages/message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session } from '../../domain/session.ts'

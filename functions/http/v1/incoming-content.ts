@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { IncomingPart, CallResolution, RowResolution } from '../../agent/intake/agent-service.ts'
+import type { IncomingPart, CallResolution, RowResolution } from '../../agent/service/agent-service.ts'
 import type { Agent } from '../../domain/agent.ts'
 import type { Json } from '../../domain/json.ts'
 import { missingTool, missingToolText } from '../../domain/runs/required-tool.ts'

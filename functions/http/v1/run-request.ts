@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { Submission } from '../../agent/intake/agent-service.ts'
+import type { Submission } from '../../agent/service/agent-service.ts'
 import type { AppEnv } from '../dependencies.ts'
 import { location, problems, WRITE_PROBLEMS } from './responses.ts'
 import { ServerSentEventSchema } from './schemas/event.ts'

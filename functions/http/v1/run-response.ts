@@ -1,7 +1,7 @@
 import type { Context, TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
 import type { OpenCall } from '../../access/open-calls.ts'
-import type { Accepted, Placement } from '../../agent/intake/agent-service.ts'
+import type { Accepted, Placement } from '../../agent/service/agent-service.ts'
 import type { RunEvent } from '../../domain/events.ts'
 import { eventId } from '../../domain/events.ts'
 import type { Message } from '../../domain/messages/message.ts'

@@ -1,4 +1,4 @@
-import { mediaNote } from '../../../functions/agent/intake/incoming.ts'
+import { mediaNote } from '../../../functions/agent/media.ts'
 import { STATUS_TEXT } from '../../../functions/domain/messages/message.ts'
 import { fitContent } from '../../../functions/log/fit-content.ts'
 import type { OpenAiMessage, OpenAiPart } from '../../../functions/log/formats/openai-format.ts'

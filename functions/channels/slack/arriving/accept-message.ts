@@ -1,6 +1,6 @@
 import { countedFor } from '../../../access/rates.ts'
 import { channelMayEnter } from '../../../access/sessions.ts'
-import type { AgentService } from '../../../agent/intake/agent-service.ts'
+import type { AgentService } from '../../../agent/service/agent-service.ts'
 import type { Agent } from '../../../domain/agent.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../domain/errors.ts'

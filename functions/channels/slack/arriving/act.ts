@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { countedFor, type Caps } from '../../../access/rates.ts'
-import type { AgentService, IncomingPart } from '../../../agent/intake/agent-service.ts'
+import type { AgentService, IncomingPart } from '../../../agent/service/agent-service.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'

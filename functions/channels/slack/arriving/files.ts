@@ -1,4 +1,4 @@
-import type { IncomingPart } from '../../../agent/intake/agent-service.ts'
+import type { IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { SlackFile } from './event.ts'
 import type { SlackDownloads } from '../api/file-transfer.ts'
 

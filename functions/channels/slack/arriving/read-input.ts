@@ -1,4 +1,4 @@
-import type { IncomingPart } from '../../../agent/intake/agent-service.ts'
+import type { IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { SlackMessage } from './event.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { countedFor, type Caps } from '../../../access/rates.ts'
-import type { AgentService, IncomingPart } from '../../../agent/intake/agent-service.ts'
+import type { AgentService, IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { SlackMessage } from './event.ts'
 import { userOf } from './thread.ts'

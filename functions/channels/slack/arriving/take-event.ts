@@ -1,5 +1,5 @@
 import type { RunLease } from '../../../ports/run-lease.ts'
-import type { AgentService } from '../../../agent/intake/agent-service.ts'
+import type { AgentService } from '../../../agent/service/agent-service.ts'
 import type { AcceptMessageDependencies } from './accept-message.ts'
 import { acceptMessage, isForBot } from './accept-message.ts'
 import { readEvent } from './event.ts'

@@ -1,4 +1,4 @@
-import type { Accepted, CallResolution, Submission } from '../../../agent/intake/agent-service.ts'
+import type { Accepted, CallResolution, Submission } from '../../../agent/service/agent-service.ts'
 import { countedFor } from '../../../access/rates.ts'
 import { ImportRefused } from '../../../domain/messages/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'

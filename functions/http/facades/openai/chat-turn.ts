@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Submission } from '../../../agent/intake/agent-service.ts'
+import type { Submission } from '../../../agent/service/agent-service.ts'
 import type { Caller } from '../../../access/caller.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { ChatInput } from './chat-request.ts'

@@ -1,7 +1,7 @@
 import { isEnded } from '../../../domain/runs/run.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { Accepted } from '../../../agent/intake/agent-service.ts'
+import type { Accepted } from '../../../agent/service/agent-service.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { findRun } from '../../v1/resources/run.ts'
 import type { ChatMessage } from './chat-schemas.ts'

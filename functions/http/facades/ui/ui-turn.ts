@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { CallResolution, IncomingPart } from '../../../agent/intake/agent-service.ts'
+import type { CallResolution, IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { Caller } from '../../../access/caller.ts'
 import { countedFor } from '../../../access/rates.ts'
 import { enterSession } from '../../../access/sessions.ts'

@@ -1,5 +1,5 @@
 import type { z } from '@hono/zod-openapi'
-import type { NextRequest } from '../../../agent/intake/agent-service.ts'
+import type { NextRequest } from '../../../agent/service/agent-service.ts'
 import type { Summary } from '../../../domain/context.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
 import { toOpenAiMessages } from '../../../log/formats/openai-format.ts'

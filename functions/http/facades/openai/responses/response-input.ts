@@ -1,4 +1,4 @@
-import type { IncomingPart } from '../../../../agent/intake/agent-service.ts'
+import type { IncomingPart } from '../../../../agent/service/agent-service.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { JsonObject } from '../../../../domain/json.ts'
 import type { ClientTool } from '../../../../domain/runs/run.ts'

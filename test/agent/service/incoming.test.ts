@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mediaNote } from '../../../functions/agent/intake/incoming.ts'
+import { mediaNote } from '../../../functions/agent/media.ts'
 
 const media = (type: 'image' | 'file', filename?: string) => ({
   type,

@@ -1,10 +1,10 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import type { MediaPart, UserPart } from '../../domain/messages/message.ts'
+import type { UserPart } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { storeMedia } from '../media.ts'
+import { mediaNote, storeMedia } from '../media.ts'
 import type { IncomingPart } from './agent-service.ts'
 
 interface Dependencies {
@@ -55,15 +55,4 @@ export async function keepingMedia<Accepted extends { readonly repeated: boolean
     if (error instanceof TooltrailError && error.code !== 'storage_failed') await remove()
     throw error
   }
-}
-
-/** The note that replaces media that are no longer sent. */
-export function mediaNote(media: readonly MediaPart[]): string {
-  const seen = { image: 0, file: 0 }
-  const names = media.map(({ type, filename }) => {
-    seen[type]++
-    return filename ?? `${type} ${seen[type]}`
-  })
-  const [is, its] = names.length === 1 ? ['it is', 'its'] : ['they are', 'their']
-  return `<system_note>The user added ${names.join(', ')} to the message, but ${is} no longer available to view: infer ${its} content from the messages before and after.</system_note>`
 }

@@ -51,11 +51,11 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
     context: async (session, run) => (await contextWork()).nextRequest(dependencies, session, run),
     consolidate: async (session, options) => (await contextWork()).consolidateByHand(dependencies, session, options),
     importMessages: async (session, messages, options) => {
-      const { appendClosed } = await import('./append-closed.ts')
+      const { appendClosed } = await import('../imports/append-closed.ts')
       return appendClosed(dependencies, session, messages, options)
     },
     copyLog: async (from, through, to) => {
-      const { copyLog } = await import('./copy-log.ts')
+      const { copyLog } = await import('../imports/copy-log.ts')
       return copyLog(dependencies, from, through, to)
     },
     search: (query) => dependencies.search(query),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { acceptRun } from '../../../functions/agent/intake/accept-run.ts'
-import type { AcceptDependencies } from '../../../functions/agent/intake/accept-run.ts'
+import { acceptRun } from '../../../functions/agent/service/accept-run.ts'
+import type { AcceptDependencies } from '../../../functions/agent/service/accept-run.ts'
 import type { Session } from '../../../functions/domain/session.ts'
 import type { NewRun } from '../../../functions/ports/run-inbox.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createClosedTurns } from '../../../functions/agent/intake/closed-turns.ts'
-import { createStepRounds, type BegunTurn } from '../../../functions/agent/intake/import-rounds.ts'
+import { createClosedTurns } from '../../../functions/agent/imports/closed-turns.ts'
+import { createStepRounds, type BegunTurn } from '../../../functions/agent/imports/import-rounds.ts'
 import type { ClosedAssistantMessage } from '../../../functions/domain/messages/closed-message.ts'
 import { createLoops } from '../../../functions/log/import/newest.ts'
 

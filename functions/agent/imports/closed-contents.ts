@@ -11,7 +11,7 @@ import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import { storeMedia } from '../media.ts'
-import { mediaNote } from './incoming.ts'
+import { mediaNote } from '../media.ts'
 
 export interface ContentDependencies {
   readonly outputs: OutputStore

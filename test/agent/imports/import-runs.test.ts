@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lastIdOf, runsOf } from '../../../functions/agent/intake/import-runs.ts'
+import { lastIdOf, runsOf } from '../../../functions/agent/imports/import-runs.ts'
 import { nextId } from '../../../functions/domain/ids.ts'
 import type { Session } from '../../../functions/domain/session.ts'
 

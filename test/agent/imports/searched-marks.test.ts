@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createClosedTurns } from '../../../functions/agent/intake/closed-turns.ts'
-import { createSearchedMarks } from '../../../functions/agent/intake/searched-marks.ts'
+import { createClosedTurns } from '../../../functions/agent/imports/closed-turns.ts'
+import { createSearchedMarks } from '../../../functions/agent/imports/searched-marks.ts'
 import { createNativeImport } from '../../../functions/log/import/native.ts'
 
 const DEPTH = 20_000
