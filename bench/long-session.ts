@@ -1,6 +1,6 @@
 import { DEFAULT_POLICIES } from '../functions/domain/agent.ts'
 import type { ClosedMessage } from '../functions/domain/messages/closed-message.ts'
-import { loadContext } from '../functions/agent/loop/context.ts'
+import { loadContext } from '../functions/agent/loop/context/context.ts'
 import { createHistorySearch } from '../functions/history/search.ts'
 import { continueDeletion } from '../functions/agent/worker/delete-session.ts'
 import { openHarness } from '../test/agent/harness.ts'

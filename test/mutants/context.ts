@@ -81,7 +81,7 @@ export const CONTEXT_MUTANTS = [
     ['one image more goes out', 'sent.length <= count ||', 'sent.length <= count + 1 ||'],
     ['images come back', "message.id >= (media?.from ?? '')", "message.id >= ''"],
   ]),
-  ...inFile(`${LOOP}/context.ts`, [
+  ...inFile('functions/agent/loop/context/context.ts', [
     [
       'images leave within a run',
       "role === 'assistant' && message.runId === runId",
@@ -106,10 +106,10 @@ export const CONTEXT_MUTANTS = [
       '{}',
     ],
   ]),
-  ...inFile(`${LOOP}/citations-at-end.ts`, [
+  ...inFile('functions/agent/loop/sources/citations-at-end.ts', [
     ['citations replace what else was decided', '{ ...decided, citations }', '{ ...state.context.decided, citations }'],
   ]),
-  ...inFile(`${LOOP}/consolidate.ts`, [
+  ...inFile('functions/agent/loop/context/consolidate.ts', [
     [
       'it is told twice that a summary is near',
       'isNearlyFull(consolidation, count) && !isTold',

@@ -208,7 +208,7 @@ export const LOOP_MUTANTS = [
     ['looks every 5 s', 'const POLL_MS = 500', 'const POLL_MS = 5_000'],
     ['stopping ends nothing', 'stop: () => stopped.abort()', 'stop: () => undefined'],
   ]),
-  ...inFile(`${LOOP}/held-store.ts`, [
+  ...inFile('functions/agent/loop/retrying-store.ts', [
     [
       'a store that does not come back is waited for',
       "return await raceAbort(withinTime(ATTEMPT_MS, 'the store', operation), signal)",
@@ -235,7 +235,7 @@ export const LOOP_MUTANTS = [
     ['settled awaits nothing', '      await Promise.all(pending)\n', ''],
     ['settled knows no failure', '      failed.signal.throwIfAborted()\n', ''],
   ]),
-  ...inFile(`${LOOP}/context.ts`, [
+  ...inFile('functions/agent/loop/context/context.ts', [
     [
       'only the first page is read',
       'if (enough || !page.more || before === undefined) break',

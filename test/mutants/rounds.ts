@@ -4,11 +4,11 @@ const LOOP = 'functions/agent/loop'
 
 /** One round: the completion, its calls, and what executes them. */
 export const ROUND_MUTANTS = [
-  ...inFile(`${LOOP}/source-counter.ts`, [
+  ...inFile('functions/agent/loop/sources/source-counter.ts', [
     ['numbers are not recorded', '{ numbered: given }', '{ numbered: [] }'],
     ['recorded numbers are given again', 'sources.recorded = Math.max(', 'void Math.max('],
   ]),
-  ...inFile(`${LOOP}/summarise.ts`, [
+  ...inFile('functions/agent/loop/context/summarise.ts', [
     [
       'what a summary stands for is summarised again',
       '  const after = former?.through\n',
@@ -18,14 +18,14 @@ export const ROUND_MUTANTS = [
   ...inFile('functions/log/request/consolidation.ts', [
     ['a summary stands for nothing', '      through ??= message.id', "      through ??= '0'"],
   ]),
-  ...inFile(`${LOOP}/citations-at-end.ts`, [
+  ...inFile('functions/agent/loop/sources/citations-at-end.ts', [
     [
       'sources of the runs that it continues are forgotten',
       'new Set([leader.runId, ...turn',
       'new Set([leader.runId, ...turn.slice(0, 0)',
     ],
   ]),
-  ...inFile(`${LOOP}/tool-batch.ts`, [
+  ...inFile('functions/agent/loop/tools/tool-batch.ts', [
     [
       'a round is told before it is stored',
       '  await state.store.log.appendRound(',
@@ -44,14 +44,14 @@ export const ROUND_MUTANTS = [
     ],
     ['a call is executed that nobody could be asked about', "&& row.needs !== 'approval'", '&& row.needs === null'],
   ]),
-  ...inFile(`${LOOP}/call-ids.ts`, [
+  ...inFile('functions/agent/loop/tools/call-ids.ts', [
     ['missing ids stay missing', "call.id === '' || used.has(call.id)", 'used.has(call.id)'],
     ['ids repeated in a batch stay', "call.id === '' || used.has(call.id)", "call.id === ''"],
   ]),
-  ...inFile(`${LOOP}/unstored-usage.ts`, [
+  ...inFile('functions/agent/loop/model/unstored-usage.ts', [
     ['what the log holds counts twice', 'if (storing !== undefined && (await isStored(state, storing))) return', ''],
   ]),
-  ...inFile(`${LOOP}/tool-batch.ts`, [
+  ...inFile('functions/agent/loop/tools/tool-batch.ts', [
     ['no look at the clock before a tool starts', '  state.keeper.check()\n', ''],
     ['one call after the other', 'const PARALLEL = 8', 'const PARALLEL = 1'],
     ['any number of calls at once', 'const PARALLEL = 8', 'const PARALLEL = 64'],
@@ -69,7 +69,7 @@ export const ROUND_MUTANTS = [
     ],
     ['two executions of an idempotent call share an object', 'attempt: String(held.lease.generation)', "attempt: '1'"],
   ]),
-  ...inFile(`${LOOP}/completion.ts`, [
+  ...inFile('functions/agent/loop/model/complete.ts', [
     ['a model is asked under a lease that is over', '    target.keeper.check()\n', ''],
     [
       'a completion that was cut off fails the run',
@@ -97,7 +97,7 @@ export const ROUND_MUTANTS = [
       '  if (last === null) return `this',
     ],
   ]),
-  ...inFile(`${LOOP}/tool-call.ts`, [
+  ...inFile('functions/agent/loop/tools/tool-call.ts', [
     [
       'what a call comes to when its run must end is dropped',
       'if (!signal.aborted || signal.reason instanceof LeaseLost) throw error',
@@ -125,7 +125,7 @@ export const ROUND_MUTANTS = [
       '  } catch {\n    return {}\n  }\n}\n\n/** Tools come',
     ],
   ]),
-  ...inFile(`${LOOP}/completion.ts`, [
+  ...inFile('functions/agent/loop/model/complete.ts', [
     ['no retry', 'const RETRIES = 3', 'const RETRIES = 0'],
     [
       'what a provider refuses is counted',

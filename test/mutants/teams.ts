@@ -26,14 +26,14 @@ export const TEAM_MUTANTS = [
   ...inFile(`${LOOP}/run-state.ts`, [
     ['two threads extend the log at the same time', 'state.extended.then(extend)', 'extend()'],
   ]),
-  ...inFile(`${LOOP}/held-store.ts`, [
+  ...inFile('functions/agent/loop/retrying-store.ts', [
     [
       "results of one thread are forgotten when another's are stored",
       '      await Promise.all(pending)\n',
       '      await Promise.all(pending)\n      pending.clear()\n',
     ],
   ]),
-  ...inFile(`${LOOP}/delegation.ts`, [
+  ...inFile('functions/agent/loop/members/delegation.ts', [
     ['a member that has ended is asked again', '  if (before !== undefined) return before\n', ''],
     ["a member's failure ends the run", 'if (cause instanceof ModelError) {', 'if (cause === null) {'],
     [
@@ -53,7 +53,7 @@ export const TEAM_MUTANTS = [
       'asked !== undefined ?',
     ],
   ]),
-  ...inFile(`${LOOP}/tool-batch.ts`, [
+  ...inFile('functions/agent/loop/tools/tool-batch.ts', [
     ['members take places of calls', '.filter(({ id }) => !thread.members.has(id)).values()', '.values()'],
     ['a result of a member is stored twice', '  thread.members.delete(row.id)\n', ''],
     ['others go on when one must stop', '  state.fail(error)\n  throw error', '  throw error'],
@@ -82,7 +82,7 @@ export const TEAM_MUTANTS = [
       'thread.budget.most !== null && tokensBefore(thread, asked?.id, new Set(ownMessages(thread).map(({ id }) => id)))',
     ],
   ]),
-  ...inFile(`${LOOP}/decision.ts`, [
+  ...inFile('functions/agent/loop/record-decision.ts', [
     [
       'what is decided for one member holds for no other any more',
       ': state.context.decided.members?.[id]',

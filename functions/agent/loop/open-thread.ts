@@ -6,7 +6,7 @@ import { keyOf } from '../../domain/session.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 import { raceAbort, TimedOut, withinTime } from '../../domain/time/time-limit.ts'
-import { recordDecision } from './decision.ts'
+import { recordDecision } from './record-decision.ts'
 import type { RunState } from './run-state.ts'
 import { createMember, memberNames, openCalls, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
@@ -41,7 +41,7 @@ export async function withDelegation(
 ): Promise<Tools> {
   const members = (agent.members ?? []).flatMap((name) => agents.get(name) ?? [])
   if (members.length === 0) return tools
-  const tool = (await import('./delegate-tool.ts')).delegateTool(members)
+  const tool = (await import('./members/delegate-tool.ts')).delegateTool(members)
   return new Map([...tools, [tool.name, tool]])
 }
 

@@ -6,7 +6,7 @@ import { callCompleted, messageCompleted, runEnded } from '../../log/run-events.
 import { isDelegation } from '../../domain/runs/team.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
-import { CompletionFailed, keptParts } from './completion.ts'
+import { CompletionFailed, keptParts } from './model/complete.ts'
 import { RunCancelled } from './lease-keeper.ts'
 import { accountOf, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'

@@ -7,10 +7,10 @@ import type { Run } from '../../domain/runs/run.ts'
 import { lastChange, messageSteered, withWaiting } from '../../log/run-events.ts'
 import type { Completion } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
-import { withUniqueCallIds } from './call-ids.ts'
-import { CompletionFailed, nextCompletion } from './completion.ts'
-import { consolidateIfDue } from './consolidate.ts'
-import { mediaAtEnd } from './context.ts'
+import { withUniqueCallIds } from './tools/call-ids.ts'
+import { CompletionFailed, nextCompletion } from './model/complete.ts'
+import { consolidateIfDue } from './context/consolidate.ts'
+import { mediaAtEnd } from './context/context.ts'
 import { openModel } from './open-thread.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
@@ -18,9 +18,9 @@ import { allocate, assistantMessage, inTurn } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
 import type { LastRound, Thread, ThreadEnding } from './thread.ts'
-import { executeOpenCalls, storeRound } from './tool-batch.ts'
-import type { Delegate } from './tool-batch.ts'
-import { countUnlessStored } from './unstored-usage.ts'
+import { executeOpenCalls, storeRound } from './tools/tool-batch.ts'
+import type { Delegate } from './tools/tool-batch.ts'
+import { countUnlessStored } from './model/unstored-usage.ts'
 
 /** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
 export interface HandOver {
@@ -62,7 +62,7 @@ type Stops = Pick<HandOver, 'afterRound'> & { readonly signal: AbortSignal }
 async function advance(state: RunState, thread: Thread, stops: Stops): Promise<ThreadEnding> {
   const { afterRound, signal } = stops
   const delegate: Delegate = async (member) => {
-    const { executeDelegation } = await import('./delegation.ts')
+    const { executeDelegation } = await import('./members/delegation.ts')
     return executeDelegation(state, member, () => advance(state, member, stops))
   }
   for (;;) {
@@ -185,7 +185,7 @@ async function finish(state: RunState, completed: RunEnd): Promise<void> {
   const end = { ...completed, ...definedFields({ context: await mediaAtEnd(state, completed.message) }) }
   if (state.leader.agent.policies.sources === 'keep') await endRun(state, end)
   else {
-    const { citationsAtEnd } = await import('./citations-at-end.ts')
+    const { citationsAtEnd } = await import('./sources/citations-at-end.ts')
     await endRun(state, { ...end, ...(await citationsAtEnd(state, end)) })
   }
 }

@@ -1,5 +1,5 @@
 import { findNumbers } from '../../history/source-numbers.ts'
-import { instructionsOf, mediaFromOf } from '../../agent/loop/model-request.ts'
+import { instructionsOf, mediaFromOf } from '../../agent/loop/model/model-request.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/messages/message.ts'

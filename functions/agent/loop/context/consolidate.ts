@@ -1,0 +1,94 @@
+import type { Consolidation } from '../../../domain/agent.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { RunNotice } from '../../../domain/runs/run.ts'
+import { isDue, isNearlyFull } from '../../../log/request/consolidation.ts'
+import type { Decision } from '../../../ports/run-log.ts'
+import { CutOff } from '../model/complete.ts'
+import { countConversation } from './context.ts'
+import { recordDecision } from '../record-decision.ts'
+import { accountOf } from '../run-state.ts'
+import type { RunState } from '../run-state.ts'
+import { roundsOf } from '../thread.ts'
+import { countSummaries } from '../model/unstored-usage.ts'
+
+/**
+ * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
+ * part when it is. The summary counts from the moment that it is stored, in one write with what it took; a summary that
+ * cannot be made changes nothing, and the turn goes on without another try. Returns what the run's followers are still to be
+ * told, which is recorded with what the first request decides, and undefined when it was cut off: somebody else begins again.
+ */
+export async function consolidateIfDue(
+  state: RunState,
+  signal: AbortSignal,
+): Promise<readonly RunNotice[] | undefined> {
+  const { leader, held, context } = state
+  const { consolidation } = leader.agent.policies
+  if (consolidation === false || held.run.trigger !== 'input' || roundsOf(leader) > 0) return []
+  const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
+  const count = await countConversation(state.store.reader, held.lease, loaded, held.run.id)
+  const after = state.head ?? ''
+  const warning: RunNotice = {
+    type: 'context.nearly_full',
+    messages: count,
+    threshold: consolidation.threshold,
+    after,
+  }
+  // Whoever takes the run over from a holder that could not tell does it.
+  const isTold = context.notices.some(({ type }) => type === warning.type)
+  const untold = isNearlyFull(consolidation, count) && !isTold ? [warning] : []
+  const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
+  if (!isDue(consolidation, count) || hasFailed) return untold
+  // A summary takes long: of the time that this process has, the completion after it gets the rest.
+  leader.isWhole = false
+  if (untold.length > 0) await recordDecision(state, { notices: untold })
+  try {
+    await consolidate(state, consolidation, signal)
+  } catch (failed) {
+    const error: unknown = signal.aborted ? signal.reason : failed
+    const { SummaryFailed } = await import('./summarise.ts')
+    const isCutOff = error instanceof CutOff
+    // What its first parts have taken was spent, whatever became of the others.
+    const work = failed instanceof SummaryFailed ? failed.work : undefined
+    const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
+    const detail = `the older messages could not be summarised, and stay: ${error instanceof Error ? error.message : ''}`
+    const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
+    if (isOver || work !== undefined)
+      await recordOrCount(state, { notices: isOver ? [notice] : [], ...definedFields({ work }) })
+    if (isCutOff) return undefined
+    if (!isOver) throw error
+  }
+  return []
+}
+
+async function consolidate(state: RunState, policy: Consolidation, signal: AbortSignal): Promise<void> {
+  const { leader, held, context, store, ports, keeper } = state
+  const before = inputOf(state)
+  const work = { agent: leader.agent, policy, former: context.decided.summary, before, signal }
+  const count = countSummaries(ports, held.lease, accountOf(state))
+  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper, count }
+  // Few runs come to this.
+  const { afterSummary, summarise } = await import('./summarise.ts')
+  const made = await summarise(dependencies, held.lease, work)
+  if (made === undefined) return
+  const { through } = made.summary
+  const notice = { type: 'context.consolidated', through, messages: made.messages, after: state.head ?? '' } as const
+  const loaded = { messages: leader.messages, decided: context.decided, isWhole: context.isWhole }
+  const at = { head: state.head ?? '', before, run: held.run.id, replay: leader.agent.policies.replay }
+  await recordOrCount(state, { context: afterSummary(loaded, made, at), notices: [notice], work: made.summary })
+}
+
+/** Records a decision with what it took, which is spent also where the lease is lost meanwhile. */
+async function recordOrCount(state: RunState, decision: Pick<Decision, 'context' | 'notices' | 'work'>): Promise<void> {
+  const account = accountOf(state)
+  try {
+    await recordDecision(state, { ...decision, account })
+  } catch (error) {
+    const { work } = decision
+    if (work !== undefined) await countSummaries(state.ports, state.held.lease, account)(work.usage, work.model)
+    throw error
+  }
+}
+
+/** The first message of the turn that has just begun. */
+const inputOf = ({ leader, held }: RunState): string | undefined =>
+  leader.messages.find(({ runId }) => runId === held.run.id)?.id

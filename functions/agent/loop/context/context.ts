@@ -1,0 +1,288 @@
+import type { Agent } from '../../../domain/agent.ts'
+import type { Cut, Scale, SessionContext } from '../../../domain/context.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { isLeaders } from '../../../domain/messages/message.ts'
+import type { AssistantMessage, Message } from '../../../domain/messages/message.ts'
+import type { ModelRequest, ToolDeclaration } from '../../../domain/model-request.ts'
+import type { RunNotice } from '../../../domain/runs/run.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { cutAfterRefusal, cutToFit } from '../../../log/request/context-cut.ts'
+import type { Older } from '../../../log/request/context-cut.ts'
+import { roomOf } from '../../../log/request/context-sizes.ts'
+import { createContextWindow } from '../../../log/request/context-window.ts'
+import type { LoadedLog } from '../../../log/request/context-window.ts'
+import { movedMedia } from '../../../log/request/media-window.ts'
+import { isConversational } from '../../../log/request/request-context.ts'
+import { scaleOf, tokensOf } from '../../../log/request/request-size.ts'
+import type { Measured } from '../../../log/request/request-size.ts'
+import { weighDeclarations, weighMessages } from '../../../log/request/token-weight.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import { recordDecision } from '../record-decision.ts'
+import { buildRequest, declaredTools, instructed, mediaFromOf } from '../model/model-request.ts'
+import type { RequestOf } from '../model/model-request.ts'
+import type { RunState } from '../run-state.ts'
+import { giveNumbers } from '../sources/source-numbers.ts'
+import { conversationOf, memberNames } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+
+/** Messages read at a time at the most, and their characters: decoding a page holds up everybody else. */
+const PAGE = 500
+const PAGE_CHARACTERS = 1_000_000
+/** Of what fits: what is estimated may be some per cent short. */
+const FULL = 0.95
+/** The same where a write stands before the request anyway: a cut within the same run would be one more. */
+const SOON_FULL = 0.75
+
+/** What a request is made of: the log as far as it fits, and what was decided about the rest. */
+export interface LoadedContext extends LoadedLog {
+  readonly decided: SessionContext
+}
+
+/**
+ * What a run needs of the log, ids ascending: the run itself, and as much of what was before it as goes out. Read backwards
+ * from the newest message, each page as long as what still fits: the cost is bounded by the run and the context, not by the
+ * session's length (promises R7).
+ */
+export async function loadContext(
+  reader: LogReader,
+  key: SessionKey,
+  run: string,
+  agent: Pick<Agent, 'modelOptions' | 'model' | 'policies'>,
+): Promise<LoadedContext> {
+  const decided = await reader.context(key)
+  const window = createContextWindow(run, roomOf(agent), decided, mediaFromOf(agent, decided).mediaFrom)
+  // No message of the run stands before a summary: it is made at the run's begin, or between runs.
+  const { through } = decided.summary ?? {}
+  const after = through === undefined ? {} : { after: through }
+  let loaded: LoadedLog
+  for (let before: string | undefined; ;) {
+    const limit = Math.min(PAGE, window.wanted())
+    const from = before === undefined ? after : { ...after, before }
+    const page = await reader.messages(key, { order: 'descending', limit, mostCharacters: PAGE_CHARACTERS, ...from })
+    const enough = window.add(page.messages)
+    before = page.messages.at(-1)?.id
+    loaded = window.loaded(!page.more)
+    if (enough || !page.more || before === undefined) break
+  }
+  const known = new Set(loaded.messages.map(({ id }) => id))
+  const missing = (decided.cut?.kept ?? []).filter((id) => !known.has(id))
+  const kept = await Promise.all(missing.map((id) => reader.message(key, id)))
+  return { ...loaded, messages: [...kept.filter((one) => one !== undefined), ...loaded.messages], decided }
+}
+
+/** A request, and how many tokens it is thought to have. */
+export interface SizedRequest {
+  readonly request: ModelRequest
+  readonly tokens: number
+  /** Set when it only fits after a cut that is still to be recorded. */
+  readonly decision?: SessionContext
+}
+
+/** What a request is made of; `older` counts what is not loaded, and is asked only where that is missing. */
+export interface Requested extends Omit<RequestOf, 'context'> {
+  readonly context: LoadedContext
+  /** The log's last message. */
+  readonly head: string
+  /** The run begins with the notice that a summary is near, which is recorded before this request. */
+  readonly isAnnounced: boolean
+  older(): Promise<Older>
+}
+
+/** The next request of a thread as it fits the context of its model. Nothing is written. */
+export async function sizeRequest(of: Requested): Promise<SizedRequest> {
+  const { runId, agent } = of.thread
+  const { messages, decided } = of.context
+  const room = roomOf(agent)
+  // What a run's tools bring moves the window of the next run.
+  const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
+  const media = begins ? movedMediaOf(agent, messages, decided) : undefined
+  const next = media === undefined ? of : withMedia(of, media)
+  const whole = { ...measure(next), ...(next === of ? {} : { decision: next.context.decided }) }
+  if (whole.tokens <= room * (of.isAnnounced ? SOON_FULL : FULL) && of.context.isWhole) return whole
+  return withCut(next, whole, cutToFit(whole.of, whole.scale, room, await of.older())) ?? whole
+}
+
+const movedMediaOf = (
+  { policies: { images } }: Pick<Agent, 'policies'>,
+  messages: readonly Message[],
+  decided: SessionContext,
+): SessionContext['media'] => (images === 'note' ? undefined : movedMedia(messages, images.reattach, decided))
+
+/** The same after images have left the window of those that go out. */
+function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): Requested {
+  const { scale } = measure(of)
+  const before = { ...of.context.decided, media }
+  const { weight } = measure({ ...of, context: { ...of.context, decided: before } })
+  const decided = { at: of.head, scale: { weight, tokens: tokensOf(scale, weight), rate: scale.rate } }
+  return { ...of, context: { ...of.context, decided: { ...before, decided } } }
+}
+
+/** The same request with at most two thirds of its tokens; undefined when nothing can leave it. */
+async function reduceRequest(of: Requested, refused: SizedRequest): Promise<SizedRequest | undefined> {
+  const whole = measure(of)
+  return withCut(of, whole, cutAfterRefusal(whole.of, whole.scale, refused.tokens, await of.older()))
+}
+
+function withCut(of: Requested, { scale }: Weighed, cut: Cut | undefined): SizedRequest | undefined {
+  if (cut === undefined) return undefined
+  const context = { ...of.context, decided: { ...of.context.decided, cut }, isWhole: true }
+  const { request, weight } = measure({ ...of, context })
+  const tokens = tokensOf(scale, weight)
+  const decided = { at: of.head, scale: { weight, tokens, rate: scale.rate } }
+  return { request, tokens, decision: { ...context.decided, decided } }
+}
+
+interface Weighed extends SizedRequest {
+  readonly of: Measured
+  readonly weight: number
+  readonly scale: Scale
+}
+
+function measure(of: Requested): Weighed {
+  const { messages, decided, isWhole } = of.context
+  const { agent, runId } = of.thread
+  const request = buildRequest({ ...of, context: decided })
+  const declarations = weighDeclarations(request.instructions, request.tools)
+  const measured = {
+    messages,
+    context: decided,
+    currentRun: runId,
+    replay: agent.policies.replay,
+    numbers: of.numbers,
+    ...mediaFromOf(agent, decided),
+    declarations,
+    isWhole,
+  }
+  const weight = declarations + weighMessages(request.messages)
+  const scale = scaleOf(measured)
+  return { request, tokens: tokensOf(scale, weight), of: measured, weight, scale }
+}
+
+/** What stands in the log before what is loaded, and after the last summary. Reads it page by page. */
+export async function countOlder(
+  reader: LogReader,
+  key: SessionKey,
+  { messages, decided, isWhole }: LoadedContext,
+): Promise<Older> {
+  const count = { messages: 0, conversational: 0 }
+  const first = messages[0]?.id
+  if (isWhole || first === undefined) return count
+  for await (const message of readBack(reader, key, { before: first, after: decided.summary?.through })) {
+    if (!isLeaders(message)) continue
+    count.messages++
+    if (isConversational(message)) count.conversational++
+  }
+  return count
+}
+
+/** Conversational messages after the last summary, without those of this run. */
+export async function countConversation(
+  reader: LogReader,
+  key: SessionKey,
+  loaded: LoadedContext,
+  run: string,
+): Promise<number> {
+  const { cut, summary } = loaded.decided
+  const through = summary?.through ?? ''
+  const after = (id: string): boolean => id >= (cut?.from ?? '') && id > through
+  const known = loaded.messages.filter((one) => after(one.id) && one.runId !== run && isConversational(one)).length
+  if (cut !== undefined && cut.from > through) return known + cut.conversational
+  return known + (await countOlder(reader, key, loaded)).conversational
+}
+
+/** The log's messages between two ids, the newest first; read as they are asked for. */
+export async function* readBack(
+  reader: LogReader,
+  key: SessionKey,
+  { before, after }: { readonly before: string | undefined; readonly after: string | undefined },
+): AsyncGenerator<Message> {
+  for (let next = before; ;) {
+    const page = await reader.messages(key, {
+      order: 'descending',
+      limit: PAGE,
+      mostCharacters: PAGE_CHARACTERS,
+      ...(next === undefined ? {} : { before: next }),
+      ...(after === undefined ? {} : { after }),
+    })
+    yield* page.messages
+    next = page.messages.at(-1)?.id
+    if (!page.more || next === undefined) return
+  }
+}
+
+/** The next request of a thread within its context. What it decides is durable when this resolves, and the notices with it. */
+export async function fittingRequest(
+  state: RunState,
+  asked: Asked,
+  notices: readonly RunNotice[] = [],
+): Promise<SizedRequest> {
+  const { consolidation } = asked.thread.agent.policies
+  const isAnnounced = notices.length > 0 && consolidation !== false && consolidation.keepRecentRatio < 1
+  const sized = await sizeRequest({ ...(await requested(state, asked)), isAnnounced })
+  if (sized.decision === undefined && notices.length === 0) return sized
+  // Inputs may have become messages since the notices were made.
+  const told = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
+  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: told }, asked.thread)
+  return sized
+}
+
+/**
+ * The request again after the provider found it too long: at most two thirds of it, recorded, and people are told. Undefined
+ * when nothing can leave it.
+ */
+export async function reducedRequest(
+  state: RunState,
+  asked: Asked,
+  refused: SizedRequest,
+): Promise<SizedRequest | undefined> {
+  const smaller = await reduceRequest(await requested(state, asked), refused)
+  if (smaller?.decision === undefined) return undefined
+  const detail = `the model found a request of about ${refused.tokens} tokens too long: older messages were left out, about ${smaller.tokens} tokens stay`
+  const told = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
+  const notice = { ...told, ...memberNames(asked.thread) }
+  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked.thread)
+  return smaller
+}
+
+/**
+ * What holds for the session once its run has ended with this completion, if images or files leave the window of those that go
+ * out again: decided now, so that a run whose input brings none has nothing of it to record before its first request.
+ */
+export async function mediaAtEnd(
+  state: RunState,
+  completion: AssistantMessage | undefined,
+): Promise<SessionContext | undefined> {
+  const { leader, context, held } = state
+  const messages = completion === undefined ? leader.messages : [...leader.messages, completion]
+  const media = movedMediaOf(leader.agent, messages, context.decided)
+  if (media === undefined) return undefined
+  const tools = declaredTools(leader.tools, held.run.clientTools)
+  const last = await requested(state, { thread: leader, tools, toolChoice: 'auto' })
+  const at = { ...last, head: completion?.id ?? last.head }
+  const ended = { ...at, thread: { ...last.thread, messages }, context: { ...last.context, messages } }
+  return withMedia(ended, media).context.decided
+}
+
+/** What a request of a thread has beside its messages. */
+export interface Asked {
+  readonly thread: Thread
+  readonly tools: readonly ToolDeclaration[]
+  readonly toolChoice: ModelRequest['toolChoice']
+}
+
+/** A member's request knows nothing of the session: neither its instructions, nor what was decided for its leader. */
+async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
+  const numbers = await giveNumbers(state, thread)
+  const { store, held, session, context, head = '' } = state
+  const messages = conversationOf(thread)
+  const { decided, isWhole } = isLeaders(thread) ? context : { decided: decidedFor(state, thread), isWhole: true }
+  const loaded = { messages, decided, isWhole }
+  const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
+  const { runId, agent } = thread
+  const own = { session: isLeaders(thread) ? instructed(held.run, session) : {}, thread: { runId, agent, messages } }
+  return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
+}
+
+/** What was decided for a member's requests. */
+const decidedFor = ({ context }: RunState, { parentMessageId = '' }: Thread): SessionContext =>
+  context.decided.members?.[parentMessageId] ?? {}

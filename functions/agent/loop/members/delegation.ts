@@ -1,0 +1,133 @@
+import { LeaseLost } from '../../../domain/errors.ts'
+import { parentNames, textOf } from '../../../domain/messages/message.ts'
+import type { AssistantPart, ToolMessage, UserMessage } from '../../../domain/messages/message.ts'
+import { isDelegation } from '../../../domain/runs/team.ts'
+import { ModelError } from '../../../ports/model.ts'
+import { CompletionFailed, keptParts } from '../model/complete.ts'
+import { taskIn } from './delegate-tool.ts'
+import type { Task } from './delegate-tool.ts'
+import { RunCancelled } from '../lease-keeper.ts'
+import { agentNamed, openTools, tellAbsent } from '../open-thread.ts'
+import { allocate, assistantMessage, inTurn } from '../run-state.ts'
+import type { RunState } from '../run-state.ts'
+import {
+  callOf,
+  createMember,
+  endedBy,
+  isCutShort,
+  lastRoundReason,
+  openCalls,
+  ownMessages,
+  refusalOf,
+  remember,
+} from '../thread.ts'
+import type { LastRound, Thread, ThreadEnding } from '../thread.ts'
+import { storeRound } from '../tools/tool-batch.ts'
+import { parseArguments } from '../tools/tool-call.ts'
+import type { CallOutcome } from '../tools/tool-call.ts'
+
+/** Gives each delegate call's task to its member, durably, before the member begins. */
+export async function storeTasks(state: RunState, thread: Thread): Promise<void> {
+  const { ports, held } = state
+  const given = openCalls(thread).flatMap((row) => {
+    const task = thread.members.has(row.id) ? undefined : acceptedTask(thread, row)
+    return task === undefined ? [] : [{ row, ...task }]
+  })
+  if (given.length === 0) return
+  const members = given.map(({ row, member }) => createMember(thread, row, agentNamed(state, member)))
+  await Promise.all(members.map(async (member) => tellAbsent(state, member, await openTools(state, member))))
+  await inTurn(state, async () => {
+    const ids = allocate(state, given.length)
+    const tasks = members.map((member, place): UserMessage => ({
+      id: ids[place] ?? '',
+      role: 'user',
+      runId: member.runId,
+      agent: member.agent.name,
+      ...parentNames(member),
+      round: 0,
+      createdAt: ports.clock.now(),
+      parts: [{ type: 'text', text: given[place]?.task ?? '' }],
+    }))
+    await state.store.log.append(held.lease, tasks)
+    for (const [place, member] of members.entries()) remember(member, tasks.slice(place, place + 1))
+  })
+}
+
+/** The task of a call that a member executes; undefined for all others, and for those that are refused. */
+function acceptedTask(thread: Thread, row: ToolMessage): Task | undefined {
+  if (!isDelegation(row)) return undefined
+  const { asked, call } = callOf(thread, row)
+  const input = parseArguments(call.arguments)
+  const tool = thread.tools.get(row.toolName)
+  if (input === undefined || tool?.check?.(input) !== undefined) return undefined
+  return refusalOf(thread, asked, row.sequence) === undefined ? taskIn(call.arguments) : undefined
+}
+
+/**
+ * Lets a member work on its task, from wherever its part of the log stands, and returns what the delegate call comes to: decided
+ * from the log alone, so that a member that has ended is not asked again. Undefined: it waits, or is to be handed over. A failure
+ * of its own becomes its call's error; whatever else stops it stops the run.
+ */
+export async function executeDelegation(
+  state: RunState,
+  member: Thread,
+  advance: () => Promise<ThreadEnding>,
+): Promise<CallOutcome | undefined> {
+  const before = outcomeOf(member)
+  if (before !== undefined) return before
+  try {
+    if ((await advance()) !== 'ended') return undefined
+  } catch (error) {
+    await keepFailure(state, member, error)
+  }
+  return outcomeOf(member)
+}
+
+/**
+ * Stores what a member's completion had streamed before it failed. Throws what is not the member's own failure and stops the run,
+ * without the text: it is the member's, and no completion of its leader.
+ */
+async function keepFailure(state: RunState, member: Thread, error: unknown): Promise<void> {
+  const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
+  const cause = error instanceof CompletionFailed ? error.cause : error
+  if (cause instanceof LeaseLost) throw cause
+  const model = member.agent.model === '' ? {} : { model: member.agent.model }
+  const store = (...parts: readonly AssistantPart[]): Promise<void> => {
+    const finishReason = cause instanceof RunCancelled ? 'cancelled' : 'error'
+    return storeRound(state, member, assistantMessage(state, member, { parts, ...model, finishReason }))
+  }
+  if (cause instanceof ModelError) {
+    await state.writer.settled()
+    return store(...streamed, { type: 'error', code: cause.code, text: cause.message })
+  }
+  if (streamed.length > 0) await store(...streamed, ...(cause instanceof RunCancelled ? [] : [STOPPED]))
+  throw cause
+}
+
+/** Whoever takes the run over before it has ended must not take the text for an answer. */
+const STOPPED = { type: 'error', code: 'storage', text: 'a failure stopped the run' } as const
+
+/** What the delegate call of a member comes to that has ended; undefined while it can go on. */
+function outcomeOf(member: Thread): CallOutcome | undefined {
+  const last = ownMessages(member).findLast(({ role }) => role !== 'tool')
+  if (last?.role !== 'assistant' || openCalls(member).length > 0) return undefined
+  const error = last.parts.find((part) => part.type === 'error')
+  if (error !== undefined) return failed(member, `failed: ${error.code}: ${error.text}`)
+  const over = last.toolCalls.length > 0 ? endedBy(member) : lastRoundReason(member, last)
+  if (over !== undefined) return failed(member, USED_UP[over], textOf(last.parts))
+  if (last.toolCalls.length > 0) return undefined
+  const text = textOf(last.parts)
+  return { status: 'completed', text: isCutShort(last) ? `${text}${CUT_SHORT}` : text }
+}
+
+/** Behind an answer that its leader would take for a whole one. */
+const CUT_SHORT = '\n\n[This answer is not whole: the limit of output tokens cut it off.]'
+
+const USED_UP: { readonly [reason in LastRound]: string } = {
+  max_rounds: 'has used up its rounds (max_rounds)',
+  budget: 'has used up its tokens (max_run_tokens)',
+}
+
+function failed({ agent }: Thread, how: string, said = ''): CallOutcome {
+  return { status: 'error', text: `error: ${agent.name} ${how}${said === '' ? '' : `. It said last: ${said}`}` }
+}

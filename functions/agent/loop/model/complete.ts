@@ -1,0 +1,270 @@
+import pRetry from 'p-retry'
+import type { Policies } from '../../../domain/agent.ts'
+import type { RunEvent } from '../../../domain/events.ts'
+import type { AssistantPart } from '../../../domain/messages/message.ts'
+import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../../domain/model-request.ts'
+import type { RunNotice } from '../../../domain/runs/run.ts'
+import { isNamed } from '../../../domain/usage/usage.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
+import { delta, roundRestarted, roundStarted } from '../../../log/run-events.ts'
+import type { RoundOfThread } from '../../../log/run-events.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { ModelError } from '../../../ports/model.ts'
+import type { Completion, Model } from '../../../ports/model.ts'
+import { attachMedia } from '../../media.ts'
+import { limitTime, raceAbort } from '../../../domain/time/time-limit.ts'
+import type { LeaseKeeper } from '../lease-keeper.ts'
+import { fittingRequest, reducedRequest } from '../context/context.ts'
+import type { Asked, SizedRequest } from '../context/context.ts'
+import { recordDecision } from '../record-decision.ts'
+import { declaredTools } from './model-request.ts'
+import type { RunState } from '../run-state.ts'
+import { ownMessages, roundOf } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
+
+/** A request without any event for so many milliseconds has failed, unless the agent's options say another time. */
+const SILENT_MS = 120_000
+const RETRIES = 3
+/** A provider that asks for a longer wait fails the run instead. */
+const LONGEST_WAIT_MS = 60_000
+
+/** A request that came to no completion, with the text and reasoning that had streamed before. */
+export class CompletionFailed extends Error {
+  readonly streamed: readonly AssistantPart[]
+  constructor(cause: unknown, streamed: readonly AssistantPart[]) {
+    super('the model gave no completion', { cause })
+    this.name = 'CompletionFailed'
+    this.streamed = streamed
+  }
+}
+
+/** Text and reasoning without their empty parts. */
+export const keptParts = (streamed: readonly AssistantPart[]): AssistantPart[] =>
+  streamed.filter((part) => (part.type === 'text' || part.type === 'reasoning') && part.text !== '')
+
+/** Why a completion is cut off: no process may run for longer, or this one was told to stop. */
+export class CutOff extends Error {
+  readonly why: 'out_of_time' | 'told_to_stop'
+  constructor(why: CutOff['why']) {
+    super(why === 'out_of_time' ? 'no process may run for longer' : 'this process was told to stop')
+    this.name = 'CutOff'
+    this.why = why
+  }
+}
+
+interface Asking {
+  readonly isLast: boolean
+  /** May cut the completion off, beside what stops the run. */
+  readonly signal: AbortSignal
+  /** What the run's followers are told with what the request decides. */
+  readonly notices: readonly RunNotice[]
+}
+
+/**
+ * The model's next completion. Returns undefined when it was cut off: nothing of it is stored, and somebody else asks again.
+ * Rejects with `CompletionFailed`, also where it had all the time that any process has, and that was not enough.
+ */
+export async function nextCompletion(state: RunState, thread: Thread, asking: Asking): Promise<Completion | undefined> {
+  try {
+    return await askWithPolicy(state, thread, asking)
+  } catch (error) {
+    if (!(error instanceof CompletionFailed) || !(error.cause instanceof CutOff)) throw error
+    if (thread.isWhole && error.cause.why === 'out_of_time') {
+      const text = 'the completion took longer than one process may run'
+      throw new CompletionFailed(new ModelError('timeout', text, { retryable: false, cause: error }), error.streamed)
+    }
+    state.emit(roundRestarted(roundOf(thread), 'handed_over'))
+    return undefined
+  }
+}
+
+/**
+ * Asks for a completion. One without the call that policy `require_tool` demands is asked for once more with the call forced;
+ * only the second one is stored.
+ */
+async function askWithPolicy(
+  state: RunState,
+  thread: Thread,
+  { isLast, signal, notices }: Asking,
+): Promise<Completion> {
+  const { held, session } = state
+  const { clock } = state.ports
+  const { requireTool } = thread.agent.policies
+  const tools = declaredTools(thread.tools, held.run.clientTools)
+  const at = roundOf(thread)
+  const { model } = thread
+  if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)
+  const count = (usage: Usage): Promise<void> => countUnstoredOf(state, thread, { model: model.name, usage })
+  const target = { model, clock, at, keeper: state.keeper, emit: state.emit, count }
+  const send = async ({ request, tokens }: SizedRequest): Promise<Completion> => {
+    const { messages, missing } = await attachMedia(request.messages, session, state.store.outputs)
+    await warnOfMissing(state, missing)
+    return requestCompletion(target, { request: { ...request, messages }, tokens }, signal)
+  }
+  const ask = async (asked: Asked, sized: SizedRequest): Promise<Completion> => {
+    try {
+      return await send(sized)
+    } catch (error) {
+      if (!isTooLong(error)) throw error
+      const smaller = await reducedRequest(state, asked, sized)
+      if (smaller === undefined) throw error
+      state.emit(roundRestarted(at, 'context_reduced'))
+      return send(smaller)
+    }
+  }
+  const first = { thread, tools, toolChoice: isLast ? 'none' : 'auto' } as const
+  const sized = await fittingRequest(state, first, notices)
+  state.emit(roundStarted(at))
+  const completion = await ask(first, sized)
+  const demanded = isLast ? undefined : demandedChoice(thread, tools)
+  if (demanded === undefined || satisfies(completion.toolCalls, requireTool)) return completion
+  await countUnstoredOf(state, thread, completion)
+  state.emit(roundRestarted(at, 'require_tool'))
+  const forced = { thread, tools, toolChoice: demanded }
+  return ask(forced, await fittingRequest(state, forced))
+}
+
+/** Says once in a run that media cannot be read any more. */
+async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]): Promise<void> {
+  if (missing.length === 0) return
+  const names = missing.map(({ filename, type }) => filename ?? type)
+  const detail = `${names.join(', ')} cannot be read any more: a note stands in the request`
+  const isKnown = state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
+  if (isKnown) return
+  await recordDecision(state, {
+    notices: [{ type: 'warning', code: 'media_unavailable', detail, after: state.head ?? '' }],
+  })
+}
+
+const isTooLong = (error: unknown): boolean =>
+  error instanceof CompletionFailed && error.cause instanceof ModelError && error.cause.code === 'context_length'
+
+/** How to force the call that the policy demands; undefined when nothing is demanded or the run has made it. */
+function demandedChoice(thread: Thread, tools: readonly ToolDeclaration[]): ModelRequest['toolChoice'] | undefined {
+  const { requireTool } = thread.agent.policies
+  if (requireTool === null || tools.length === 0) return undefined
+  // A run without an input of its own brings no client tools.
+  if (requireTool !== 'any' && !tools.some(({ name }) => name === requireTool.name)) return undefined
+  const calls = ownMessages(thread).flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))
+  if (satisfies(calls, requireTool)) return undefined
+  return requireTool === 'any' ? 'required' : requireTool
+}
+
+function satisfies(calls: readonly { readonly name: string }[], demanded: Policies['requireTool']): boolean {
+  if (demanded === null) return true
+  return demanded === 'any' ? calls.length > 0 : calls.some((call) => call.name === demanded.name)
+}
+
+interface Target {
+  readonly model: Model
+  readonly clock: Clock
+  readonly at: RoundOfThread
+  readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
+  emit(event: RunEvent): void
+  /** Counts what an attempt has taken that was cut off. */
+  count(usage: Usage): Promise<void>
+}
+
+/**
+ * Asks the model until it has given a completion. Errors that may pass are tried again, after `Retry-After` or a growing wait;
+ * consumers are told to discard what had streamed. Rejects with `CompletionFailed`, whose cause is a `ModelError` or the signal's
+ * reason.
+ */
+export async function requestCompletion(
+  target: Target,
+  request: Pick<SizedRequest, 'request' | 'tokens'>,
+  signal: AbortSignal,
+): Promise<Completion> {
+  let streamed: AssistantPart[] = []
+  const attempt = async (count: number): Promise<Completion> => {
+    // A process that stood still may not have heard yet that its lease is over: what it would send is of no use, or deleted.
+    target.keeper.check()
+    signal.throwIfAborted()
+    if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
+    streamed = []
+    return streamCompletion(target, request, signal, streamed)
+  }
+  try {
+    return await pRetry(attempt, {
+      retries: RETRIES,
+      minTimeout: 0,
+      signal,
+      shouldRetry: ({ error }) => isWorthRetrying(error),
+      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
+        if (retriesLeft === 0 || !isWorthRetrying(error)) return
+        const wait = waitAfter(error, attemptNumber)
+        const met = target.keeper.expect(wait)
+        await target.clock.sleep(wait, signal).finally(met)
+      },
+    })
+  } catch (error) {
+    throw new CompletionFailed(signal.aborted ? signal.reason : error, streamed)
+  }
+}
+
+function isWorthRetrying(error: Error): boolean {
+  return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= LONGEST_WAIT_MS
+}
+
+/** Milliseconds: what the provider asked for, else 0.5 s, 1 s, 2 s with jitter. */
+function waitAfter(error: Error, attempt: number): number {
+  if (error instanceof ModelError && error.retryAfterMs !== undefined) return error.retryAfterMs
+  return 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * One attempt; fills `streamed` as deltas arrive. One that fails is counted as its provider says; otherwise with an estimate when
+ * something had come, or when it was stopped from here: the provider works on until it hears of that. Other errors cost nothing.
+ */
+async function streamCompletion(
+  target: Target,
+  { request, tokens }: Pick<SizedRequest, 'request' | 'tokens'>,
+  signal: AbortSignal,
+  streamed: AssistantPart[],
+): Promise<Completion> {
+  const limit = request.options.timeoutMs ?? SILENT_MS
+  const silent = (): Error =>
+    new ModelError('timeout', `the model was silent for ${limit / 1_000} s`, { retryable: true })
+  const idle = limitTime(signal, limit, silent)
+  // A stream that ignores its signal is not waited for.
+  const events = target.model.stream(request, idle.signal)[Symbol.asyncIterator]()
+  let met = target.keeper.expect(limit)
+  let output = ''
+  try {
+    for (;;) {
+      const next = await raceAbort(events.next(), idle.signal)
+      if (next.done === true)
+        throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
+      const event = next.value
+      met()
+      met = target.keeper.expect(limit)
+      idle.restart()
+      if (event.type === 'completion') return event.completion
+      target.emit(delta(target.at, event))
+      output += event.type === 'tool_call.delta' ? event.arguments : event.text
+      if (event.type !== 'tool_call.delta') addDelta(streamed, event)
+    }
+  } catch (error) {
+    idle.end()
+    const named = error instanceof ModelError ? error.usage : undefined
+    if (named !== undefined && isNamed(named)) await target.count(named)
+    else if (idle.signal.aborted || output !== '') await target.count(estimatedUsage(tokens, output))
+    idle.signal.throwIfAborted()
+    throw error
+  } finally {
+    met()
+    idle.end()
+    void events.return?.().catch(() => undefined)
+  }
+}
+
+function addDelta(
+  streamed: AssistantPart[],
+  delta: { readonly type: 'text.delta' | 'reasoning.delta'; readonly part: number; readonly text: string },
+): void {
+  const type = delta.type === 'text.delta' ? 'text' : 'reasoning'
+  const last = streamed.at(-1)
+  if (last?.type === type) streamed[streamed.length - 1] = { type, text: last.text + delta.text }
+  else streamed.push({ type, text: delta.text })
+}

@@ -1,0 +1,54 @@
+import { LeaseLost } from '../../../domain/errors.ts'
+import type { NumberedSources } from '../../../domain/messages/source.ts'
+import { hasSources, highestOf, numberSources, recordedNumbers } from '../../../log/sources.ts'
+import type { SourceNumbers } from '../../../log/sources.ts'
+import { recordDecision } from '../record-decision.ts'
+import type { RunState } from '../run-state.ts'
+import { memberNames } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+
+/**
+ * Numbers for the sources of the thread's results that have none yet, in the order of the log. A thread's requests keep theirs
+ * until its next completion records them. Without it they are free again: who comes next gives the same.
+ */
+export async function giveNumbers(state: RunState, thread: Thread): Promise<SourceNumbers> {
+  const { sources } = state
+  const before = thread.messages.some(hasSources) ? (sources.given.get(thread) ?? []) : []
+  const known = new Map([...recordedNumbers(thread.messages), ...numbersOf(before)])
+  if (!thread.messages.some((message) => hasSources(message) && !known.has(message.id))) return numbersOf(before)
+  const recorded = await recordedBefore(state, thread)
+  if (recorded === undefined) return numbersOf(before)
+  // From here on nothing is waited for: two loops never take the same number.
+  const highest = Math.max(recorded, ...[...sources.given.values()].map(highestOf))
+  const given = [...before, ...numberSources(thread.messages, known, highest)]
+  sources.given.set(thread, given)
+  return numbersOf(given)
+}
+
+const numbersOf = (given: readonly NumberedSources[]): SourceNumbers =>
+  new Map(given.map(({ message, from }) => [message, from]))
+
+/** The highest recorded number; undefined when it cannot be read: then results go without their sources, and people are told. */
+async function recordedBefore(state: RunState, thread: Thread): Promise<number | undefined> {
+  const { sources, store, held } = state
+  try {
+    const last = sources.recorded ?? (await readHighest(state))
+    return (sources.recorded = Math.max(last, sources.recorded ?? 0))
+  } catch (error) {
+    if (error instanceof LeaseLost || state.signal.aborted) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    state.ports.logger.warn('the numbers of sources cannot be read', { session: held.lease.session, error: reason })
+    const detail = 'the sources of earlier results cannot be read: new results go without theirs'
+    await recordDecision(state, {
+      notices: [
+        { type: 'warning', code: 'sources_unavailable', detail, after: state.head ?? '', ...memberNames(thread) },
+      ],
+    })
+    return undefined
+  }
+
+  async function readHighest({ held: { lease } }: RunState): Promise<number> {
+    const { numbered } = await store.reader.sources(lease, { order: 'descending', limit: 1 })
+    return highestOf(numbered)
+  }
+}

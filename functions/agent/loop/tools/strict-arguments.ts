@@ -1,0 +1,113 @@
+import { Validator } from '@cfworker/json-schema'
+import type { Schema, SchemaDraft } from '@cfworker/json-schema'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runInNewContext } from 'node:vm'
+import type { Json, JsonObject } from '../../../domain/json.ts'
+import type { ClientTool, Run } from '../../../domain/runs/run.ts'
+import type { Tool } from '../../../ports/tool.ts'
+import type { RunState } from '../run-state.ts'
+import { parseArguments } from './tool-call.ts'
+
+/** Milliseconds that one check may take: a pattern may need longer than any run for some texts. */
+const CHECK_MS = 250
+/** Checks of one run that may take too long; after that, none is begun. */
+const MOST_TOO_LONG = 4
+/** So many times as long as a check took, no other of its tenant begins: the rest of the time is for everything else. */
+const REST = 3
+/** Milliseconds. A check that takes less holds nobody up. */
+const SHORT_MS = 10
+/** A check that did not get as much of the processor in its time was kept from working: it is begun again, so often at the most. */
+const MOST_STALLS = 2
+const MOST_FAULTS = 10
+
+/** Of a run that is executed here, the checks that took too long. */
+const tooLong = new WeakMap<Run, number>()
+/** By tenant, when its last check and the rest after it are over. */
+const turns = new Map<string, Promise<void>>()
+
+/** What a model was told of a tool whose arguments are held against its schema here. */
+type Declared = Pick<Tool, 'name' | 'parameters'>
+
+/** `schemaFault` of a client tool that is strict; undefined for others. */
+export async function strictFault(held: RunState['held'], tool: ClientTool, text: string): Promise<string | undefined> {
+  return tool.strict === true ? schemaFault(held, tool, text) : undefined
+}
+
+/**
+ * Why the arguments of a call do not fit the schema of a tool, for the model; undefined if they fit. The time is bounded for the
+ * run and shared with others, whatever schemas and arguments: what cannot be checked does not fit.
+ */
+export async function schemaFault(
+  { run, lease }: RunState['held'],
+  tool: Declared,
+  text: string,
+): Promise<string | undefined> {
+  const input = parseArguments(text)
+  if (input === undefined) return `the arguments are not valid JSON: ${text}`
+  return inItsTurn(lease.tenant, () => faultOf(run, tool, input))
+}
+
+async function inItsTurn<Result>(tenant: string, check: () => Result): Promise<Result> {
+  const before = turns.get(tenant) ?? Promise.resolve()
+  const checked = before.then(() => {
+    const begun = performance.now()
+    return { result: check(), took: performance.now() - begun }
+  })
+  const over = checked.then(({ took }) => (took < SHORT_MS ? undefined : sleep(REST * took)))
+  turns.set(tenant, over)
+  void over.then(() => turns.get(tenant) === over && turns.delete(tenant))
+  return (await checked).result
+}
+
+function faultOf(run: Run, tool: Declared, input: Json): string | undefined {
+  const late = tooLong.get(run) ?? 0
+  const faults = late < MOST_TOO_LONG ? faultsWithin(CHECK_MS, tool, input) : undefined
+  if (faults === undefined) {
+    tooLong.set(run, late + 1)
+    return `the arguments could not be held against the schema of ${tool.name} in time`
+  }
+  if (faults.length === 0) return undefined
+  return [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MOST_FAULTS)].join('\n')
+}
+
+/** What of the arguments does not fit, each with its JSON Pointer; undefined where this takes too long. */
+function faultsWithin(timeout: number, { parameters }: Declared, input: Json): string[] | undefined {
+  const check = (): string[] => {
+    const { errors } = new Validator(parameters as Schema, draftOf(parameters), false).validate(input)
+    return errors.map(({ instanceLocation, error }) => `- ${instanceLocation}: ${error}`)
+  }
+  for (let stalls = 0; ; stalls++) {
+    const before = processorTime()
+    try {
+      // The time-out of a context of its own ends whatever runs in it, a regular expression, too.
+      return runInNewContext('check()', { check }, { timeout }) as string[]
+    } catch (error) {
+      if (isTimeout(error) && stalls < MOST_STALLS && processorTime() - before < SHORT_MS) continue
+      // Nothing else of ours runs in there: a keyword of the schema does not have what the validator expects of it.
+      return isTooLong(error) ? undefined : [`- #: the schema cannot be applied: ${reasonOf(error)}`]
+    }
+  }
+}
+
+/** Milliseconds that this thread has worked. */
+function processorTime(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+/** MCP servers often say that their schemas are of an older draft, whose tuples and limits are written otherwise. */
+function draftOf({ $schema }: JsonObject): SchemaDraft {
+  if (typeof $schema !== 'string') return '2020-12'
+  if ($schema.includes('draft-04')) return '4'
+  if (/draft-0[67]/u.test($schema)) return '7'
+  return $schema.includes('2019-09') ? '2019-09' : '2020-12'
+}
+
+/** Errors of another context are instances of its own classes. */
+const isTooLong = (error: unknown): boolean =>
+  isTimeout(error) || (typeof error === 'object' && error !== null && 'name' in error && error.name === 'RangeError')
+
+const isTimeout = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

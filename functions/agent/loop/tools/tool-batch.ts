@@ -1,0 +1,279 @@
+import { DEFAULT_POLICIES } from '../../../domain/agent.ts'
+import type { Agent, Policies } from '../../../domain/agent.ts'
+import type { CallProgress } from '../../../domain/events.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { MOST_CALLS, parentNames } from '../../../domain/messages/message.ts'
+import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
+import { MOST_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
+import type { Source } from '../../../domain/messages/source.ts'
+import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
+import { callText } from '../../../log/call-text.ts'
+import { fitContent } from '../../../log/fit-content.ts'
+import { callCompleted, callStarted, messageCompleted } from '../../../log/run-events.ts'
+import type { Tool } from '../../../ports/tool.ts'
+import { READING_TOOLS } from '../../../search/documents/documents.ts'
+import { storeToolMedia } from '../../media.ts'
+import { recordDecision } from '../record-decision.ts'
+import { accountOf, allocate, hasSearched, inTurn } from '../run-state.ts'
+import type { RunState } from '../run-state.ts'
+import { numbersRecorded } from '../sources/source-counter.ts'
+import { schemaFault, strictFault } from './strict-arguments.ts'
+import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+import { progressTeller } from './call-progress.ts'
+import { createToolContext, executeCall, GRACE_MS, parseArguments } from './tool-call.ts'
+import type { CallOutcome } from './tool-call.ts'
+
+/** Calls of one batch that execute at the same time. */
+const PARALLEL = 8
+
+/**
+ * Stores a completion with its calls, each as an open row, in the one durable write that stands before the tools run. Calls of
+ * client tools and of tools that need approval wait for somebody else; all others, and those that are refused, are `running`. The
+ * last completion of a member has none.
+ */
+export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
+  await inTurn(state, () => storeInTurn(state, thread, message))
+  await storeRefused(state, thread)
+}
+
+async function storeInTurn(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
+  const { lease } = state.held
+  const calls = message.toolCalls.slice(0, MOST_CALLS)
+  const waitFor: ToolMessage['needs'][] = []
+  for (const [sequence, call] of calls.entries())
+    waitFor.push(refusalOf(thread, message, sequence) === undefined ? await needsOf(state, thread, call) : undefined)
+  const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
+  const assistant = { ...message, id }
+  const isTold = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
+  const rows = calls.map((call, sequence): ToolMessage => {
+    const needs = waitFor[sequence]
+    const begun = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
+    const row = isTold(call) ? { ...begun, searched: true as const } : begun
+    return needs === undefined ? row : { ...row, status: 'waiting', needs }
+  })
+  thread.storing = id
+  await state.store.log.appendRound(lease, { assistant, tools: rows }, accountOf(state))
+  numbersRecorded(state.sources, thread)
+  remember(thread, [assistant, ...rows])
+  state.emit(messageCompleted(assistant))
+  for (const row of rows) state.emit(callStarted(row))
+}
+
+/** The running row of a message's call. */
+function rowOf(asked: AssistantMessage, sequence: number, id: string, generation: number): ToolMessage {
+  const call = asked.toolCalls[sequence] ?? { id: '', name: '', arguments: '' }
+  return {
+    id,
+    role: 'tool',
+    runId: asked.runId,
+    agent: asked.agent,
+    ...parentNames(asked),
+    round: asked.round,
+    createdAt: asked.createdAt,
+    assistantMessageId: asked.id,
+    toolCallId: call.id,
+    toolName: call.name,
+    call: callText(call),
+    sequence,
+    status: 'running',
+    parts: [],
+    generation,
+  }
+}
+
+/**
+ * Stores the rows of the thread's last round that its write had no room for: calls beyond those that execute, each with the
+ * error that the model gets. Does nothing where all have theirs; whoever takes the run over stores what is missing.
+ */
+export async function storeRefused(state: RunState, thread: Thread): Promise<void> {
+  const { lease } = state.held
+  const asked = ownMessages(thread).findLast((message) => message.role === 'assistant')
+  if (asked === undefined || asked.toolCalls.length <= MOST_CALLS) return
+  const rows = ownMessages(thread).filter((one) => one.role === 'tool' && one.assistantMessageId === asked.id)
+  for (let first = rows.length; first < asked.toolCalls.length; first += MOST_CALLS)
+    await inTurn(state, () => storeSome(asked, first))
+
+  async function storeSome(asked: AssistantMessage, first: number): Promise<void> {
+    const ids = allocate(state, Math.min(MOST_CALLS, asked.toolCalls.length - first))
+    const begun = ids.map((id, place) => rowOf(asked, first + place, id, lease.generation))
+    const refused = begun.map((row): ToolMessage => {
+      const text = `error: ${refusalOf(thread, asked, row.sequence)}`
+      const result = { parts: [{ type: 'text' as const, text }], completedAt: state.ports.clock.now(), durationMs: 0 }
+      return { ...row, status: 'error', ...result }
+    })
+    await state.store.log.append(lease, refused)
+    remember(thread, refused)
+    for (const [place, row] of refused.entries()) {
+      state.emit(callStarted(begun[place] ?? row))
+      state.emit(callCompleted(row))
+    }
+  }
+}
+
+/** Nobody is asked about a call that cannot be executed: it fails, and the model may correct it. */
+async function needsOf({ held }: RunState, { tools }: Thread, call: ToolCall): Promise<ToolMessage['needs']> {
+  const clientTool = held.run.clientTools.find((tool) => tool.name === call.name)
+  if (clientTool !== undefined)
+    return (await strictFault(held, clientTool, call.arguments)) === undefined ? 'result' : undefined
+  const tool = tools.get(call.name)
+  if (tool?.needsApproval !== true) return undefined
+  return (await approvalFault(held, tool, call.arguments)) === undefined ? 'approval' : undefined
+}
+
+/** Why nobody is asked about a call that needs approval: its arguments cannot be right. */
+async function approvalFault(held: RunState['held'], tool: Tool, text: string): Promise<string | undefined> {
+  if (tool.check === undefined) return schemaFault(held, tool, text)
+  const input = parseArguments(text)
+  return input === undefined ? `the arguments are not valid JSON: ${text}` : tool.check(input)
+}
+
+/** Executes a delegate call by its member, as far as that comes; undefined: it waits, or is to be handed over. */
+export type Delegate = (member: Thread) => Promise<CallOutcome | undefined>
+
+/**
+ * Executes the thread's open calls that can execute now, and remembers their results, which are then being stored; those that
+ * are refused get an error, and waiting ones are left alone. Members take no place of those that execute at the same time: they
+ * would wait for one another. Returns whether there was any call. Rejects with the signal's reason when the work must stop:
+ * calls that had not begun never begin, and those that had are over, or given up, by then.
+ */
+export async function executeOpenCalls(state: RunState, thread: Thread, delegate: Delegate): Promise<boolean> {
+  await beginApproved(state, thread)
+  // Loaded with the first agent that has a team.
+  if (thread.tools.has(DELEGATE_TOOL)) await (await import('../members/delegation.ts')).storeTasks(state, thread)
+  const rows = openCalls(thread).filter((row) => row.status === 'running')
+  const queue = rows.filter(({ id }) => !thread.members.has(id)).values()
+  const worker = async (): Promise<void> => {
+    for (const row of queue) remember(thread, [await executeOne(state, thread, row)])
+  }
+  const members = rows.flatMap((row) => {
+    const member = thread.members.get(row.id)
+    return member === undefined ? [] : [delegateOne(state, thread, row, { member, delegate })]
+  })
+  const workers = Array.from({ length: Math.min(PARALLEL, rows.length) }, worker)
+  const work = [...workers, ...members].map((one) => one.catch((error: unknown) => stopAll(state, error)))
+  for (const one of await Promise.allSettled(work)) if (one.status === 'rejected') throw one.reason
+  return rows.length > 0
+}
+
+/** Nobody waits for the end of a member's work when the run is over. */
+function stopAll(state: RunState, error: unknown): never {
+  state.fail(error)
+  throw error
+}
+
+async function delegateOne(
+  state: RunState,
+  thread: Thread,
+  row: ToolMessage,
+  { member, delegate }: { readonly member: Thread; readonly delegate: Delegate },
+): Promise<void> {
+  const outcome = await delegate(member)
+  if (outcome === undefined) return
+  const told = hasSearched(member) ? { ...row, searched: true as const } : row
+  remember(thread, [await keepOutcome(state, thread, told, outcome)])
+  thread.members.delete(row.id)
+}
+
+/** Calls that a person has allowed are begun durably before they execute. */
+async function beginApproved({ store, held }: RunState, thread: Thread): Promise<void> {
+  for (const row of openCalls(thread))
+    if (row.status === 'approved') remember(thread, [await store.log.beginApproved(held.lease, row.id)])
+}
+
+async function executeOne(state: RunState, thread: Thread, row: ToolMessage): Promise<ToolMessage> {
+  // A process that stood still may not have heard yet that its lease is over.
+  state.keeper.check()
+  const startedAt = state.ports.clock.now()
+  return keepOutcome(state, thread, row, await execute(state, thread, row), startedAt)
+}
+
+/** What a call came to, as its row has it from now on; it is being stored. */
+async function keepOutcome(
+  state: RunState,
+  thread: Thread,
+  row: ToolMessage,
+  outcome: CallOutcome,
+  startedAt = row.createdAt,
+): Promise<ToolMessage> {
+  const { ports, store, held } = state
+  const { stored: media, leftOut } = await storeToolMedia(store.outputs, held.lease, outcome.media ?? [])
+  const text = [outcome.text, ...leftOut].filter((one) => one !== '').join('\n')
+  // The generation keeps two executions of one idempotent call apart.
+  const at = { messageId: row.id, attempt: String(held.lease.generation) }
+  const sources = await usableSources(state, thread, row, outcome)
+  const content = fitContent(at, { ...outcome, text, media, sources }, limitsOf(thread.agent, row.toolName))
+  const completedAt = ports.clock.now()
+  const times = { completedAt, durationMs: Math.max(0, completedAt - startedAt) }
+  const { searched } = row
+  state.writer.write({ row, status: outcome.status, content, ...times, ...definedFields({ searched }) })
+  const { parts, output } = content
+  return { ...row, status: outcome.status, parts, output, ...definedFields({ sources: content.sources }), ...times }
+}
+
+/** The sources of a call's outcome that are what they should be; people are told of the others. */
+async function usableSources(
+  state: RunState,
+  thread: Thread,
+  row: ToolMessage,
+  outcome: CallOutcome,
+): Promise<readonly Source[]> {
+  const all = outcome.status === 'completed' ? (outcome.sources ?? []) : []
+  const faults = all.map((source, place) => (place < MOST_SOURCES ? sourceFault(source) : 'comes after the 100th'))
+  const first = faults.findIndex((fault) => fault !== undefined)
+  if (first < 0) return all
+  const count = faults.filter((fault) => fault !== undefined).length
+  const detail = `${count} of the ${all.length} sources of ${row.call.slice(0, 200)} were left out: number ${first + 1} ${faults[first]}`
+  const notice = {
+    type: 'warning',
+    code: 'sources_dropped',
+    detail,
+    after: state.head ?? '',
+    ...memberNames(thread),
+  } as const
+  await recordDecision(state, { notices: [notice] })
+  return all.filter((_, place) => faults[place] === undefined)
+}
+
+async function execute(state: RunState, thread: Thread, row: ToolMessage): Promise<CallOutcome> {
+  const { ports, store, keeper, signal } = state
+  const { asked, call } = callOf(thread, row)
+  const refusal = refusalOf(thread, asked, row.sequence)
+  if (refusal !== undefined) return { status: 'error', text: `error: ${refusal}` }
+  const clientTool = state.held.run.clientTools.find(({ name }) => name === call.name)
+  if (clientTool !== undefined) {
+    const fault = await strictFault(state.held, clientTool, call.arguments)
+    return { status: 'error', text: `error: ${fault ?? 'not executed here'}` }
+  }
+  const tool = thread.tools.get(call.name)
+  if (tool?.needsApproval === true && row.needs !== 'approval') {
+    // Its check may have had no time when the call was stored, and nobody has allowed it since.
+    const fault = await approvalFault(state.held, tool, call.arguments)
+    return {
+      status: 'error',
+      text: `error: ${fault ?? `${call.name} needs an approval that nobody was asked for: call it again`}`,
+    }
+  }
+  const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
+  const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
+  let met = expect()
+  const tell = progressTeller(state, row)
+  const progressed = (howFar?: CallProgress): void => {
+    met()
+    met = expect()
+    if (howFar !== undefined) tell(howFar)
+  }
+  const at = { session: state.session, agent: thread.agent, row, signal, progressed }
+  const context = createToolContext(reading, at)
+  try {
+    return await executeCall(tool, call, context, ports.logger)
+  } finally {
+    met()
+  }
+}
+
+/** What a model reads of an output must not come back as a preview again: the tools that read bound their results themselves. */
+function limitsOf({ policies }: Agent, toolName: string): Pick<Policies, 'offloadBytes' | 'previewChars'> {
+  if (!READING_TOOLS.includes(toolName)) return policies
+  return { ...policies, offloadBytes: Math.max(policies.offloadBytes, DEFAULT_POLICIES.offloadBytes) }
+}

@@ -1,0 +1,168 @@
+import type { Agent } from '../../../domain/agent.ts'
+import { isOutage, isStorageFailure, LeaseLost } from '../../../domain/errors.ts'
+import type { CallProgress } from '../../../domain/events.ts'
+import type { HistoryScope } from '../../../domain/history.ts'
+import type { Json } from '../../../domain/json.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import type { Session } from '../../../domain/session.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import { MOST_TIMES } from '../../../ports/tool.ts'
+import type { Tool, ToolContext, ToolOutput } from '../../../ports/tool.ts'
+import { jsonFault } from '../../../log/json/json-size.ts'
+import { readableOutput } from '../../readable-output.ts'
+import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
+import type { HeldStore } from '../retrying-store.ts'
+import type { LoopDependencies } from '../run-state.ts'
+
+/** Milliseconds that a call has for its result once the run must end; a cancel takes effect within a second. */
+export const GRACE_MS = 400
+
+export interface CallOutcome extends ToolOutput {
+  readonly status: 'completed' | 'error'
+}
+
+/**
+ * Executes one call.
+ *
+ * - Whatever goes wrong in it becomes an outcome for the model: an unknown tool, arguments that do not fit, an error that the tool
+ *   throws, its time limit, also where it ignores its signal. A failure of the storage is told without its own words.
+ * - It rejects only when the run itself must stop, with the reason of `context.signal`. Before that, a call that was under way has
+ *   `GRACE_MS` to come to a result, which is then returned; under a lost lease it has none.
+ */
+export async function executeCall(
+  tool: Tool | undefined,
+  call: { readonly name: string; readonly arguments: string },
+  context: ToolContext,
+  logger: Logger,
+): Promise<CallOutcome> {
+  if (tool === undefined) return failure(`there is no tool named ${JSON.stringify(call.name)}`)
+  const input = parseArguments(call.arguments)
+  if (input === undefined) return failure(`the arguments are not valid JSON: ${call.arguments}`)
+  const fault = tool.check?.(input)
+  if (fault !== undefined) return failure(fault)
+  const timedOut = `${call.name} did not finish within ${tool.timeoutMs / 1_000} s`
+  const limit = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
+  const { signal, end } = limit
+  const last = context.now() + (MOST_TIMES - 1) * tool.timeoutMs
+  let isOver = false
+  const progressed = (howFar?: CallProgress): void => {
+    if (isOver || context.now() >= last) return
+    limit.restart()
+    context.progressed(howFar)
+  }
+  try {
+    signal.throwIfAborted()
+    const running = tool.execute(input, { ...context, signal, progressed })
+    return outcomeOf(
+      call.name,
+      await raceAbort(running, signal).catch((error: unknown) => late(running, context, error)),
+    )
+  } catch (error) {
+    context.signal.throwIfAborted()
+    if (signal.aborted) return failure(timedOut)
+    const { tenant, session } = context
+    if (isOutage(error)) logger.error('a tool met an outage', error, { tenant, session, tool: call.name })
+    if (isStorageFailure(error)) return failure('the storage did not respond: try again')
+    return failure(error instanceof Error ? error.message : String(error))
+  } finally {
+    isOver = true
+    end()
+  }
+}
+
+const outcomeOf = (name: string, output: unknown): CallOutcome =>
+  isToolOutput(output) ? { status: 'completed', ...output } : failure(`${name} gave no text`)
+
+/** What a call still comes to whose run must end; under a lost lease nothing could be stored. */
+async function late(running: Promise<unknown>, { signal }: ToolContext, error: unknown): Promise<unknown> {
+  if (!signal.aborted || signal.reason instanceof LeaseLost) throw error
+  return withinTime(GRACE_MS, 'the call', () => running)
+}
+
+/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON of a bearable size: then no tool is executed. */
+export function parseArguments(raw: string): Json | undefined {
+  if (raw.trim() === '') return {}
+  if (jsonFault(raw) !== undefined) return undefined
+  try {
+    return JSON.parse(raw) as Json
+  } catch {
+    return undefined
+  }
+}
+
+/** Tools come from outside this tree, too. */
+function isToolOutput(output: unknown): output is ToolOutput {
+  if (typeof output !== 'object' || output === null || !('text' in output)) return false
+  if (typeof output.text !== 'string' || ('mediaType' in output && !isTextOrNothing(output.mediaType))) return false
+  if ('sources' in output && output.sources !== undefined && !Array.isArray(output.sources)) return false
+  if ('data' in output && !isJsonOrNothing(output.data)) return false
+  return (
+    !('media' in output) || output.media === undefined || (Array.isArray(output.media) && output.media.every(isMedia))
+  )
+}
+
+/** Whether a row can keep it. */
+function isJsonOrNothing(value: unknown): boolean {
+  try {
+    return value === undefined || (JSON.stringify(value) as string | undefined) !== undefined
+  } catch {
+    return false
+  }
+}
+
+const isTextOrNothing = (value: unknown): boolean => value === undefined || typeof value === 'string'
+
+const isMedia = (value: { readonly mediaType?: unknown; readonly data?: unknown } | null | undefined): boolean =>
+  typeof value?.mediaType === 'string' && value.data instanceof Uint8Array
+
+function failure(reason: string): CallOutcome {
+  return { status: 'error', text: `error: ${reason}` }
+}
+
+/** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
+async function searchScope(
+  { sessions }: Pick<HeldStore, 'sessions'>,
+  { policies }: Agent,
+  { tenant, session, owner }: Session,
+): Promise<HistoryScope> {
+  // Read each time: an input that has joined the run since may come from someone who sees one owner's alone.
+  const now = policies.searchScope === 'tenant' ? await sessions.read({ tenant, session }) : undefined
+  if (now !== undefined && now.ownerBound !== true) return { tenant }
+  if (policies.searchScope !== 'session' && owner !== undefined) return { tenant, owner }
+  return { tenant, session }
+}
+
+/** What a tool gets beside its input. */
+export function createToolContext(
+  dependencies: Pick<HeldStore, 'sessions' | 'reader' | 'outputs'> &
+    Pick<LoopDependencies, 'index' | 'search' | 'clock'>,
+  at: {
+    readonly session: Session
+    readonly agent: Agent
+    readonly row: ToolMessage
+    readonly signal: AbortSignal
+    readonly progressed: ToolContext['progressed']
+  },
+): ToolContext {
+  const { search, clock } = dependencies
+  const { session, agent, row } = at
+  return {
+    tenant: session.tenant,
+    session: session.session,
+    runId: row.runId,
+    agent: row.agent,
+    toolCallId: row.toolCallId,
+    signal: at.signal,
+    now: () => clock.now(),
+    progressed: at.progressed,
+    async searchHistory(text, filters, limit) {
+      const scope = await searchScope(dependencies, agent, session)
+      return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })
+    },
+    async readOutput(pointer) {
+      const scope = () => searchScope(dependencies, agent, session)
+      const found = await readableOutput(dependencies, pointer, { tenant: session.tenant, own: session, scope })
+      return found && { pieces: found.pieces, toolName: found.message.toolName, session: found.session }
+    },
+  }
+}

@@ -1,0 +1,171 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { LeaseLost } from '../../../../functions/domain/errors.ts'
+import { CompletionFailed, requestCompletion } from '../../../../functions/agent/loop/model/complete.ts'
+import type { RunEvent } from '../../../../functions/domain/events.ts'
+import type { ModelRequest } from '../../../../functions/domain/model-request.ts'
+import { NO_USAGE } from '../../../../functions/domain/usage/usage.ts'
+import type { Usage } from '../../../../functions/domain/usage/usage.ts'
+import type { Completion, ModelEvent } from '../../../../functions/ports/model.ts'
+import { ModelError } from '../../../../functions/ports/model.ts'
+import { completionOf } from '../../harness.ts'
+
+const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
+const text = (words: string): ModelEvent => ({ type: 'text.delta', part: 0, text: words })
+const done: ModelEvent = { type: 'completion', completion: completionOf({ text: 'done' }) }
+const tooled = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c', toolName: 't' } as const
+const busy = (retryAfterMs?: number): ModelError =>
+  new ModelError('rate_limited', 'busy', { retryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+const refused = new ModelError('refused', 'no', { retryable: false })
+
+/** `silence` ends with the signal, `deaf` never; a number is so many milliseconds of silence. */
+type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
+
+/** Asks a model that does these things, one list an attempt; waits take no time and are noted. */
+function ask(attempts: readonly Attempt[], signal = new AbortController().signal, check = (): void => undefined) {
+  const waits: number[] = []
+  const events: RunEvent[] = []
+  const counted: Usage[] = []
+  let asked = 0
+  async function* stream(_: ModelRequest, stop: AbortSignal): AsyncIterable<ModelEvent> {
+    for (const step of attempts[asked++] ?? [new Error('the script has no further attempt')]) {
+      if (step === 'silence')
+        await new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(stop.reason as Error)))
+      else if (step === 'deaf') await new Promise(() => undefined)
+      else if (typeof step === 'number') await new Promise((resolve) => setTimeout(resolve, step))
+      else if (step instanceof Error) throw step
+      else yield step
+    }
+  }
+  const clock = { now: () => 0, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
+  const emit = (event: RunEvent): void => void events.push(event)
+  const target = {
+    model: { name: 'script/ed', stream },
+    clock,
+    at: { runId: 'r', round: 2 },
+    keeper: { expect: () => () => undefined, check },
+    emit,
+    count: async (usage: Usage) => void counted.push(usage),
+  }
+  const completion = requestCompletion(target, { request: REQUEST, tokens: 50 }, signal)
+  return { completion, waits, events, counted, asked: () => asked }
+}
+
+const failure = async (completion: Promise<Completion>): Promise<CompletionFailed> => {
+  const error: unknown = await completion.catch((reason: unknown) => reason)
+  if (error instanceof CompletionFailed) return error
+  throw new Error('it did not fail')
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('an error that may pass is tried again three times, after growing waits', async () => {
+  const { completion, waits, asked } = ask([[busy()], [busy()], [busy()], [busy()]])
+  expect(await failure(completion)).toMatchObject({ cause: { code: 'rate_limited' } })
+  expect(asked()).toBe(4)
+  expect(waits.map((wait) => wait >= 250 && wait <= 500)).toEqual([true, false, false])
+  expect(waits.map((wait, count) => wait >= 250 * 2 ** count && wait <= 500 * 2 ** count)).toEqual([true, true, true])
+})
+
+test('the provider says how long to wait; when it asks for more than a minute, nobody waits', async () => {
+  const { completion, waits } = ask([[busy(7_000)], [busy(60_000)], [done]])
+  expect(await completion).toMatchObject({ parts: [{ text: 'done' }] })
+  expect(waits).toEqual([7_000, 60_000])
+  const long = ask([[busy(60_001)], [done]])
+  expect(await failure(long.completion)).toMatchObject({ cause: { code: 'rate_limited' } })
+  expect([long.asked(), long.waits]).toEqual([1, []])
+})
+
+test('an error for good is not tried again', async () => {
+  const { completion, asked } = ask([[refused], [done]])
+  expect(await failure(completion)).toMatchObject({ cause: refused })
+  expect(asked()).toBe(1)
+})
+
+test('under a lease that is over, nothing is asked, nor asked again', async () => {
+  const lost = new LeaseLost('s', 1)
+  let checked = 0
+  const { completion, asked, events } = ask([[busy()], [done]], undefined, () => {
+    if (++checked > 1) throw lost
+  })
+  expect(await failure(completion)).toMatchObject({ cause: lost })
+  expect([asked(), events]).toEqual([1, []])
+})
+
+test('each further attempt tells consumers to discard what had streamed, and leaves none of it behind', async () => {
+  const { completion, events } = ask([
+    [text('first'), busy()],
+    [text('sec'), text('ond'), { type: 'reasoning.delta', part: 1, text: 'hm' }, text('!'), refused],
+  ])
+  const { streamed } = await failure(completion)
+  expect(streamed).toEqual([
+    { type: 'text', text: 'second' },
+    { type: 'reasoning', text: 'hm' },
+    { type: 'text', text: '!' },
+  ])
+  expect(events.map((event) => event.type)).toEqual([
+    'text.delta',
+    'round.restarted',
+    'text.delta',
+    'text.delta',
+    'reasoning.delta',
+    'text.delta',
+  ])
+})
+
+test('a stream that ends without a completion has failed', async () => {
+  const { completion, asked } = ask([[text('cut o')], [done]])
+  expect(await completion).toMatchObject({ parts: [{ text: 'done' }] })
+  expect(asked()).toBe(2)
+})
+
+test('a model that says nothing for two minutes is asked again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const silent = ask([[text('a'), 'silence'], [done]])
+  await vi.advanceTimersByTimeAsync(119_000)
+  expect(silent.asked()).toBe(1)
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(await silent.completion).toMatchObject({ parts: [{ text: 'done' }] })
+})
+
+test('a model that says something now and then may take as long as it likes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const slow = ask([[text('a'), 100_000, text('b'), 100_000, text('c'), 100_000, done], [refused]])
+  await vi.advanceTimersByTimeAsync(300_000)
+  expect(await slow.completion).toMatchObject({ parts: [{ text: 'done' }] })
+  expect(slow.asked()).toBe(1)
+})
+
+test('a stream that ignores its signal is not waited for', async () => {
+  const stop = new AbortController()
+  const { completion } = ask([[text('half'), 'deaf']], stop.signal)
+  let isOver = false
+  void completion.catch(() => (isOver = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  stop.abort(new Error('enough'))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isOver).toBe(true)
+})
+
+test('what an attempt has taken counts when something had come of it, or when it is stopped from here; nothing else does', async () => {
+  const failed = ask([[busy()], [text('some words'), busy()], [{ ...tooled, arguments: '' }, busy()], [done]])
+  await failed.completion
+  expect(failed.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 2, totalTokens: 52 }])
+  const stop = new AbortController()
+  const stopped = ask([['silence'], [done]], stop.signal)
+  setTimeout(() => stop.abort(new Error('enough')), 10)
+  await failure(stopped.completion)
+  expect(stopped.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 0, totalTokens: 50 }])
+  const before = ask([[done]], AbortSignal.abort(new Error('enough')))
+  await failure(before.completion)
+  expect([before.counted, before.asked()]).toEqual([[], 0])
+})
+
+test('an abort ends it with the reason and what had streamed', async () => {
+  const stop = new AbortController()
+  const { completion, asked } = ask([[text('half'), 'silence'], [done]], stop.signal)
+  setTimeout(() => stop.abort(new Error('enough')), 10)
+  expect(await failure(completion)).toMatchObject({ cause: { message: 'enough' }, streamed: [{ text: 'half' }] })
+  expect(asked()).toBe(1)
+})

@@ -1,0 +1,124 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { createResultWriter, insistentStore } from '../../../functions/agent/loop/retrying-store.ts'
+import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
+import type { RunEvent } from '../../../functions/domain/events.ts'
+import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
+import type { Lease } from '../../../functions/domain/session.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
+import type { OutputStore } from '../../../functions/ports/output-store.ts'
+import type { RunLog } from '../../../functions/ports/run-log.ts'
+
+const ROW = { id: 'm1', runId: 'r' } as ToolMessage
+const RESULT = {
+  row: ROW,
+  status: 'completed',
+  content: {
+    parts: [],
+    output: undefined,
+    objects: [{ name: 'o', bytes: new Uint8Array(1), mediaType: 'text/plain' }],
+  },
+  completedAt: 1,
+  durationMs: 1,
+} as unknown as Parameters<ReturnType<typeof createResultWriter>['write']>[0]
+
+/** A writer of results over a store that writes down what it has done, and whose steps take a turn each. */
+function writing(completeCall?: RunLog['completeCall']) {
+  const done: string[] = []
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+  const log = {
+    completeCall:
+      completeCall ??
+      (async () => {
+        await turn()
+        done.push('row')
+        return ROW
+      }),
+  } as unknown as RunLog
+  const outputs = {
+    put: async () => {
+      await turn()
+      done.push('object')
+    },
+  } as unknown as OutputStore
+  const emit = ({ type }: RunEvent): void => void done.push(type)
+  return { done, writer: createResultWriter({ log, outputs }, {} as Lease, emit) }
+}
+
+test('a result is stored after its object, and told when it is', async () => {
+  const { done, writer } = writing()
+  writer.write(RESULT)
+  await writer.settled()
+  expect(done).toEqual(['object', 'row', 'tool_call.completed'])
+})
+
+test('a result that cannot be stored stops the work, and nothing that builds on it is stored', async () => {
+  const lost = new LeaseLost('s', 1)
+  const { done, writer } = writing(() => Promise.reject(lost))
+  writer.write(RESULT)
+  await expect(writer.settled()).rejects.toBe(lost)
+  expect([writer.signal.reason, done]).toEqual([lost, ['object']])
+  await expect(writer.settled()).rejects.toBe(lost)
+})
+
+afterEach(() => void vi.useRealTimers())
+
+const refusal = new TooltrailError('storage_failed', 'no')
+const never = (): Promise<never> => new Promise(() => undefined)
+
+/** A holder's store of which each read or result does what is next; its lease ends after 20 s, of which waits take some. */
+function insisting(...steps: readonly (() => Promise<unknown>)[]) {
+  let [now, tries] = [0, 0]
+  const next = async () => (steps[tries++] ?? steps.at(-1) ?? never)()
+  const { signal } = new AbortController()
+  const keeper = {
+    signal,
+    lost: signal,
+    until: () => 20_000,
+    expect: () => () => undefined,
+    giveUp: (cause: unknown) => new LeaseLost('s', 1, cause),
+    poll: never,
+  }
+  const store = insistentStore(
+    {
+      log: { completeCall: next } as unknown as RunLog,
+      reader: { message: next } as unknown as LogReader,
+      outputs: { put: next } as unknown as OutputStore,
+      sessions: { read: never },
+      lease: { release: never },
+    },
+    { keeper, clock: { now: () => now, sleep: async (milliseconds) => void (now += milliseconds) } },
+  )
+  return { store, tries: () => tries, now: () => now }
+}
+
+const KEY = { tenant: 't', session: 's' }
+const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
+const fine = async (): Promise<string> => 'fine'
+
+test('a store that fails is asked again, and one that does not come back after ten seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { store } = insisting(down, never, fine)
+  const read = store.reader.message(KEY, 'm1')
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(await read).toBe('fine')
+})
+
+test('a store that fails is asked until the lease ends, and not for longer', async () => {
+  let left = 1_000
+  const { store, now, tries } = insisting(() => (left-- > 0 ? down() : Promise.reject(refusal)))
+  await expect(store.reader.message(KEY, 'm1')).rejects.toBeInstanceOf(LeaseLost)
+  expect(now()).toBeGreaterThan(17_000)
+  expect(now()).toBeLessThan(20_000)
+  expect(tries()).toBeLessThan(20)
+})
+
+test('what a store refuses for good is asked once, but for a result: the call has run', async () => {
+  const reading = insisting(() => Promise.reject(refusal))
+  await expect(reading.store.reader.message(KEY, 'm1')).rejects.toBe(refusal)
+  expect(reading.tries()).toBe(1)
+  const putting = insisting(() => Promise.reject(refusal))
+  await expect(putting.store.outputs.put(KEY, 'o', Buffer.from(''), 'text/plain')).rejects.toBe(refusal)
+  expect(putting.tries()).toBe(1)
+  const storing = insisting(() => Promise.reject(refusal), fine)
+  expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
+})

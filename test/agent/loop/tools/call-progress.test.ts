@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { progressTeller } from '../../../../functions/agent/loop/tools/call-progress.ts'
+import type { CallProgress, RunEvent } from '../../../../functions/domain/events.ts'
+import type { ToolMessage } from '../../../../functions/domain/messages/message.ts'
+import { createManualClock } from '../../../contracts/stores.ts'
+
+const row: ToolMessage = {
+  ...{ id: '01J00000000000000000000002', runId: '01J00000000000000000000000', role: 'tool', agent: 'default' },
+  ...{ assistantMessageId: '01J00000000000000000000001', toolCallId: 'c1', toolName: 'dig', call: 'dig()' },
+  ...{ sequence: 0, round: 0, status: 'running', parts: [], generation: 1, createdAt: 0 },
+}
+
+function teller() {
+  const clock = createManualClock()
+  const events: RunEvent[] = []
+  const tell = progressTeller({ ports: { clock }, emit: (event) => void events.push(event) }, row)
+  return { clock, events, tell }
+}
+
+test('followers are told how far a call is, once a second at most, however often its tool says it', () => {
+  const { clock, events, tell } = teller()
+  for (let step = 1; step <= 3_000; step++) {
+    tell({ progress: step, total: 3_000, text: `hole ${step}` })
+    clock.advance(1)
+  }
+  const names = { runId: row.runId, messageId: row.id, toolCallId: 'c1', toolName: 'dig' }
+  expect(events).toEqual(
+    [1, 1_001, 2_001].map((step) => ({
+      type: 'tool_call.progress',
+      ...names,
+      ...{ progress: step, total: 3_000, text: `hole ${step}` },
+    })),
+  )
+})
+
+test('what is no number is not told, and no more of a text than a line', () => {
+  const { clock, events, tell } = teller()
+  const says = (howFar: object): void => {
+    clock.advance(1_000)
+    // Tools come from outside this tree, too.
+    tell(howFar as CallProgress)
+  }
+  for (const progress of [Number.NaN, Infinity, '3', undefined]) says({ progress })
+  expect(events).toEqual([])
+  says({ progress: 0, total: Infinity, text: '' })
+  says({ progress: 1, total: '5', text: 7 })
+  says({ progress: 2, text: `\ud83d${'x'.repeat(100_000)}` })
+  expect(events.map((event) => ({ ...event, type: undefined, runId: undefined }))).toMatchObject([
+    { progress: 0 },
+    { progress: 1 },
+    { progress: 2, text: `\ufffd${'x'.repeat(299)}` },
+  ])
+  for (const event of events.slice(0, 2)) for (const field of ['total', 'text']) expect(event).not.toHaveProperty(field)
+})

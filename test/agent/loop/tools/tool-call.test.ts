@@ -1,0 +1,135 @@
+import { getEventListeners } from 'node:events'
+import { expect, test } from 'vitest'
+import { executeCall } from '../../../../functions/agent/loop/tools/tool-call.ts'
+import { LeaseLost, TooltrailError } from '../../../../functions/domain/errors.ts'
+import type { Tool, ToolContext } from '../../../../functions/ports/tool.ts'
+import { makeTool } from '../../harness.ts'
+import { eventually } from '../../../eventually.ts'
+
+const CALL = { name: 'work', arguments: '{"a":1}' }
+const never = () => new Promise<never>(() => undefined)
+const stopped = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve))
+
+function contextOf(signal: AbortSignal): ToolContext {
+  return {
+    tenant: 'default',
+    session: 's',
+    runId: 'r',
+    agent: 'a',
+    toolCallId: 'c',
+    signal,
+    now: () => Date.now(),
+    progressed: () => undefined,
+    searchHistory: async () => ({ entries: [] }),
+    readOutput: async () => undefined,
+  }
+}
+
+const logged: unknown[] = []
+const logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: (_message: string, cause: unknown) => void logged.push(cause),
+}
+const execute = (tool: Tool, work = new AbortController()) => executeCall(tool, CALL, contextOf(work.signal), logger)
+
+test("a storage that fails in a tool is told without its own words, which are the operator's", async () => {
+  const failure = new TooltrailError('storage_failed', 'DynamoDB: arn:aws:sts::1:assumed-role/x may not')
+  const outcome = await execute(makeTool('work', () => Promise.reject(failure)))
+  expect(outcome).toEqual({ status: 'error', text: 'error: the storage did not respond: try again' })
+  const outage = new TooltrailError('search_unavailable', 'the index cannot be read now: try again later')
+  const search = await execute(makeTool('work', () => Promise.reject(outage)))
+  expect(search).toEqual({ status: 'error', text: 'error: the index cannot be read now: try again later' })
+  expect(logged).toEqual([failure, outage])
+})
+
+test('a tool is told that its time is over, and whatever it then does, so is the model', async () => {
+  let told: unknown
+  const obeys: Tool['execute'] = async (_, { signal }) => {
+    await stopped(signal)
+    told = signal.reason
+    throw new Error('stopped')
+  }
+  for (const run of [obeys, never]) {
+    const outcome = await execute(makeTool('work', run, { timeoutMs: 20 }))
+    expect(outcome).toEqual({ status: 'error', text: 'error: work did not finish within 0.02 s' })
+  }
+  expect(told).toMatchObject({ name: 'TimeoutError' })
+})
+
+test('when the lease is lost, a call ends with that, whatever the tool does', async () => {
+  let told: unknown
+  const obeys: Tool['execute'] = async (_, { signal }) => {
+    await stopped(signal)
+    told = signal.reason
+    return { text: 'stopped' }
+  }
+  for (const run of [obeys, never]) {
+    const work = new AbortController()
+    const call = execute(makeTool('work', run), work)
+    work.abort(new LeaseLost('s', 1))
+    await expect(call).rejects.toThrow(LeaseLost)
+  }
+  expect(told).toBeInstanceOf(LeaseLost)
+})
+
+test('when the run is cancelled, what a call still comes to is kept, and one that ignores it is given up', async () => {
+  const [work, other] = [new AbortController(), new AbortController()]
+  const call = execute(
+    makeTool('work', async (_, { signal }) => {
+      await stopped(signal)
+      return { text: 'paid' }
+    }),
+    work,
+  )
+  const deaf = execute(makeTool('work', never), other)
+  for (const run of [work, other]) run.abort(new Error('the run was cancelled'))
+  expect(await call).toEqual({ status: 'completed', text: 'paid' })
+  await expect(deaf).rejects.toThrow('the run was cancelled')
+})
+
+test('a tool does not begin when the work must stop already', async () => {
+  let begun = 0
+  const work = new AbortController()
+  work.abort(new Error('the run was cancelled'))
+  const tool = makeTool('work', async () => ({ text: String(++begun) }))
+  await expect(execute(tool, work)).rejects.toThrow('the run was cancelled')
+  expect(begun).toBe(0)
+})
+
+test('a call leaves no timer and no listener behind, however it ends', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const work = new AbortController()
+  await execute(
+    makeTool('work', async () => ({ text: 'done' })),
+    work,
+  )
+  await execute(
+    makeTool('work', () => Promise.reject(new Error('broken'))),
+    work,
+  )
+  await execute(makeTool('work', never, { timeoutMs: 1 }), work)
+  expect(getEventListeners(work.signal, 'abort')).toEqual([])
+  // Other timers of this process may have begun or ended meanwhile.
+  await eventually(() => expect(timers()).toBeLessThanOrEqual(before))
+})
+
+test('a tool that says that it gets on has its time anew, up to ten times as long', async () => {
+  const working =
+    (steps: number): Tool['execute'] =>
+    async (_, { progressed, signal }) => {
+      for (let step = 0; step < steps; step++) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        signal.throwIfAborted()
+        progressed()
+      }
+      return { text: 'done' }
+    }
+  expect(await execute(makeTool('work', working(5), { timeoutMs: 200 }))).toMatchObject({ status: 'completed' })
+  const begun = performance.now()
+  const endless = await execute(makeTool('work', working(1_000), { timeoutMs: 200 }))
+  expect(endless).toEqual({ status: 'error', text: 'error: work did not finish within 0.2 s' })
+  expect(performance.now() - begun).toBeGreaterThan(1_700)
+  expect(performance.now() - begun).toBeLessThan(10_000)
+})

@@ -1,0 +1,59 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { inTime } from '../../functions/ports/time-limited.ts'
+import { sweep } from '../../functions/agent/worker/sweeper.ts'
+import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
+import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
+import { serveHint } from '../../functions/agent/worker/serve-hint.ts'
+import { openHarness } from '../agent/harness.ts'
+import type { Harness } from '../agent/harness.ts'
+import type { Ports } from '../../functions/runtime/program.ts'
+
+let harness: Harness | undefined
+afterEach(async () => {
+  vi.useRealTimers()
+  await harness?.close()
+  harness = undefined
+})
+
+const never = (): Promise<never> => new Promise(() => undefined)
+/** A store that takes requests and says nothing. */
+const stalled = (ports: Ports): Ports => ({
+  ...ports,
+  janitor: { ...ports.janitor, due: never, postpone: never },
+  deletion: { ...ports.deletion, state: never, tombstone: never },
+  inbox: { ...ports.inbox, enqueue: never, cancel: never },
+  outbox: { ...ports.outbox, due: never, pending: never },
+})
+
+test('who asks a store that does not come back is told so: a sweep, a hint, a caller', async () => {
+  harness = await openHarness({ script: [], change: stalled })
+  const { ports, service, session, key, worker } = harness
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const asked = {
+    'a sweep': sweep(ports),
+    'a sweep of deliveries': hintDueDeliveries(ports),
+    'a delivery': createDeliveryDriver({ ...ports, channels: new Map(), follow: service.follow }).serve(key),
+    'a hint': serveHint({ ...ports, worker }, key, Infinity),
+    'an input': service.submit(session, { parts: [{ type: 'text', text: 'hi' }], clientTools: [] }, { here: true }),
+    'a cancel': service.cancel(key, 'a run'),
+    'a deletion': service.deleteSession(key),
+  }
+  // Nobody is waited for who was told nothing.
+  const told = new Map<string, unknown>()
+  for (const [who, asks] of Object.entries(asked))
+    asks.then(
+      (value) => told.set(who, value),
+      (error: unknown) => told.set(who, error),
+    )
+  await vi.advanceTimersByTimeAsync(30_000)
+  for (const who of Object.keys(asked))
+    expect(told.get(who), who).toMatchObject({ code: 'storage_failed', retryable: true })
+})
+
+test('what comes back in its time, or fails, comes through as it is', async () => {
+  const failure = new Error('refused')
+  const reader = { run: async (id: string) => `run ${id}`, message: () => Promise.reject(failure) }
+  const limited = inTime({ reader, clock: { sleep: never } })
+  expect(await limited.reader.run('1')).toBe('run 1')
+  await expect(limited.reader.message()).rejects.toBe(failure)
+})
