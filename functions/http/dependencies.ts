@@ -14,8 +14,8 @@ import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import type { SessionNames } from '../ports/session-names.ts'
 import type { UsageLedger } from '../ports/usage-ledger.ts'
-import type { Builds } from './builds.ts'
-import type { SharedBytes } from './long-bodies.ts'
+import type { Builds } from './streaming/document-queue.ts'
+import type { SharedBytes } from './streaming/response-bodies.ts'
 
 export interface AppSettings {
   readonly version: string

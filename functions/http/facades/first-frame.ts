@@ -1,7 +1,7 @@
 import type { OpenCall } from '../../access/open-calls.ts'
 import type { Context } from 'hono'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
-import { streamEvents } from '../event-stream.ts'
+import { streamEvents } from '../streaming/event-stream.ts'
 
 /** A response waits this long for its first frame, in milliseconds: until then a failure has a status of its own. */
 const PATIENCE_MS = 5_000

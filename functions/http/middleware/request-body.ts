@@ -1,10 +1,10 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
 import { BODY_TOO_LARGE, bodyBytes } from '../../domain/body-bytes.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
-import { others } from '../builds.ts'
+import { others } from '../streaming/document-queue.ts'
 import type { AppEnv } from '../dependencies.ts'
-import { inRoom, piecesInRoom } from './body-room.ts'
-import type { BodyRoom } from './body-room.ts'
+import { inRoom, piecesInRoom } from './body-budget.ts'
+import type { BodyRoom } from './body-budget.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */

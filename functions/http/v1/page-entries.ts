@@ -1,5 +1,5 @@
 import { MOST_BYTES } from '../../log/page-bytes.ts'
-import { others } from '../builds.ts'
+import { others } from '../streaming/document-queue.ts'
 
 /** Bytes of entries after which other requests have their turn. */
 const AT_A_TIME = 1024 * 1024

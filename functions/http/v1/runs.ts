@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { countedFor } from '../../access/rates.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { bytesResponse } from '../json-response.ts'
+import { bytesResponse } from '../streaming/json-response.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
 import { callResolutions, refuseFalseImages } from './incoming-content.ts'
 import { MOST_BYTES } from '../../log/page-bytes.ts'

@@ -2,11 +2,11 @@ import { createRoute, type z } from '@hono/zod-openapi'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { filtersOf } from '../../domain/history.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { bytesResponse } from '../json-response.ts'
+import { bytesResponse } from '../streaming/json-response.ts'
 import { LIST_PROBLEMS } from './responses.ts'
 import { SearchPageSchema, searchQuery } from './schemas/search.ts'
 import { searchHitResource } from './resources/search.ts'
-import { createBuilds } from '../builds.ts'
+import { createBuilds } from '../streaming/document-queue.ts'
 
 type SearchPage = z.input<typeof SearchPageSchema>
 

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi'
 import { findSession } from '../../access/sessions.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { jsonResponse } from '../json-response.ts'
+import { jsonResponse } from '../streaming/json-response.ts'
 import { LIST_PROBLEMS } from './responses.ts'
 import { sessionParams } from './schemas/fields.ts'
 import { SourcePageSchema, sourceQuery } from './schemas/source.ts'

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { enterSession, findSession } from '../../access/sessions.ts'
 import type { App, RouteDependencies } from '../dependencies.ts'
-import { loggedBody } from '../logged-body.ts'
+import { loggedBody } from '../streaming/logged-body.ts'
 import { sessionResource } from './resources/session.ts'
 import { location, problems, READ_PROBLEMS, WRITE_PROBLEMS } from './responses.ts'
 import { sessionParams } from './schemas/fields.ts'
@@ -9,7 +9,7 @@ import { runHeaders } from './schemas/input.ts'
 import { SessionSchema } from './schemas/session.ts'
 import { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schemas/transfer.ts'
 import { createSpoolRoom } from './spool-room.ts'
-import { whileKeyLasts } from '../while-key-lasts.ts'
+import { whileKeyLasts } from '../streaming/until-key-revoked.ts'
 
 const tags = ['Sessions']
 const lines = z.string().openapi({ description: 'A JSON object a line.' })

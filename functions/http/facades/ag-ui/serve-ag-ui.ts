@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { OpenCall } from '../../../access/open-calls.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
-import { streamEvents } from '../../event-stream.ts'
+import { streamEvents } from '../../streaming/event-stream.ts'
 import { keyRevoked } from '../../middleware/authentication.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { RequestError } from '../../middleware/request-error.ts'

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
-import { jsonResponse } from '../../json-response.ts'
+import { jsonResponse } from '../../streaming/json-response.ts'
 import { keyRevoked } from '../../middleware/authentication.ts'
 import { openAiErrorOf } from '../../middleware/openai-error.ts'
 import { RequestError } from '../../middleware/request-error.ts'

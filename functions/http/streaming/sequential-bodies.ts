@@ -1,7 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { createTenantLine } from '../domain/fair-queue.ts'
-import type { Held, HeldTexts } from './held-texts.ts'
-import type { UnreadRoom, WaitingText } from './unread-room.ts'
+import { createTenantLine } from '../../domain/fair-queue.ts'
+import type { Held, HeldTexts } from './buffered-bodies.ts'
+import type { UnreadRoom, WaitingText } from './response-budget.ts'
 
 /**
  * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bodyOf, createSharedBytes } from '../../functions/http/long-bodies.ts'
+import { bodyOf, createSharedBytes } from '../../../functions/http/streaming/response-bodies.ts'
 
 const PIECE = 16 * 1024
 const TENANT = 'acme'

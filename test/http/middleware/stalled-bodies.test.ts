@@ -1,11 +1,11 @@
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { OPEN_CALLER } from '../../functions/access/caller.ts'
-import type { AppEnv } from '../../functions/http/dependencies.ts'
-import { createBodyRoom, inRoom, piecesInRoom } from '../../functions/http/middleware/body-room.ts'
-import { errorResponse } from '../../functions/http/middleware/error-response.ts'
-import { requestBody } from '../../functions/http/middleware/request-body.ts'
+import { OPEN_CALLER } from '../../../functions/access/caller.ts'
+import type { AppEnv } from '../../../functions/http/dependencies.ts'
+import { createBodyRoom, inRoom, piecesInRoom } from '../../../functions/http/middleware/body-budget.ts'
+import { errorResponse } from '../../../functions/http/middleware/error-response.ts'
+import { requestBody } from '../../../functions/http/middleware/request-body.ts'
 
 const MB = 1024 * 1024
 const large = String(3 * MB)

@@ -1,7 +1,7 @@
-import { fc } from '../generators/seeded.ts'
+import { fc } from '../../generators/seeded.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectJson, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import { expectJson, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 const ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
 let harness: HttpHarness

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectJson, openHttpHarness, statusOf } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import { expectJson, openHttpHarness, statusOf } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 let harness: HttpHarness
 beforeEach(async () => {

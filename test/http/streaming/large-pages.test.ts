@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { makeTool } from '../agent/harness.ts'
-import { expectJson, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import { makeTool } from '../../agent/harness.ts'
+import { expectJson, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 const MOST = 4 * 1024 * 1024
 /** Two bytes of JSON for each character: quotes double, and one of the others takes three. */

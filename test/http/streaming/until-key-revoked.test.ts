@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../functions/access/caller.ts'
-import { whileKeyLasts } from '../../functions/http/while-key-lasts.ts'
+import type { Caller } from '../../../functions/access/caller.ts'
+import { whileKeyLasts } from '../../../functions/http/streaming/until-key-revoked.ts'
 
 const CALLER: Caller = { tenant: 't', scopes: ['read'] }
 

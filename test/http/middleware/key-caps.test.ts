@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Caps } from '../../functions/access/rates.ts'
-import { expectJson, heldTurn, openHttpHarness, statusOf } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import type { Caps } from '../../../functions/access/rates.ts'
+import { expectJson, heldTurn, openHttpHarness, statusOf } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 

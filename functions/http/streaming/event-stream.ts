@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
-import type { OpenCall } from '../access/open-calls.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Logger } from '../ports/logger.ts'
-import type { AppEnv, RouteDependencies } from './dependencies.ts'
-import type { NamedText } from './held-texts.ts'
-import { bodyOf } from './long-bodies.ts'
-import type { LongTexts } from './long-bodies.ts'
+import type { OpenCall } from '../../access/open-calls.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { AppEnv, RouteDependencies } from '../dependencies.ts'
+import type { NamedText } from './buffered-bodies.ts'
+import { bodyOf } from './response-bodies.ts'
+import type { LongTexts } from './response-bodies.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'

@@ -1,6 +1,6 @@
 import type { App, AppDependencies } from './dependencies.ts'
-import { inRoom } from './middleware/body-room.ts'
-import type { BodyRoom } from './middleware/body-room.ts'
+import { inRoom } from './middleware/body-budget.ts'
+import type { BodyRoom } from './middleware/body-budget.ts'
 import { problemResponse } from './middleware/error-response.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
 

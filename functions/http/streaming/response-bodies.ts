@@ -1,10 +1,10 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { createHeldTexts } from './held-texts.ts'
-import type { NamedText } from './held-texts.ts'
-import { createTurns, PIECE } from './texts-in-turn.ts'
-import type { Pieces, Stretch } from './texts-in-turn.ts'
-import { createUnreadRoom } from './unread-room.ts'
-import type { RoomLimits } from './unread-room.ts'
+import { createHeldTexts } from './buffered-bodies.ts'
+import type { NamedText } from './buffered-bodies.ts'
+import { createTurns, PIECE } from './sequential-bodies.ts'
+import type { Pieces, Stretch } from './sequential-bodies.ts'
+import { createUnreadRoom } from './response-budget.ts'
+import type { RoomLimits } from './response-budget.ts'
 
 /** Characters. A shorter text is not worth sharing. */
 const SHORT = 8 * 1024

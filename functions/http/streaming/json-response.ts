@@ -1,7 +1,7 @@
 import type { TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
-import { bodyOf } from './long-bodies.ts'
-import type { LongTexts } from './long-bodies.ts'
+import { bodyOf } from './response-bodies.ts'
+import type { LongTexts } from './response-bodies.ts'
 
 /** Characters. Shorter documents are sent at once. */
 const SHORT = 16 * 1024

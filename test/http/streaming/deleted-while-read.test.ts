@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Ports } from '../../functions/runtime/program.ts'
-import { expectJson, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import { expectJson, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 /** More than the program reads of a log at a time. */
 const TURNS = 260

@@ -1,7 +1,7 @@
-import type { Caller } from '../access/caller.ts'
-import type { OpenCall, OpenCalls } from '../access/open-calls.ts'
-import { keyRevoked } from './middleware/authentication.ts'
-import type { Pieces } from './texts-in-turn.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { OpenCall, OpenCalls } from '../../access/open-calls.ts'
+import { keyRevoked } from '../middleware/authentication.ts'
+import type { Pieces } from './sequential-bodies.ts'
 
 /** The pieces of a file, which break off within 10 s after the caller's key was revoked. */
 export function whileKeyLasts(calls: Pick<OpenCalls, 'watch'>, caller: Caller, pieces: Pieces): Pieces {

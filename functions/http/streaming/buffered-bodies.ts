@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createRecent } from '../domain/cache/lru-cache.ts'
-import { RequestError } from './middleware/request-error.ts'
-import type { UnreadRoom } from './unread-room.ts'
+import { createRecent } from '../../domain/cache/lru-cache.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import type { UnreadRoom } from './response-budget.ts'
 
 /** Bytes of named texts that are kept for the next client when nobody is reading them. */
 const KEPT_BYTES = 16 * 1024 * 1024

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Json } from '../../functions/domain/json.ts'
-import { expectJson, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
-import { longestTurn } from '../processor-time.ts'
+import type { Json } from '../../../functions/domain/json.ts'
+import { expectJson, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
+import { longestTurn } from '../../processor-time.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())

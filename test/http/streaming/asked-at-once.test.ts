@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import type { LogReader } from '../../functions/ports/log-reader.ts'
-import { expectJson, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import type { LogReader } from '../../../functions/ports/log-reader.ts'
+import { expectJson, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 let harness: HttpHarness | undefined
 afterEach(() => harness?.close())

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBuilds } from '../../functions/http/builds.ts'
+import { createBuilds } from '../../../functions/http/streaming/document-queue.ts'
 
 test('long documents are made two at a time, and each asked for before it is begun is made once', async () => {
   const { build } = createBuilds()

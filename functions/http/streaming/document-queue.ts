@@ -1,5 +1,5 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
-import { createTenantLine } from '../domain/fair-queue.ts'
+import { createTenantLine } from '../../domain/fair-queue.ts'
 
 /** Documents that are made at a time: enough to wait for a store, and too few to fill the memory with what they are made of. */
 const AT_ONCE = 2

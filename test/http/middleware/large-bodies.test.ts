@@ -2,10 +2,10 @@ import { setImmediate as nextRound } from 'node:timers/promises'
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { expect, test } from 'vitest'
-import { OPEN_CALLER } from '../../functions/access/caller.ts'
-import type { AppEnv } from '../../functions/http/dependencies.ts'
-import { createBodyRoom } from '../../functions/http/middleware/body-room.ts'
-import { requestBody } from '../../functions/http/middleware/request-body.ts'
+import { OPEN_CALLER } from '../../../functions/access/caller.ts'
+import type { AppEnv } from '../../../functions/http/dependencies.ts'
+import { createBodyRoom } from '../../../functions/http/middleware/body-budget.ts'
+import { requestBody } from '../../../functions/http/middleware/request-body.ts'
 
 /** In which rounds of the event loop requests with such a body reached their route. */
 async function roundsOf(bodies: readonly string[]): Promise<number[]> {

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
-import { defineTool } from '../../functions/tools/define-tool.ts'
+import { defineTool } from '../../../functions/tools/define-tool.ts'
 import { z } from 'zod'
-import type { Ports } from '../../functions/runtime/program.ts'
-import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 const harnesses: HttpHarness[] = []
 afterEach(async () => {

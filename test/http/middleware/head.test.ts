@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { expectJson, heldTurn, openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 /** One more than a key may have open at a time (`functions/access/open-calls.ts`). */
 const TOO_MANY = 257

@@ -1,9 +1,9 @@
 import type { Context } from 'hono'
-import type { Logger } from '../ports/logger.ts'
-import type { AppEnv } from './dependencies.ts'
-import { bodyOf } from './long-bodies.ts'
-import { describeError } from './middleware/error-response.ts'
-import type { Pieces } from './texts-in-turn.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { AppEnv } from '../dependencies.ts'
+import { bodyOf } from './response-bodies.ts'
+import { describeError } from '../middleware/error-response.ts'
+import type { Pieces } from './sequential-bodies.ts'
 
 /**
  * A body of these pieces. If they fail, the response breaks off, and one line of the log says why; with a stack only if something

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createSharedBytes } from '../../functions/http/long-bodies.ts'
-import type { LongTexts } from '../../functions/http/long-bodies.ts'
+import { createSharedBytes } from '../../../functions/http/streaming/response-bodies.ts'
+import type { LongTexts } from '../../../functions/http/streaming/response-bodies.ts'
 
 const MB = 1024 * 1024
 const text = (letter: string): string => letter.repeat(MB)

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { MockInstance } from 'vitest'
-import { serveHttp } from '../../functions/runtime/local/http-server.ts'
-import type { HttpServer } from '../../functions/runtime/local/http-server.ts'
-import type { Ports } from '../../functions/runtime/program.ts'
-import { openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import { serveHttp } from '../../../functions/runtime/local/http-server.ts'
+import type { HttpServer } from '../../../functions/runtime/local/http-server.ts'
+import type { Ports } from '../../../functions/runtime/program.ts'
+import { openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 let harness: HttpHarness
 let server: HttpServer

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { openHttpHarness } from './harness.ts'
-import type { HttpHarness } from './harness.ts'
+import { openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
