@@ -28,7 +28,7 @@ export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Ru
 async function openCallbacks(dependencies: Dependencies): Promise<RunChannel> {
   const { reader, channels, secrets, ...ports } = inTime(dependencies)
   const { createCallbackChannel } = await import('../channels/callbacks/channel.ts')
-  const { callbackBody } = await import('../http/v1/resources/callback-body.ts')
+  const { callbackBody } = await import('../http/v1/callbacks/body.ts')
   return createCallbackChannel({
     ...ports,
     render: (key, run, pause) => callbackBody(reader, key, run, pause),

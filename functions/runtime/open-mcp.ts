@@ -1,7 +1,7 @@
 import type { AppDependencies } from '../http/dependencies.ts'
-import { messageMaker } from '../http/v1/resources/message.ts'
-import { searchHitResource } from '../http/v1/resources/search.ts'
-import { sessionResource } from '../http/v1/resources/session.ts'
+import { messageMaker } from '../http/v1/messages/resource.ts'
+import { searchHitResource } from '../http/v1/search/resource.ts'
+import { sessionResource } from '../http/v1/sessions/resource.ts'
 import type { McpDependencies } from '../mcp/serving.ts'
 
 /** The MCP server over the backend. Its package is loaded with the first request: most processes never get one. */

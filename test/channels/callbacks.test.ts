@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { callbackBody } from '../../functions/http/v1/resources/callback-body.ts'
+import { callbackBody } from '../../functions/http/v1/callbacks/body.ts'
 import { channelSettings } from '../../functions/runtime/channel-settings.ts'
 import { openChannels } from '../../functions/runtime/channels.ts'
 import { makeTool, type Turn } from '../agent/harness.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from '@hono/zod-openapi'
 import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
-import type { MessageResource } from '../../functions/http/v1/resources/message.ts'
-import type { RunResource } from '../../functions/http/v1/resources/run.ts'
-import type { SearchHitSchema } from '../../functions/http/v1/schemas/search.ts'
+import type { MessageResource } from '../../functions/http/v1/messages/resource.ts'
+import type { RunResource } from '../../functions/http/v1/runs/resource.ts'
+import type { SearchHitSchema } from '../../functions/http/v1/search/schema.ts'
 import { PATIENCE_MS } from '../eventually.ts'
 import { whileUnavailable } from './unavailable.ts'
 

@@ -1,7 +1,7 @@
 import type { App, AppDependencies } from '../dependencies.ts'
 import { createConstantFiles, sendFile } from '../constant-files.ts'
 import type { ApiDocument } from './document.ts'
-import { RunEventSchema } from '../v1/schemas/event.ts'
+import { RunEventSchema } from '../v1/runs/event-schema.ts'
 
 /** The API's description, and a page for people made from it. Nothing comes from another server. */
 export function docsRoutes(app: App, { settings }: AppDependencies): void {

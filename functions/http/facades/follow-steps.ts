@@ -1,6 +1,6 @@
 import type { SessionKey } from '../../domain/session.ts'
 import type { AppDependencies } from '../dependencies.ts'
-import { withArguments } from '../v1/resources/run.ts'
+import { withArguments } from '../v1/runs/resource.ts'
 import { createRunSteps } from './run-steps.ts'
 import type { Known } from './run-steps.ts'
 import type { RunEnd, RunStep } from './run-step.ts'

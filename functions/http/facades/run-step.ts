@@ -2,7 +2,7 @@ import type { CallProgressEvent, ContextEvent, MessageSteeredEvent, WarningEvent
 import type { AssistantMessage, ParentNames, ToolMessage } from '../../domain/messages/message.ts'
 import type { Run } from '../../domain/runs/run.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { WaitingCall } from '../v1/resources/run.ts'
+import type { WaitingCall } from '../v1/runs/resource.ts'
 
 /** Whose step it is: a member's names the call that the member works for. */
 export type StepNames = ParentNames & { readonly agent?: string }

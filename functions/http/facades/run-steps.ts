@@ -2,7 +2,7 @@ import type { DeltaEvent, MessageCompletedEvent, RoundEvent, RunEvent } from '..
 import { STREAMED_AGAIN } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { WaitingCall } from '../v1/resources/run.ts'
+import type { WaitingCall } from '../v1/runs/resource.ts'
 import type { RunEnd, RunStep, StepNames } from './run-step.ts'
 import { createToldRound } from './told-round.ts'
 import type { ToldRound } from './told-round.ts'

@@ -9,7 +9,7 @@ import { RequestError } from './request-error.ts'
 
 /** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
 const LARGE = 256 * 1024
-/** Bytes of a streamed body that are in memory (`functions/http/v1/import-lines.ts`). */
+/** Bytes of a streamed body that are in memory (`functions/http/v1/transfer/import-lines.ts`). */
 const STREAMED = String(1024 * 1024)
 /** Methods without a body that anybody reads. Of a TRACE, no second request can be made. */
 const BODILESS = new Set(['GET', 'HEAD', 'TRACE'])

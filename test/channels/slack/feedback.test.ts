@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { MessageResource } from '../../../functions/http/v1/resources/message.ts'
+import type { MessageResource } from '../../../functions/http/v1/messages/resource.ts'
 import { directMessage, mention } from '../../slack-server/slack-events.ts'
 import { openSlackHarness } from './harness.ts'
 import type { SlackHarness } from './harness.ts'

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { jsonObject, objectOrNull, sessionId } from '../../v1/schemas/fields.ts'
-import { clientTool, toolList } from '../../v1/schemas/input.ts'
+import { jsonObject, objectOrNull, sessionId } from '../../v1/fields.ts'
+import { clientTool, toolList } from '../../v1/messages/input-schema.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const data = z.object({

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../dependencies.ts'
-import { problems, WRITE_PROBLEMS } from '../../v1/responses.ts'
-import { agentName } from '../../v1/schemas/fields.ts'
+import { problems, WRITE_PROBLEMS } from '../../v1/problem-responses.ts'
+import { agentName } from '../../v1/fields.ts'
 import { ForeignEventSchema } from '../stream-schema.ts'
 import { runAgentInput } from './ag-ui-schemas.ts'
 

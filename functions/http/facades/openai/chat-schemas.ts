@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { filePart, spokenPart, textPart } from '../../../log/formats/openai-parts.ts'
-import { clientTool, toolList } from '../../v1/schemas/input.ts'
-import { agentName, objectOrNull, person, texts as metadata } from '../../v1/schemas/fields.ts'
+import { clientTool, toolList } from '../../v1/messages/input-schema.ts'
+import { agentName, objectOrNull, person, texts as metadata } from '../../v1/fields.ts'
 
 const contentPart = z.discriminatedUnion(
   'type',

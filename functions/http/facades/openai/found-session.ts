@@ -1,6 +1,6 @@
 import type { SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import { findRun } from '../../v1/resources/run.ts'
+import { findRun } from '../../v1/runs/resource.ts'
 import { existing } from '../open-session.ts'
 import type { ChatMessage } from './chat-schemas.ts'
 import { acceptChatTurn } from './chat-session.ts'

@@ -1,5 +1,5 @@
 import type { Run } from '../../../domain/runs/run.ts'
-import { usageResource } from '../../v1/resources/usage.ts'
+import { usageResource } from '../../v1/usage/resource.ts'
 import { noticeData } from '../run-step.ts'
 import type { RunEnd, RunStep } from '../run-step.ts'
 import { createCalls, memberChunks } from './ui-calls.ts'

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message, ToolMessage } from '../../../domain/messages/message.ts'
 import { isLeaders, textOf } from '../../../domain/messages/message.ts'
 import type { Run } from '../../../domain/runs/run.ts'
-import { partUrl } from '../../v1/resources/message.ts'
+import { partUrl } from '../../v1/messages/resource.ts'
 import { roundCallId } from '../call-id.ts'
 import { MEMBER_WAITS, memberPart, uiInput } from './ui-calls.ts'
 import type { UiChunk } from './ui-calls.ts'

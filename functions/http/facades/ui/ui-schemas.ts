@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, jsonObject, metadata, objectOrNull, sessionId } from '../../v1/schemas/fields.ts'
-import { newMessage } from '../../v1/schemas/input.ts'
+import { agentName, jsonObject, metadata, objectOrNull, sessionId } from '../../v1/fields.ts'
+import { newMessage } from '../../v1/messages/input-schema.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const file = z.object({

@@ -3,8 +3,8 @@ import { isLeaders, OPEN_STATUSES } from '../../../../domain/messages/message.ts
 import type { Message, UserMessage } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import type { LogReader } from '../../../../ports/log-reader.ts'
-import { partUrl } from '../../../v1/resources/message.ts'
-import { findArguments } from '../../../v1/resources/call-arguments.ts'
+import { partUrl } from '../../../v1/messages/resource.ts'
+import { findArguments } from '../../../v1/messages/call-arguments.ts'
 import { blockItem, blocksOf, callItem, callOutputItem } from './response-items.ts'
 
 /** An item of a conversation, and the message that it is of. */

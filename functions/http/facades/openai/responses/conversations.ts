@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { App, RouteDependencies } from '../../../dependencies.ts'
-import { pageLimit, sessionId } from '../../../v1/schemas/fields.ts'
+import { pageLimit, sessionId } from '../../../v1/fields.ts'
 import { openAiProblems } from '../problems.ts'
 import { conversationRequest, ConversationSchema, ItemListSchema } from './response-schemas.ts'
 

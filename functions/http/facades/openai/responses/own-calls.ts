@@ -1,5 +1,5 @@
 import type { AssistantMessage, ToolMessage } from '../../../../domain/messages/message.ts'
-import type { WaitingCall } from '../../../v1/resources/run.ts'
+import type { WaitingCall } from '../../../v1/runs/resource.ts'
 
 /** The calls of a round that are executed here, each told once when it has ended, in the order in which the model made them. */
 export interface OwnCalls {

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ToolMessage } from '../../../../domain/messages/message.ts'
 import { textOf } from '../../../../domain/messages/message.ts'
-import type { WaitingCall } from '../../../v1/resources/run.ts'
+import type { WaitingCall } from '../../../v1/runs/resource.ts'
 import { clientCallId } from '../../call-id.ts'
 
 /** An item of a Response's output. */

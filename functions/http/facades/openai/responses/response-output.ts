@@ -1,4 +1,4 @@
-import type { WaitingCall } from '../../../v1/resources/run.ts'
+import type { WaitingCall } from '../../../v1/runs/resource.ts'
 import type { RunStep } from '../../run-step.ts'
 import { createOwnCalls } from './own-calls.ts'
 import type { OutputItem } from './response-items.ts'

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../../v1/schemas/fields.ts'
-import { clientTool, toolList } from '../../../v1/schemas/input.ts'
+import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../../v1/fields.ts'
+import { clientTool, toolList } from '../../../v1/messages/input-schema.ts'
 
 const inputImage = z.object({
   type: z.literal('input_image'),

@@ -1,4 +1,4 @@
-import type { WaitingCall } from '../../../v1/resources/run.ts'
+import type { WaitingCall } from '../../../v1/runs/resource.ts'
 import { blockId, blockItem, callItem, callOutputItem, contentPart } from './response-items.ts'
 import type { Block, BlockKind, OutputItem } from './response-items.ts'
 

@@ -1,0 +1,123 @@
+import type { RunStateEvent } from '../../../domain/events.ts'
+import { pointerTo, type Message } from '../../../domain/messages/message.ts'
+import type { Run } from '../../../domain/runs/run.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { noticeEvents, runEnded, withWaiting } from '../../../log/run-events.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import { timeText } from '../time-text.ts'
+import { messageMaker, type MessageResource } from '../messages/resource.ts'
+import { runResource, withArguments, type RunResource } from '../runs/resource.ts'
+
+/** Bytes of JSON. A longer body has pointers in place of long texts. */
+const MOST_BYTES = 256 * 1024
+/** Code points that stay of a text in whose place a pointer stands. */
+const PREVIEW = 500
+const PAGE = 100
+const PAGE_CHARACTERS = 1_000_000
+
+/** What is sent of a run that has ended, or of its pause of this number: the run as the API shows it, with its messages. */
+export async function callbackBody(reader: LogReader, key: SessionKey, run: Run, pause?: number): Promise<string> {
+  const at = pause === undefined ? endOf(run) : await pauseOf(reader, key, run, pause)
+  const waiting = await withArguments(reader, key, at.event.waiting ?? [])
+  const messages = await messagesUpTo(reader, key, run.id, at.last)
+  return bodyOf(at.event.type, at.time, runResource(key.session, { run: at.event.run, waiting }), messages)
+}
+
+interface Moment {
+  readonly event: RunStateEvent
+  /** The last message of the run then; left out: the last one there is. */
+  readonly last?: string
+  readonly time: number
+}
+
+const endOf = (run: Run): Moment => ({ event: runEnded(run), time: run.endedAt ?? run.createdAt })
+
+async function pauseOf(reader: LogReader, key: SessionKey, run: Run, number: number): Promise<Moment> {
+  const notices = run.notices ?? []
+  const events = noticeEvents(run, notices)
+  const places = notices.flatMap(({ type }, place) => (type === 'run.paused' ? [place] : []))
+  const place = places[number] ?? -1
+  const [notice, event] = [notices[place], events[place]]
+  if (notice?.type !== 'run.paused' || event?.type !== 'run.paused')
+    throw new Error(`run ${run.id} has no pause ${number}`)
+  const found = await Promise.all(notice.calls.map((id) => reader.message(key, id)))
+  const calls = found.filter((message) => message?.role === 'tool')
+  const last = notice.after
+  const made = await reader.message(key, last)
+  return { event: withWaiting(event, calls), last, time: made?.createdAt ?? run.createdAt }
+}
+
+/** The run's messages as the API shows them. Once they are too long together, each is cut as it is read. */
+async function messagesUpTo(
+  reader: LogReader,
+  key: SessionKey,
+  run: string,
+  last: string | undefined,
+): Promise<MessageResource[]> {
+  const found: MessageResource[] = []
+  let bytes = 0
+  for (let after: string | undefined; ;) {
+    const query = { run, order: 'ascending', limit: PAGE, mostCharacters: PAGE_CHARACTERS } as const
+    const page = await reader.messages(key, after === undefined ? query : { ...query, after })
+    const wanted: Message[] = page.messages.filter(({ id }) => last === undefined || id <= last)
+    const make = await messageMaker(reader, key, wanted)
+    for (const message of wanted) {
+      const resource = await make(message)
+      const before = bytes
+      bytes += bytesOf(resource)
+      if (bytes > MOST_BYTES && before <= MOST_BYTES) found.splice(0, found.length, ...found.map(withPointers))
+      found.push(bytes > MOST_BYTES ? withPointers(resource) : resource)
+    }
+    after = page.messages.at(-1)?.id
+    if (!page.more || after === undefined || wanted.length < page.messages.length) return found
+  }
+}
+
+/** Results first; if that is not enough, every long text, the input's too; at last the oldest messages stay away. */
+function bodyOf(type: string, time: number, whole: RunResource, all: readonly MessageResource[]): string {
+  const run = withShortInput(whole)
+  const write = (messages: readonly MessageResource[], shown = run): string =>
+    JSON.stringify({ type, timestamp: timeText(time), data: { ...shown, messages } })
+  const isFitting = (text: string): boolean => Buffer.byteLength(text) <= MOST_BYTES
+  const first = write(all, whole)
+  if (isFitting(first)) return first
+  for (const messages of [all.map(withPointers), all.map(shortened)]) {
+    const text = write(messages)
+    if (isFitting(text)) return text
+  }
+  const short = all.map(shortened)
+  while (short.length > 1 && !isFitting(write(short))) short.splice(0, Math.ceil(short.length / 4))
+  return write(short)
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** A result with its pointer in place of a long text. */
+function withPointers(message: MessageResource): MessageResource {
+  return message.role === 'tool' ? shortened(message) : message
+}
+
+function shortened(message: MessageResource): MessageResource {
+  const { id, arguments: text, tool_calls: calls } = message
+  const cut = (long: string): string => cutText(long, message.role === 'tool' ? pointerTo(id) : `message ${id}`)
+  return {
+    ...message,
+    parts: message.parts.map((part) => ('text' in part ? { ...part, text: cut(part.text) } : part)),
+    ...(text === undefined ? {} : { arguments: cut(text) }),
+    ...(calls === undefined ? {} : { tool_calls: calls.map((call) => ({ ...call, arguments: cut(call.arguments) })) }),
+  }
+}
+
+function withShortInput(run: RunResource): RunResource {
+  const { id, input } = run
+  if (input === undefined) return run
+  const parts = input.parts.map((part) =>
+    part.type === 'text' ? { ...part, text: cutText(part.text, `run ${id}`) } : part,
+  )
+  return { ...run, input: { ...input, parts } }
+}
+
+function cutText(text: string, pointer: string): string {
+  if (text.length <= 2 * PREVIEW) return text
+  return `${[...text.slice(0, 2 * PREVIEW)].slice(0, PREVIEW).join('')}\n\n[Full text: ${pointer}]`
+}

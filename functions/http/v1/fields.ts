@@ -1,0 +1,132 @@
+import { z } from '@hono/zod-openapi'
+import { SESSION_PATTERN, ULID_PATTERN } from '../../domain/ids.ts'
+import type { JsonObject } from '../../domain/json.ts'
+
+/** Bytes of JSON text. */
+const METADATA_LIMIT = 16 * 1024
+
+const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
+
+export const BAD_SESSION_ID = 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit'
+export const sessionId = z.string().regex(SESSION_PATTERN, BAD_SESSION_ID).openapi({ example: 'support-7' })
+export const ulid = z.string().regex(ULID_PATTERN, 'must be a ULID').openapi({ example: EXAMPLE_ULID })
+/** Name the delegate call that a team member works for. */
+export const parentNames = {
+  parent_tool_call_id: z.string().optional(),
+  parent_message_id: ulid.optional().openapi({ description: 'Of the delegate call: ids of calls may repeat.' }),
+}
+/** Who owns a session, or who writes in it. */
+export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
+export const agentName = z.string().min(1).max(128).openapi({ example: 'default' })
+export const time = z.string().openapi({ format: 'date-time', example: '2026-11-21T09:30:00.000Z' })
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Any JSON object. */
+export const jsonObject = z
+  .custom<JsonObject>(isObject, 'must be an object')
+  .openapi({ type: 'object', additionalProperties: true })
+
+/** The caller's own fields, kept and given back as they are. */
+export const metadata = z
+  .custom<JsonObject>(isObject, 'must be an object')
+  .refine((value) => JSON.stringify(value).length <= METADATA_LIMIT, 'must have at most 16 KB of JSON')
+  .openapi({ type: 'object', additionalProperties: true, example: { ticket: 'T-1' } })
+
+const MOST_TEXTS = 64
+const isTexts = (value: unknown): value is Record<string, string> =>
+  isObject(value) &&
+  Object.keys(value).length <= MOST_TEXTS &&
+  Object.entries(value).every(([name, text]) => name.length <= 64 && typeof text === 'string' && text.length <= 512)
+
+/** Metadata as OpenAI's API has it. Looked at as a whole: a record of zod tells of each of 100,000 wrong texts. */
+export const texts = z
+  .custom<Record<string, string>>(
+    isTexts,
+    `must be an object of at most ${MOST_TEXTS} strings, with names of at most 64 and values of at most 512 characters`,
+  )
+  .openapi({ type: 'object', maxProperties: MOST_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
+
+/** An object that may be left out or null: `nullish` alone does not describe null where the schema names its type itself. */
+export const objectOrNull = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().openapi({ type: ['object', 'null'] })
+
+export const sessionParams = z.object({ session: pathParam('session', sessionId) })
+export const runParams = z.object({ session: pathParam('session', sessionId), run: pathParam('run', ulid) })
+export const messageParams = z.object({ session: pathParam('session', sessionId), message: pathParam('message', ulid) })
+
+function pathParam<Schema extends z.ZodString>(name: string, schema: Schema): Schema {
+  return schema.openapi({ param: { name, in: 'path' } })
+}
+
+/** A page's size, from 1 to `most`. */
+export function pageLimit(most: number, fallback: number) {
+  const wanted = `must be an integer from 1 to ${most}`
+  return z
+    .string()
+    .regex(/^[0-9]{1,6}$/, wanted)
+    .transform(Number)
+    .pipe(z.number().min(1, wanted).max(most, wanted))
+    .default(fallback)
+    .openapi({ type: 'integer', minimum: 1, maximum: most, default: fallback, example: fallback })
+}
+
+/** Limit of a list's cursor, in characters. */
+const MAX_CURSOR_CHARS = 64
+export const cursor = z
+  .string()
+  .regex(new RegExp(`^[\\w.-]{1,${MAX_CURSOR_CHARS}}$`), 'must be the `next` of a page of this list')
+
+/** A page of a list. `next` goes into the query's `after`. */
+export function page<Item extends z.ZodType, More extends z.ZodRawShape = Record<never, never>>(
+  name: string,
+  item: Item,
+  more?: More,
+) {
+  return z
+    .object({
+      object: z.literal('list'),
+      data: z.array(item),
+      next: z.string().nullable().openapi({
+        description: 'Goes into `after` of the next request; null on the last page. At most 64 characters.',
+      }),
+      has_more: z.boolean(),
+    })
+    .extend(more ?? ({} as More))
+    .openapi(name)
+}
+
+export const UsageSchema = z
+  .object({
+    input_tokens: z.number().int().nullable(),
+    cached_input_tokens: z.number().int().nullable(),
+    cache_write_tokens: z.number().int().nullable(),
+    output_tokens: z.number().int().nullable(),
+    reasoning_tokens: z.number().int().nullable(),
+    total_tokens: z.number().int().nullable(),
+    provider: jsonObject.optional().openapi({ description: "The provider's own usage object, as sent." }),
+  })
+  .openapi('Usage', { description: 'Tokens; null where the provider did not say.' })
+
+export const ProblemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    instance: z.string(),
+    request_id: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .openapi('Problem', {
+    description: 'What went wrong (RFC 9457).',
+    example: {
+      type: 'urn:tooltrail:problem:session_not_found',
+      title: 'Not found',
+      status: 404,
+      detail: 'there is no session support-8',
+      instance: '/v1/sessions/support-8',
+      request_id: '5f0c3a52-7d1f-4f43-9d53-5f7cf1a6f2c1',
+    },
+  })

@@ -1,0 +1,196 @@
+import { findNumbers } from '../../../history/source-numbers.ts'
+import { instructionsOf, mediaFromOf } from '../../../agent/loop/model/model-request.ts'
+import type { Agent } from '../../../domain/agent.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { isLeaders } from '../../../domain/messages/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
+import type { RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
+import { toOpenAiMessages } from '../../../log/formats/openai-format.ts'
+import type { OpenAiMessage } from '../../../log/formats/openai-format.ts'
+import { replayEach } from '../../../log/replay.ts'
+import type { ReplayOptions } from '../../../log/replay.ts'
+import { hasSources, highestOf, numberSources } from '../../../log/sources.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import type { AppDependencies } from '../../dependencies.ts'
+import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import { partUrl } from './resource.ts'
+import { cursorNotFound } from '../page-cursor.ts'
+import type { ChatPosition } from '../page-cursor.ts'
+
+/** At most this many messages of the log are read at a time. */
+const PAGE = 500
+
+interface ChatPage {
+  readonly messages: OpenAiMessage[]
+  /** Where a page begins that begins with the message of the same index; undefined for the system message. */
+  readonly begins: readonly (ChatPosition | undefined)[]
+  /** Where the next page begins; undefined after the last. */
+  readonly next: ChatPosition | undefined
+}
+
+/**
+ * A page of a session's log as Chat Completions messages, as the next request of its latest run would hold them
+ * (promises R6): the system message first if there are instructions. Reads what the page needs, however long the log is.
+ */
+export async function chatMessages(
+  { reader, agents }: AppDependencies,
+  session: Session,
+  from: ChatPosition | undefined,
+  limit: number,
+): Promise<ChatPage> {
+  const agent = agents.get(session.agent)
+  const instructions = from === undefined ? instructionsOf(session, agent) : undefined
+  const wanted = instructions === undefined ? limit : limit - 1
+  const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
+  let length = 0
+  const pageWith = (next: ChatPosition | undefined): ChatPage => ({
+    messages: toOpenAiMessages(
+      found.map(({ request, at }) => withLinks(session.session, at.id, request)),
+      instructions,
+    ),
+    begins: [...(instructions === undefined ? [] : [undefined]), ...found.map(({ at }) => at)],
+    next,
+  })
+  const reading = { reader, agent, from: from?.id, pageSize: Math.min(PAGE, limit + 1) }
+  for await (const { id, sent } of replayFrom(session, reading)) {
+    const skipped = id === from?.id ? from.skip : 0
+    for (const [index, request] of sent.slice(skipped).entries()) {
+      const at = { id, skip: skipped + index }
+      length += lengthOf(request)
+      if (found.length >= wanted || (found.length > 0 && length > MOST_BYTES)) return pageWith(at)
+      found.push({ request, at })
+    }
+  }
+  return pageWith(undefined)
+}
+
+/** Characters of its content: its JSON has at least as many bytes, and is not made to learn that it is too long. */
+const lengthOf = ({ parts }: RequestMessage): number =>
+  parts.reduce(
+    (sum, part) => sum + ('text' in part ? part.text.length : 'arguments' in part ? part.arguments.length : 0),
+    0,
+  )
+
+interface Reading {
+  readonly reader: LogReader
+  readonly agent: Agent | undefined
+  readonly from: string | undefined
+  readonly pageSize: number
+}
+
+/** What each message from this one on becomes in a request, in order; read on demand. */
+async function* replayFrom(
+  key: SessionKey,
+  { reader, agent, from, pageSize }: Reading,
+): AsyncGenerator<{ readonly id: string; readonly sent: readonly RequestMessage[] }> {
+  const turn = createTurnFinder(reader, key)
+  const sources = createSourceFinder(reader, key)
+  const reattaches = agent !== undefined && agent.policies.images !== 'note'
+  const media = reattaches ? mediaFromOf(agent, await reader.context(key)) : {}
+  let part = from === undefined ? [] : [await requireMessage(reader, key, from)]
+  for (let more = true; more;) {
+    const last = part.at(-1)?.id
+    const page = await reader.messages(key, {
+      order: 'ascending',
+      limit: pageSize,
+      mostCharacters: MOST_BYTES,
+      ...(last === undefined ? {} : { after: last }),
+    })
+    part.push(...page.messages)
+    more = page.more
+    // What a message becomes depends on its results and the message after it.
+    const open = more ? part.findLastIndex(isOwn) : part.length
+    if (open <= 0) continue
+    const options = {
+      replay: 'full',
+      ...(await turn.optionsFor(part)),
+      ...(await sources.optionsFor(part)),
+      ...media,
+    } as const
+    const replayed = replayEach(part.slice(0, open + 1), options)
+    for (const { message, sent } of more ? replayed.slice(0, -1) : replayed) yield { id: message.id, sent }
+    part = part.slice(open)
+  }
+}
+
+/** Finds where the log's last turn begins, the one sent with its media and all its sources; looks only if there are any. */
+function createTurnFinder(
+  reader: LogReader,
+  key: SessionKey,
+): { optionsFor(part: readonly Message[]): Promise<{ currentRun: string; currentFrom: string }> } {
+  let currentRun: string | undefined
+  let currentFrom: string | undefined
+  return {
+    async optionsFor(part) {
+      currentRun ??= (await reader.messages(key, { order: 'descending', limit: 1 })).messages[0]?.runId ?? ''
+      if (currentFrom === undefined && part.some((message) => hasMedia(message) || hasSources(message)))
+        currentFrom = await beginningOfLastTurn(reader, key)
+      return { currentRun, currentFrom: currentFrom ?? AFTER_ALL }
+    },
+  }
+}
+
+/** Finds the numbers of sources and what was decided about them; looks only if there are sources. */
+function createSourceFinder(
+  reader: LogReader,
+  key: SessionKey,
+): { optionsFor(part: readonly Message[]): Promise<Pick<ReplayOptions, 'numbers' | 'context'>> } {
+  let context: ReplayOptions['context']
+  let highest: number | undefined
+  return {
+    async optionsFor(part) {
+      if (!part.some(hasSources)) return {}
+      const { citations } = await reader.context(key)
+      context ??= definedFields({ citations })
+      const known = await findNumbers(reader, key, part)
+      if (part.every((message) => !hasSources(message) || known.has(message.id))) return { context, numbers: known }
+      highest ??= highestOf((await reader.sources(key, { order: 'descending', limit: 1 })).numbered)
+      const next = numberSources(part, known, highest)
+      return { context, numbers: new Map([...known, ...next.map(({ message, from }) => [message, from] as const)]) }
+    },
+  }
+}
+
+/** Greater than any id. */
+const AFTER_ALL = 'Z'
+
+async function beginningOfLastTurn(reader: LogReader, key: SessionKey): Promise<string> {
+  let first: Message | undefined
+  for (let before: string | undefined; ;) {
+    const page = await reader.messages(key, {
+      order: 'descending',
+      limit: PAGE,
+      mostCharacters: MOST_BYTES,
+      roles: ['user', 'assistant'],
+      ...(before === undefined ? {} : { before }),
+    })
+    for (const message of page.messages.filter(isOwn)) {
+      if (first?.role === 'user' && first.runId !== message.runId) return first.id
+      first = message
+    }
+    before = page.messages.at(-1)?.id
+    if (!page.more || before === undefined) return first?.id ?? AFTER_ALL
+  }
+}
+
+async function requireMessage(reader: LogReader, key: SessionKey, id: string): Promise<Message> {
+  const message = await reader.message(key, id)
+  if (message === undefined || !isOwn(message)) throw cursorNotFound()
+  return message
+}
+
+/** Whether a message belongs to the conversation itself, not a result and not a team member's. */
+const isOwn = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)
+
+const hasMedia = (message: Message): boolean => message.parts.some(isMedia)
+
+/** An image or file that is still sent with its bytes is shown as a link to them. */
+function withLinks(session: string, messageId: string, request: RequestMessage): RequestMessage {
+  if (request.role !== 'user') return request
+  const link = (part: RequestText | RequestMedia): RequestText | RequestMedia =>
+    part.type === 'text' ? part : { ...part, url: partUrl(session, messageId, part.id) }
+  return { ...request, parts: request.parts.map(link) }
+}
+
+const isMedia = (part: { type: string }): part is RequestMedia => part.type === 'image' || part.type === 'file'

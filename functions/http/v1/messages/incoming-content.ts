@@ -1,0 +1,193 @@
+import type { z } from '@hono/zod-openapi'
+import type { IncomingPart, CallResolution, RowResolution } from '../../../agent/service/agent-service.ts'
+import type { Agent } from '../../../domain/agent.ts'
+import type { Json } from '../../../domain/json.ts'
+import { missingTool, missingToolText } from '../../../domain/runs/required-tool.ts'
+import type { ClientTool } from '../../../domain/runs/run.ts'
+import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { MOST_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
+import type { Source } from '../../../domain/messages/source.ts'
+import { compactJson, itemsAt, propertiesAt, valueAt } from '../../../log/json/json-spans.ts'
+import type { Span } from '../../../log/json/json-spans.ts'
+import { isObject } from '../fields.ts'
+import { contentParts } from './input-schema.ts'
+import type { toolResults } from './input-schema.ts'
+import { RequestError } from '../../middleware/request-error.ts'
+import type { InvalidField } from '../../middleware/request-error.ts'
+import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
+
+const MOST_ERRORS = 20
+const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
+
+type ContentPart = z.output<typeof contentParts>[number]
+
+/** A message's content as parts with their bytes. */
+export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
+
+/** Other names of types, and what a type includes; `x-` before a name and `-sequence` after it change nothing. */
+const SAME_TYPES: ReadonlyMap<string, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/apng', 'image/png'],
+  ['image/ms-bmp', 'image/bmp'],
+  ['image/vnd.microsoft.icon', 'image/icon'],
+  ['image/tif', 'image/tiff'],
+  ['image/heif', 'image/heic'],
+])
+
+function sameType(mediaType: string): string {
+  const plain = mediaType.replace('/x-', '/').replace(/-sequence$/, '')
+  return SAME_TYPES.get(plain) ?? plain
+}
+
+/** What is wrong with bytes that say they are an image of this type; `found`: the type of their first bytes. */
+function imageFault(declared: string, found: string | undefined): string | undefined {
+  if (found?.startsWith('image/') !== true)
+    return `is no image: its first bytes are ${found === undefined ? 'of no known type' : `those of ${found}`}`
+  return sameType(declared) === sameType(found) ? undefined : `is no ${declared}: its first bytes are those of ${found}`
+}
+
+/**
+ * Refuses images whose first bytes are not those of the image that they say they are. `at`: their place; `field`: where a part has
+ * its bytes.
+ */
+export async function refuseFalseImages(at: string, parts: readonly IncomingPart[], field = 'data'): Promise<void> {
+  const errors: InvalidField[] = []
+  for (const [index, part] of parts.entries()) {
+    if (part.type !== 'image') continue
+    const { fileTypeFromBuffer } = await import('file-type')
+    const message = imageFault(part.mediaType, (await fileTypeFromBuffer(part.data))?.mime)
+    if (message !== undefined) errors.push({ path: `${at}[${index}].${field}`, message })
+  }
+  const [first] = errors
+  if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
+}
+
+/** Refuses an input whose agent, or a member of its team, must call a tool (policy `require_tool`) that neither it nor the caller has. */
+export function refuseMissingTool(
+  agents: ReadonlyMap<string, Agent>,
+  agent: string,
+  tools: readonly ClientTool[],
+): void {
+  const brought = tools.map(({ name }) => name)
+  const missing = missingTool(agents, agent, brought)
+  if (missing === undefined) return
+  throw invalidRequest([{ path: 'body.tools', message: `must have ${missing.tool}: ${missingToolText(missing)}` }])
+}
+
+/** The output of these is never indexed, and we are responsible for what has their names. */
+const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch', DELEGATE_TOOL])
+
+/** Refuses client tools that share a name with each other or with a built-in tool. `field`: where a tool has its name. */
+export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): void {
+  const errors = tools.flatMap(({ name }, index) =>
+    BUILT_IN.has(name)
+      ? [{ path: `body.tools[${index}].${field}`, message: `${name} is the name of a built-in tool` }]
+      : [],
+  )
+  if (errors.length > 0) throw invalidRequest(errors)
+  const names = tools.map(({ name }) => name)
+  const again = repeatIn(names)
+  if (again === undefined) return
+  const message = `there is more than one tool of the name ${names[again]}`
+  throw invalidRequest([{ path: `body.tools[${again}].${field}`, message }])
+}
+
+/** Where a name stands for a second time. */
+function repeatIn(names: readonly string[]): number | undefined {
+  const index = names.findIndex((name, place) => names.indexOf(name) !== place)
+  return index === -1 ? undefined : index
+}
+
+/** The call that a resolution names. Throws when it names none. */
+function callName(
+  { tool_call_id: toolCallId, message_id: messageId }: z.output<typeof toolResults>['results'][number],
+  index: number,
+): { toolCallId: string; messageId?: string } | { toolCallId?: undefined; messageId: string } {
+  if (toolCallId !== undefined) return { toolCallId, ...definedFields({ messageId }) }
+  if (messageId !== undefined) return { messageId }
+  throw invalidRequest([{ path: `body.results[${index}].message_id`, message: 'must say which call is meant' }])
+}
+
+/** Like a second result that comes later. */
+function refuseRepeatedResults(calls: readonly string[]): void {
+  const again = repeatIn(calls)
+  if (again === undefined) return
+  const message = `there is more than one result for ${calls[again]}`
+  throw new RequestError(409, 'repeated_result', message, { errors: [{ path: `body.results[${again}]`, message }] })
+}
+
+/** Resolutions of tool calls. `text` is the body they came in: it gives other JSON values their exact numbers. */
+export function callResolutions(body: z.output<typeof toolResults>, text: string): (CallResolution | RowResolution)[] {
+  const names = body.results.map(callName)
+  refuseRepeatedResults(
+    names.map(({ toolCallId: id, messageId: message }) =>
+      id === undefined || message === undefined ? (id ?? message) : `${id} (${message})`,
+    ),
+  )
+  const outputs = outputsIn(text)
+  return body.results.map((result, index) => {
+    const call = callName(result, index)
+    if ('error' in result) return { ...call, error: result.error }
+    if ('approve' in result) return { ...call, approve: result.approve }
+    const { output } = result
+    const path = `body.results[${index}].output`
+    const sources = incomingSources(`body.results[${index}].sources`, result.sources)
+    return {
+      ...call,
+      output: outputParts(path, output, () => compactJson(text, outputs[index] ?? NOTHING)),
+      ...definedFields({ sources }),
+    }
+  })
+}
+
+const NOTHING: Span = { from: 0, to: 0 }
+
+/** Where the outputs of a body stand in its text. A reviver of numbers takes 0.1 s for what this finds in 10 ms. */
+function outputsIn(text: string): readonly (Span | undefined)[] {
+  const results = propertiesAt(text, valueAt(text, 0)).get('results') ?? NOTHING
+  return itemsAt(text, results).map((result) => propertiesAt(text, result).get('output'))
+}
+
+/** Sources of a tool result; refused with the place of each that is none. Fields beside a source's own are left out. */
+function incomingSources(path: string, value: Json | undefined): Source[] | undefined {
+  if (value === undefined) return undefined
+  const list: readonly unknown[] = Array.isArray(value) ? value : []
+  const errors = list
+    .map((source, index) => ({ path: `${path}[${index}]`, message: sourceFault(source) }))
+    .filter((error): error is InvalidField => error.message !== undefined)
+  if (!Array.isArray(value)) errors.push({ path, message: 'must be a list' })
+  if (list.length > MOST_SOURCES) errors.push({ path, message: `must have at most ${MOST_SOURCES} sources` })
+  const [first] = errors
+  if (first !== undefined)
+    throw new RequestError(422, 'invalid_sources', `${first.path} ${first.message}`, {
+      errors: errors.slice(0, MOST_ERRORS),
+    })
+  return (list as readonly Source[]).map(({ title, url, text, id }) => ({ title, ...definedFields({ url, text, id }) }))
+}
+
+/** `exact`: its JSON, `12345678901234567890` and `1.0` as they came in. */
+function outputParts(path: string, output: Json, exact: () => string): IncomingPart[] {
+  if (typeof output === 'string') return [{ type: 'text', text: output }]
+  if (!looksLikeParts(output)) return [{ type: 'text', text: exact() }]
+  const parsed = contentParts.safeParse(output)
+  if (!parsed.success) throw invalidRequest(invalidFields(path, parsed.error.issues))
+  return parsed.data.map(incomingPart)
+}
+
+/** Any other list is a JSON value like any other. */
+const looksLikeParts = (value: Json): boolean =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((item: Json) => isObject(item) && PART_TYPES.has(item['type']))
+
+function incomingPart(part: ContentPart): IncomingPart {
+  if (part.type === 'text') return part
+  return {
+    type: part.type,
+    mediaType: part.media_type.toLowerCase(),
+    ...definedFields({ filename: part.filename }),
+    data: Buffer.from(part.data, 'base64'),
+  }
+}

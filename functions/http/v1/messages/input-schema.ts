@@ -1,0 +1,167 @@
+import { z } from '@hono/zod-openapi'
+import type { Json } from '../../../domain/json.ts'
+import { MOST_SOURCES } from '../../../domain/messages/source.ts'
+import { schemaFault } from '../../../log/json/argument-schema.ts'
+import { jsonObject, metadata, person, ulid } from '../fields.ts'
+
+const MOST_PARTS = 64
+const MOST_TOOLS = 128
+/** A run is read with its tools at each of its steps. */
+const MOST_TOOL_VALUES = 20_000
+const MOST_RESULTS = 64
+const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
+/** An image that providers refuse would fail the run, and every later run that sends it again. */
+const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
+/** No control characters, no folders. */
+// eslint-disable-next-line no-control-regex
+const FILENAME = /^[^\u0000-\u001f\u007f/\\]{1,255}$/
+
+const base64 = z
+  .string()
+  .min(4)
+  .refine((text) => Buffer.from(text, 'base64').toString('base64') === text, 'must be base64 (RFC 4648, padded)')
+  .openapi({ format: 'byte', example: 'iVBORw0KGgo=' })
+
+const upload = {
+  filename: z.string().regex(FILENAME, 'must be a file name, without a folder').optional(),
+  data: base64,
+}
+
+const contentPart = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('image'),
+    media_type: z
+      .string()
+      .regex(IMAGE_TYPE, 'must be the media type of an image, such as image/png')
+      .openapi({ example: 'image/png' }),
+    ...upload,
+  }),
+  z.strictObject({
+    type: z.literal('file'),
+    media_type: z
+      .string()
+      .regex(MEDIA_TYPE, 'must be a media type, such as text/plain')
+      .openapi({ example: 'text/plain' }),
+    ...upload,
+  }),
+])
+export const contentParts = z.array(contentPart).min(1).max(MOST_PARTS)
+
+const argumentSchema = jsonObject.superRefine((schema, context) => {
+  const fault = schemaFault(schema)
+  if (fault !== undefined) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
+})
+
+export const clientTool = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -')
+      .openapi({ example: 'get_weather' }),
+    description: z.string().max(8_192),
+    parameters: argumentSchema.openapi({
+      type: 'object',
+      additionalProperties: true,
+      description: 'JSON Schema of the arguments.',
+      example: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    }),
+    strict: z.boolean().optional().openapi({
+      description:
+        'Calls whose arguments are not JSON or do not fit `parameters` get an error result at once, and do not wait for you. Default: false.',
+    }),
+  })
+  .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your tool result.' })
+
+/** Of client tools: each has a name of its own. */
+export const toolList = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .max(MOST_TOOLS)
+    .refine((tools) => valuesIn(tools) <= MOST_TOOL_VALUES, `must have at most ${MOST_TOOL_VALUES} values in all`)
+
+/** Objects, lists, strings and so on, however nested: a body is bounded. */
+const valuesIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, one) => sum + valuesIn(one), 1)
+    : 1
+
+export const newMessage = z
+  .strictObject({
+    content: z.union([z.string(), contentParts], 'must be a string or a list of 1–64 parts'),
+    user: person.optional(),
+    metadata: metadata.optional(),
+    tools: toolList(clientTool).optional().openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
+    on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
+      description: "What to do while a run is active; left out: the agent's policy.",
+    }),
+    callback: z
+      .string()
+      .regex(/^[a-z0-9-]{1,64}$/, 'must be 1–64 of a-z 0-9 -')
+      .optional()
+      .openapi({ description: 'Of `callbacks` in the settings: is told when the run ends or pauses.' }),
+  })
+  .openapi('NewMessage', { example: { content: 'What time is it?' } })
+
+const toolCallId = z.string().min(1).max(2_048).optional().openapi({
+  description:
+    'Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates.',
+})
+const messageId = ulid.optional().openapi({
+  description: 'Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed.',
+})
+/** Checked in the handler, which refuses with 422. */
+const sources = z
+  .custom<Json>((value) => value !== undefined)
+  .optional()
+  .openapi({
+    type: 'array',
+    maxItems: MOST_SOURCES,
+    description: 'Where the output comes from: numbered for the model, which can cite it.',
+    items: {
+      type: 'object',
+      required: ['title'],
+      properties: {
+        title: { type: 'string', minLength: 1, maxLength: 2_000 },
+        url: { type: 'string', format: 'uri', description: 'http or https.' },
+        text: { type: 'string' },
+        id: { type: 'string', maxLength: 1_000 },
+      },
+    },
+  })
+const callResolution = z.union(
+  [
+    z.strictObject({
+      tool_call_id: toolCallId,
+      message_id: messageId,
+      output: z
+        .custom<Json>((value) => value !== undefined)
+        .openapi({
+          description: 'Text, a list of parts, or any other JSON value.',
+          type: ['string', 'array', 'object', 'number', 'boolean', 'null'],
+        }),
+      sources,
+    }),
+    z.strictObject({ tool_call_id: toolCallId, message_id: messageId, error: z.string() }),
+    z.strictObject({ tool_call_id: toolCallId, message_id: messageId, approve: z.boolean() }),
+  ],
+  'must have a message_id or tool_call_id, and exactly one of output, error (a string), approve (true or false)',
+)
+
+export const toolResults = z
+  .strictObject({
+    results: z
+      .array(callResolution)
+      .min(1)
+      .max(MOST_RESULTS)
+      .openapi({ description: 'At most one for each call.', uniqueItems: true }),
+  })
+  .openapi('ToolResults', { example: { results: [{ message_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0P', output: '18 °C' }] } })
+
+export const runHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1–255 printable ASCII characters')
+    .optional()
+    .openapi({ description: 'The same key with the same body gives the same run.', example: 'order-42-attempt-1' }),
+})

@@ -1,0 +1,101 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { keyOf } from '../../../domain/session.ts'
+import { countedFor } from '../../../access/rates.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { NewDelivery } from '../../../domain/delivery.ts'
+import type { Callbacks } from '../../../ports/callbacks.ts'
+import { invalidRequest } from '../../middleware/validation.ts'
+import type { App, RouteDependencies } from '../../dependencies.ts'
+import { bytesResponse } from '../../streaming/json-response.ts'
+import { incomingParts, refuseFalseImages, refuseMissingTool, refuseTakenNames } from './incoming-content.ts'
+import { LIST_PROBLEMS } from '../problem-responses.ts'
+import { lastMessage, placementOf, respondWithRun, whileWaitingFor } from '../runs/response.ts'
+import { idempotencyOf, RUN_RESPONSES, startHeaders } from '../runs/request.ts'
+import { sessionParams } from '../fields.ts'
+import { newMessage } from './input-schema.ts'
+import { ChatMessagePageSchema, MessagePageSchema, messageQuery } from './schema.ts'
+import { enterSession, findSession } from '../../../access/sessions.ts'
+
+const tags = ['Messages']
+
+type Page = z.input<typeof MessagePageSchema> | z.input<typeof ChatMessagePageSchema>
+
+const sendMessage = createRoute({
+  method: 'post',
+  path: '/v1/sessions/{session}/messages',
+  operationId: 'sendMessage',
+  summary: 'Send an input, which starts a run',
+  tags,
+  request: {
+    params: sessionParams,
+    headers: startHeaders,
+    body: { required: true, content: { 'application/json': { schema: newMessage } } },
+  },
+  responses: RUN_RESPONSES,
+})
+
+const listMessages = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{session}/messages',
+  operationId: 'listMessages',
+  summary: 'Read the log',
+  tags,
+  request: { params: sessionParams, query: messageQuery },
+  responses: {
+    200: {
+      description: 'A page of the log.',
+      content: { 'application/json': { schema: z.union([MessagePageSchema, ChatMessagePageSchema]) } },
+    },
+    ...LIST_PROBLEMS,
+  },
+})
+
+/** Inputs to a session, and its log. */
+export function messageRoutes(app: App, dependencies: RouteDependencies): void {
+  const { service, shared, builds, settings, agents, callbacks } = dependencies
+
+  app.openapi(sendMessage, async (c) =>
+    whileWaitingFor(dependencies, c, async (call) => {
+      const caller = c.get('caller')
+      const { content, tools = [], user, metadata, on_busy: onBusy, callback } = c.req.valid('json')
+      const session = await enterSession(dependencies, caller, c.req.valid('param').session)
+      const key = keyOf(session)
+      refuseTakenNames(tools)
+      refuseMissingTool(agents, session.agent, tools)
+      const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
+      const parts = incomingParts(content)
+      await refuseFalseImages('body.content', parts)
+      // In a run of its own, everything is new to the caller; a run that it joins has messages already.
+      const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
+      const since = joins ? await lastMessage(dependencies, key) : undefined
+      const submission = {
+        parts,
+        clientTools: tools,
+        ...definedFields({ user, metadata, onBusy, delivery }),
+        ...countedFor(caller, settings.caps),
+        ...(await idempotencyOf(c)),
+      }
+      const { repeated, ...accepted } = await service.submit(session, submission, placementOf(c))
+      return respondWithRun(dependencies, c, call, { key, ...accepted, ...(repeated ? {} : definedFields({ since })) })
+    }),
+  )
+
+  app.openapi(listMessages, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
+    const query = c.req.valid('query')
+    const { tenant } = session
+    const name = `${session.session}?${JSON.stringify(query)}`
+    // Loaded with the first page: it is not needed to start.
+    const { messagePage } = await import('./pages.ts')
+    return bytesResponse<Page>(
+      shared.of(session.tenant),
+      await builds.build(tenant, name, () => messagePage(dependencies, session, query)),
+    )
+  })
+}
+
+/** What a run owes that names a callback. */
+function deliveryTo(callbacks: Callbacks, name: string): NewDelivery {
+  if (callbacks.has(name)) return callbacks.delivery(name)
+  throw invalidRequest([{ path: 'body.callback', message: 'is not the name of a callback in the settings' }])
+}

@@ -1,0 +1,68 @@
+import type { Message } from '../../../domain/messages/message.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { messageLength } from '../../../log/message-length.ts'
+import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import { entriesOf, listBytes } from '../page-entries.ts'
+import { messageMaker } from '../messages/resource.ts'
+import type { RunResource } from './resource.ts'
+import { writeMessageCursor } from '../page-cursor.ts'
+
+const PAGE = 500
+/** Characters of messages that are made at once; longer documents are made in turn, as pages are. */
+const SHORT = 64 * 1024
+
+interface Content {
+  /** The run whose messages these are: that of a merged run is another. */
+  readonly of: string
+  /** The last message that the caller knows. */
+  readonly since: string | undefined
+  /** All messages of the run, where they are at hand. */
+  readonly known: readonly Message[] | undefined
+}
+
+/**
+ * A run with its new messages as the bytes of its JSON. They end where a page ends; `messages_next` is then the
+ * cursor of the page that goes on.
+ */
+export async function runDocument(
+  { reader, builds }: Pick<RouteDependencies, 'reader' | 'builds'>,
+  key: SessionKey,
+  run: RunResource,
+  { of, since, known }: Content,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const find = async (most: number): Promise<Found> =>
+    known === undefined ? newMessages(most) : { messages: known, more: false }
+  const begin = await find(SHORT)
+  if (!begin.more && lengthOf(begin.messages) <= SHORT) return documentOf(begin)
+  const name = JSON.stringify(['run', key.session, since, run])
+  return builds.build(key.tenant, name, async () => documentOf(await find(MOST_BYTES)))
+
+  async function newMessages(most: number): Promise<Found> {
+    const found: Message[] = []
+    for (let [after, room] = [since, most]; ;) {
+      const query = { run: of, order: 'ascending', limit: PAGE, mostCharacters: room } as const
+      const { messages, more } = await reader.messages(key, after === undefined ? query : { ...query, after })
+      found.push(...messages)
+      after = found.at(-1)?.id
+      room -= lengthOf(messages)
+      if (!more || room <= 0) return { messages: found, more }
+    }
+  }
+
+  async function documentOf({ messages, more }: Found): Promise<Uint8Array<ArrayBuffer>> {
+    const entries = await entriesOf(messages, await messageMaker(reader, key, messages))
+    const last = messages[entries.texts.length - 1]?.id
+    const isCut = (more || entries.texts.length < messages.length) && last !== undefined
+    const next = isCut ? `,"messages_next":${JSON.stringify(writeMessageCursor('asc', last))}` : ''
+    return listBytes(`${JSON.stringify(run).slice(0, -1)},"messages":[`, entries, `]${next}}`)
+  }
+}
+
+interface Found {
+  readonly messages: readonly Message[]
+  readonly more: boolean
+}
+
+const lengthOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + messageLength(message), 0)

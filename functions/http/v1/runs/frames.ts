@@ -1,0 +1,54 @@
+import { sharedReader } from '../../../agent/events/coalescing-reader.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { RunEvent } from '../../../domain/events.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { inputLength, messageLength } from '../../../log/message-length.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import { frame } from '../../streaming/event-stream.ts'
+import type { NamedText } from '../../streaming/buffered-bodies.ts'
+import { eventResource } from './event-resource.ts'
+import { withArguments } from './resource.ts'
+import type { WaitingCall } from './resource.ts'
+
+/** Characters. Of longer messages and inputs, the followers of a run share the frame of the event. */
+const LONG = 4 * 1024
+
+/** Makes the frames of one follower's events. While it waits for the next one, it does not hold an input that the last one shows. */
+export function framesOf(reader: LogReader, key: SessionKey): (event: RunEvent) => Promise<string | NamedText> {
+  const inputs = sharedReader(reader).reader
+  return async (told) => {
+    const calls = await withArguments(reader, key, callsOf(told))
+    const shown = { event: await withInput(inputs, key, told) }
+    const make = (): string => textOf(key, shown.event, calls)
+    const more = calls.reduce((sum, call) => sum + call.arguments.length, 0)
+    if (!('id' in told) || fixedLength(shown.event) + more < LONG) return make()
+    return { name: `${key.tenant}/${key.session}/${told.id}`, make, taken: () => void (shown.event = told) }
+  }
+}
+
+const textOf = (key: SessionKey, event: RunEvent, calls: readonly WaitingCall[]): string =>
+  frame({
+    event: event.type,
+    data: eventResource(key.session, event, calls),
+    ...('id' in event ? { id: event.id } : {}),
+  })
+
+/** The calls whose arguments an event shows. */
+function callsOf(event: RunEvent): readonly ToolMessage[] {
+  if (event.type === 'run.paused') return event.waiting ?? []
+  return event.type === 'tool_call.started' || event.type === 'tool_call.completed' ? [event.message] : []
+}
+
+/** The event with the input of its run, unless that has started since. */
+async function withInput(reader: LogReader, key: SessionKey, event: RunEvent): Promise<RunEvent> {
+  if (!('hasInput' in event)) return event
+  const { input } = (await reader.run(key, event.run.id)) ?? {}
+  return { ...event, run: { ...event.run, ...definedFields({ input }) } }
+}
+
+/** Characters of what is the same whenever the event is told: a message, or the input of a run that has not started. */
+function fixedLength(event: RunEvent): number {
+  if ('message' in event && event.message !== undefined) return messageLength(event.message)
+  return 'run' in event && event.run.input !== undefined ? inputLength(event.run) : Number.NEGATIVE_INFINITY
+}

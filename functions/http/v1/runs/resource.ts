@@ -1,0 +1,133 @@
+import type { z } from '@hono/zod-openapi'
+import { TooltrailError } from '../../../domain/errors.ts'
+import { isLeaders, MOST_CALLS } from '../../../domain/messages/message.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import { isEnded } from '../../../domain/runs/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { parentFields } from '../messages/resource.ts'
+import type { RunSchema } from './schema.ts'
+import { timeText } from '../time-text.ts'
+import { findArguments } from '../messages/call-arguments.ts'
+import { mediaFields } from '../messages/resource.ts'
+import { usageResource } from '../usage/resource.ts'
+
+export type RunResource = z.input<typeof RunSchema>
+
+/** A steering input can be merged into a run that was itself merged; longer chains do not happen. */
+const LONGEST_CHAIN = 8
+
+/** A run and its calls that wait for a result or a decision. */
+export interface RunView {
+  readonly run: Run
+  readonly waiting: readonly WaitingCall[]
+}
+export interface WaitingCall {
+  readonly message: ToolMessage
+  /** The raw string as the model sent it. */
+  readonly arguments: string
+}
+
+/** The run; one that was merged into another shows that one's state. */
+export async function findRun(reader: LogReader, key: SessionKey, id: string): Promise<Run | undefined> {
+  let run = await reader.run(key, id)
+  for (let step = 0; run?.mergedInto !== undefined && step < LONGEST_CHAIN; step++)
+    run = await reader.run(key, run.mergedInto)
+  return run
+}
+
+/** The run with what it waits for; undefined if there is no such run. */
+export async function viewRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView | undefined> {
+  const run = await findRun(reader, key, id)
+  return run === undefined ? undefined : { run, waiting: await waitingCalls(reader, key, run) }
+}
+
+/** The same of a run that must be there. Rejects with `run_not_found`. */
+export async function requireRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView> {
+  const view = await viewRun(reader, key, id)
+  if (view === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
+  return view
+}
+
+/** The open calls of an active run that someone else must resolve, in the order in which the model made them. */
+export async function waitingCalls(reader: LogReader, key: SessionKey, run: Run): Promise<WaitingCall[]> {
+  if (isEnded(run.status) || run.status === 'queued') return []
+  return withArguments(reader, key, await waitingRows(reader, key, run))
+}
+
+/** The calls that wait: they stand after the leader's last completion, whoever of its team made them. */
+async function waitingRows(reader: LogReader, key: SessionKey, run: Run): Promise<ToolMessage[]> {
+  const waiting: ToolMessage[] = []
+  for (let before: string | undefined; ;) {
+    const query = { run: run.id, roles: ['tool', 'assistant'], order: 'descending', limit: MOST_CALLS } as const
+    const { messages, more } = await reader.messages(key, before === undefined ? query : { ...query, before })
+    for (const one of messages) {
+      if (one.role === 'assistant' && isLeaders(one)) return waiting
+      if (one.role === 'tool' && one.status === 'waiting') waiting.unshift(one)
+    }
+    before = messages.at(-1)?.id
+    if (!more || before === undefined) return waiting
+  }
+}
+
+/** Calls with the arguments from their assistant messages. */
+export async function withArguments(
+  reader: LogReader,
+  key: SessionKey,
+  calls: readonly ToolMessage[],
+): Promise<WaitingCall[]> {
+  const argumentsOf = findArguments(reader, key)
+  return Promise.all(calls.map(async (message) => ({ message, arguments: await argumentsOf(message) })))
+}
+
+/** Whether nothing more happens in the run until somebody acts. */
+export const isSettled = ({ run, waiting }: RunView): boolean =>
+  isEnded(run.status) || (run.status === 'paused' && waiting.length > 0)
+
+/**
+ * A run as the API shows it everywhere: with its input, if that has not become a message, or never will. `id`: the one asked for,
+ * which a merged run keeps.
+ */
+export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {
+  const entries = Object.entries(run.usageByAgent).map(([agent, sum]) => [agent, usageResource(sum)] as const)
+  const byAgent = Object.fromEntries(entries)
+  return {
+    object: 'run',
+    id,
+    session_id: session,
+    agent: run.agent,
+    status: run.status === 'merged' ? 'running' : run.status,
+    created_at: timeText(run.createdAt),
+    ...definedFields({
+      started_at: run.startedAt === undefined ? undefined : timeText(run.startedAt),
+      ended_at: run.endedAt === undefined ? undefined : timeText(run.endedAt),
+    }),
+    rounds: run.rounds,
+    usage: { ...usageResource(run.usage), by_agent: byAgent },
+    ...definedFields({ stop_reason: run.stopReason, source: run.source }),
+    error:
+      run.error === undefined
+        ? null
+        : { code: run.error.code, message: run.error.message, retryable: run.error.retryable },
+    waiting: waiting.map(({ message, arguments: text }) => ({
+      message_id: message.id,
+      tool_call_id: message.toolCallId,
+      tool_name: message.toolName,
+      arguments: text,
+      needs: message.needs ?? 'result',
+      agent: message.agent,
+      ...parentFields(message),
+    })),
+    ...definedFields({ input: inputResource(run) }),
+  }
+}
+
+function inputResource({ input }: Run): RunResource['input'] {
+  if (input === undefined) return undefined
+  const { parts, user, metadata } = input
+  const said = parts.filter((part) => part.type !== 'note')
+  const shown = said.map((part) => (part.type === 'text' ? { type: part.type, text: part.text } : mediaFields(part)))
+  return { parts: shown, ...definedFields({ user, metadata }) }
+}

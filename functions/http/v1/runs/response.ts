@@ -1,0 +1,219 @@
+import type { Context, TypedResponse } from 'hono'
+import type { JSONParsed } from 'hono/utils/types'
+import type { OpenCall } from '../../../access/open-calls.ts'
+import type { Accepted, Placement } from '../../../agent/service/agent-service.ts'
+import type { RunEvent } from '../../../domain/events.ts'
+import { eventId } from '../../../domain/events.ts'
+import type { Message } from '../../../domain/messages/message.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import type { AppDependencies, AppEnv, RouteDependencies } from '../../dependencies.ts'
+import { streamEvents, isEventStream } from '../../streaming/event-stream.ts'
+import { bytesResponse } from '../../streaming/json-response.ts'
+import { bodyOf } from '../../streaming/response-bodies.ts'
+import { keyRevoked } from '../../middleware/authentication.ts'
+import { acceptsEventStream, readPreferences } from './preferences.ts'
+import { runDocument } from './document.ts'
+import { framesOf } from './frames.ts'
+import { isSettled, requireRun, runResource } from './resource.ts'
+import type { RunResource, RunView } from './resource.ts'
+
+/** Characters. A longer run is not held for its 202. */
+const LONG = 4 * 1024
+
+/** Between the last result or decision of a paused run and the moment a process takes it up again. */
+const RESUME_POLL_MS = 50
+
+/** A run that a request has started or moved on. */
+export interface AcceptedRun {
+  readonly key: SessionKey
+  readonly runId: string
+  /** The log's last message before that; what follows is new to the caller. Absent: the whole run is new. */
+  readonly since?: Message
+  /** As `Accepted` has it. */
+  readonly ended?: Accepted['ended']
+}
+
+/** Where the run of this request should be executed. */
+export function placementOf(c: Context<AppEnv>): Placement {
+  const wants = readPreferences(c.req.header('prefer'))
+  return { here: acceptsEventStream(c.req.header('accept')) || !wants.respondAsync }
+}
+
+/** The log's last message. */
+export async function lastMessage({ reader }: AppDependencies, key: SessionKey): Promise<Message | undefined> {
+  const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
+  return messages[0]
+}
+
+const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
+
+/** Where to go on in the events of a message's run: at its round. */
+const eventOf = (message: Message | undefined): { after?: string } =>
+  message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
+
+type Work = (call: OpenCall) => Promise<Response>
+
+/**
+ * Runs what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
+ * has done nothing.
+ */
+export const whileCounted = async ({ calls }: RouteDependencies, c: Context<AppEnv>, work: Work): Promise<Response> =>
+  whileOpen(await calls.open(c.get('caller')), work)
+
+/** The same, except that a request that asks not to wait for its run is not counted. */
+export async function whileWaitingFor(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  work: Work,
+): Promise<Response> {
+  const waits = acceptsEventStream(c.req.header('accept')) || readPreferences(c.req.header('prefer')).waitMs > 0
+  return waits ? whileCounted(dependencies, c, work) : whileOpen(dependencies.calls.watch(c.get('caller')), work)
+}
+
+async function whileOpen(call: OpenCall, work: Work): Promise<Response> {
+  let streams = false
+  try {
+    const response = await work(call)
+    streams = isEventStream(response)
+    return response
+  } finally {
+    if (!streams) await call.close()
+  }
+}
+
+/**
+ * Responds in the way the request asks for: the events as they happen, 200 with the run as soon as it has ended or waits for
+ * the caller, or 202 with where to look.
+ */
+export async function respondWithRun(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  accepted: AcceptedRun,
+): Promise<Response> {
+  const { key, runId, since } = accepted
+  if (acceptsEventStream(c.req.header('accept'))) {
+    return followRun(dependencies, c, call, accepted, { ...eventOf(since), isMovedOn: since !== undefined })
+  }
+  const wants = readPreferences(c.req.header('prefer'))
+  const { messages: known, ...view } = await waitForRun(dependencies, c, call, accepted, wants.waitMs)
+  const headers = wants.applied === undefined ? {} : { 'preference-applied': wants.applied }
+  if (!isSettled(view) || (wants.respondAsync && wants.waitMs === 0))
+    return runAccepted(dependencies, key, runId, view, {
+      ...headers,
+      location: `/v1/sessions/${key.session}/runs/${runId}`,
+    })
+  const run = runResource(key.session, view, runId)
+  const document = await runDocument(dependencies, key, run, { of: view.run.id, since: since?.id, known })
+  return bytesResponse(dependencies.shared.of(c.get('caller').tenant), document, headers)
+}
+
+/**
+ * 202 with the run. What was asked for is done, so nothing refuses the response: a long one is not held until there is room for it,
+ * and shows the run as it is then.
+ */
+export function runAccepted(
+  { reader, shared }: RouteDependencies,
+  key: SessionKey,
+  runId: string,
+  view: RunView,
+  headers: Readonly<Record<string, string>> = {},
+): Response & TypedResponse<JSONParsed<RunResource>, 202, 'json'> {
+  const textOf = (shown: RunView): string => JSON.stringify(runResource(key.session, shown, runId))
+  const text = textOf(view)
+  const body =
+    text.length <= LONG
+      ? text
+      : bodyOf(
+          shared.of(key.tenant).inTurn(runId, async (id) => ({
+            text: textOf(await requireRun(reader, key, id)),
+            next: undefined,
+          })),
+        )
+  const init = { status: 202, headers: { ...headers, 'content-type': 'application/json' } }
+  // What its JSON says.
+  return new Response(body, init) as Response & TypedResponse<JSONParsed<RunResource>, 202, 'json'>
+}
+
+interface Follow {
+  readonly after?: string | undefined
+  /** Whether the request itself ended a pause: then no pause is told of but the one that ends the stream. */
+  readonly isMovedOn?: boolean
+}
+
+/** A run's events as server-sent events, from the round of event `after` on. */
+export function followRun(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  { key, runId }: AcceptedRun,
+  { after, isMovedOn = false }: Follow,
+): Response {
+  const { service, reader } = dependencies
+  const frameOf = framesOf(reader, key)
+  return streamEvents(dependencies, c, call, async function* frames(signal) {
+    const events = service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })
+    for await (const event of isMovedOn ? withoutPassedPauses(events) : events) yield await frameOf(event)
+  })
+}
+
+/** A pause that something follows is over. */
+async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGenerator<RunEvent> {
+  let pause: RunEvent | undefined
+  for await (const event of events) {
+    pause = event.type === 'run.paused' ? event : undefined
+    if (pause === undefined) yield event
+  }
+  if (pause !== undefined) yield pause
+}
+
+/**
+ * The run as soon as it has ended or waits for the caller, or when the time is over. A run that this process executes is not
+ * read: the loop hands over what it has, with all of the run's messages. For others a glance each second tells when to read.
+ */
+async function waitForRun(
+  dependencies: AppDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  { key, runId, ended }: AcceptedRun,
+  milliseconds: number,
+): Promise<RunView & { readonly messages?: readonly Message[] }> {
+  const { service, clock, reader, stopping } = dependencies
+  const over = new AbortController()
+  const signal = AbortSignal.any([over.signal, c.get('request').signal, stopping(), call.signal])
+  if (milliseconds === 0) over.abort()
+  else
+    void clock.sleep(milliseconds, signal).then(
+      () => over.abort(),
+      () => undefined,
+    )
+  try {
+    const inHand = await unlessAborted(ended, signal)
+    if (inHand !== undefined && !call.signal.aborted) return { ...inHand, waiting: [] }
+    for (;;) {
+      const view = await requireRun(reader, key, runId)
+      if (call.signal.aborted) throw keyRevoked()
+      if (isSettled(view) || signal.aborted) return view
+      await service.settled(key, runId, signal)
+      if (!signal.aborted) await clock.sleep(RESUME_POLL_MS, signal).catch(() => undefined)
+    }
+  } finally {
+    over.abort()
+  }
+}
+
+/** The result of `work`; undefined if the signal aborts first. */
+async function unlessAborted<Result>(
+  work: Promise<Result> | undefined,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  if (work === undefined || signal.aborted) return undefined
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const stop = (): void => resolve(undefined)
+  signal.addEventListener('abort', stop)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,34 @@
+import type { z } from '@hono/zod-openapi'
+import { HISTORY_LABELS } from '../../../domain/history.ts'
+import type { HistoryEntry } from '../../../domain/history.ts'
+import { pointerTo } from '../../../domain/messages/message.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { statusResource } from '../messages/resource.ts'
+import type { SearchHitSchema } from './schema.ts'
+import { timeText } from '../time-text.ts'
+
+/** A search hit as the API shows it. */
+export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHitSchema> {
+  const isToolEvent = entry.role === 'tool_call' || entry.role === 'tool_result'
+  return {
+    object: 'search_hit',
+    session_id: entry.session,
+    message_id: entry.messageId,
+    run_id: entry.runId,
+    role: entry.role,
+    label: HISTORY_LABELS[entry.role],
+    ...definedFields({
+      tool_name: entry.toolName,
+      tool_call_id: entry.toolCallId,
+      status: entry.status === undefined ? undefined : statusResource(entry.status),
+      pointer: isToolEvent ? pointerTo(entry.messageId) : undefined,
+    }),
+    agent: entry.agent,
+    ...definedFields({ owner: entry.owner }),
+    created_at: timeText(entry.time),
+    score: entry.score,
+    snippet: entry.snippet,
+    before: entry.before === undefined ? null : { label: entry.before.label, text: entry.before.text },
+    after: entry.after === undefined ? null : { label: entry.after.label, text: entry.after.text },
+  }
+}

@@ -1,0 +1,53 @@
+import { createRoute, type z } from '@hono/zod-openapi'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { filtersOf } from '../../../domain/history.ts'
+import type { App, RouteDependencies } from '../../dependencies.ts'
+import { bytesResponse } from '../../streaming/json-response.ts'
+import { LIST_PROBLEMS } from '../problem-responses.ts'
+import { SearchPageSchema, searchQuery } from './schema.ts'
+import { searchHitResource } from './resource.ts'
+import { createBuilds } from '../../streaming/document-queue.ts'
+
+type SearchPage = z.input<typeof SearchPageSchema>
+
+const searchHistory = createRoute({
+  method: 'get',
+  path: '/v1/search',
+  operationId: 'searchHistory',
+  summary: 'Search everything that was said and done',
+  tags: ['Search'],
+  request: { query: searchQuery },
+  responses: {
+    200: { description: 'A page of hits, best first.', content: { 'application/json': { schema: SearchPageSchema } } },
+    ...LIST_PROBLEMS,
+  },
+})
+
+/** Searches at a time. */
+const AT_ONCE = 4
+
+/** History search, within what the caller may see. */
+export function searchRoutes(app: App, { service, shared }: RouteDependencies): void {
+  // Each holds the texts around its hits, which may have megabytes.
+  const builds = createBuilds(AT_ONCE)
+
+  app.openapi(searchHistory, async (c) => {
+    const { tenant, owner } = c.get('caller')
+    const query = c.req.valid('query')
+    const { q, limit, after, ...filters } = query
+    // Whoever asks the same meanwhile gets the same bytes: a page for each would fill the memory.
+    const page = await builds.build(tenant, JSON.stringify([owner ?? null, query]), async () => {
+      const { entries, next, incomplete } = await service.search({
+        scope: { tenant, ...definedFields({ owner }) },
+        text: q,
+        filters: filtersOf(filters),
+        limit,
+        ...definedFields({ after }),
+      })
+      const data = entries.map(searchHitResource)
+      const found = { object: 'list', data, next: next ?? null, has_more: next !== undefined } satisfies SearchPage
+      return Buffer.from(JSON.stringify({ ...found, ...definedFields({ incomplete }) }))
+    })
+    return bytesResponse<SearchPage>(shared.of(tenant), page)
+  })
+}

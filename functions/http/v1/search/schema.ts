@@ -1,0 +1,85 @@
+import { z } from '@hono/zod-openapi'
+import { agentName, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
+import { toolStatus } from '../messages/schema.ts'
+
+const historyRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result'])
+const label = z.enum(['USER', 'ASSISTANT', 'TOOL CALL', 'TOOL RESULT'])
+const neighbour = z.object({ label, text: z.string() })
+
+export const SearchHitSchema = z
+  .object({
+    object: z.literal('search_hit'),
+    session_id: sessionId,
+    message_id: ulid,
+    run_id: ulid,
+    role: historyRole,
+    label,
+    tool_name: z.string().optional(),
+    tool_call_id: z.string().optional(),
+    status: toolStatus.optional(),
+    pointer: z.string().optional(),
+    agent: z.string(),
+    owner: z.string().optional(),
+    created_at: time,
+    score: z.number(),
+    snippet: z.string().openapi({ description: 'At most 300 characters; what matched is between « and ».' }),
+    before: neighbour.nullable(),
+    after: neighbour.nullable(),
+  })
+  .openapi('SearchHit', {
+    example: {
+      object: 'search_hit',
+      session_id: 'support-7',
+      message_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0P',
+      run_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+      role: 'tool_call',
+      label: 'TOOL CALL',
+      tool_name: 'shell',
+      tool_call_id: 'call_1',
+      status: 'completed',
+      pointer: 'output:01JD2Q8N4T6W8Y0A2C4E6G8J0P',
+      agent: 'default',
+      owner: 'user-7',
+      created_at: '2026-11-21T09:30:01.000Z',
+      score: 12.5,
+      snippet: 'shell(cmd="«git» «status»")',
+      before: { label: 'USER', text: 'Is the tree clean?' },
+      after: { label: 'TOOL RESULT', text: 'On branch main' },
+    },
+  })
+
+export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
+  incomplete: z.literal(true).optional().openapi({
+    description: 'Something written before could not be indexed in time and is missing from the hits: search again.',
+  }),
+})
+
+const moment = z
+  .union(
+    [z.iso.datetime({ offset: true, local: true }), z.iso.date()],
+    'must be a date such as 2026-11-14 or a time such as 2026-11-14T09:30:00Z; without a zone it is UTC',
+  )
+  .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
+
+export const searchQuery = z.strictObject({
+  q: z.string().max(1_000).openapi({ description: 'Any text; nothing in it is syntax.', example: 'git status' }),
+  role: historyRole.optional(),
+  tool: z.string().min(1).max(128).optional(),
+  status: toolStatus.optional(),
+  session: sessionId.optional(),
+  owner: person.optional(),
+  agent: agentName.optional(),
+  feedback: z.enum(['positive', 'negative']).optional().openapi({
+    description: 'Only messages that somebody has given this rating.',
+  }),
+  since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
+  until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),
+  limit: pageLimit(50, 10),
+  /** In a URL, four thousand other characters would be longer than the headers of a request may be. */
+  after: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .regex(/^[\w-]+$/, 'must come from a search')
+    .optional(),
+})

@@ -1,0 +1,143 @@
+import type { z } from '@hono/zod-openapi'
+import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../../../agent/imports/closed-log.ts'
+import type { Message, Part, ToolCall } from '../../../domain/messages/message.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { Session } from '../../../domain/session.ts'
+import { messageMarkdown, sessionMarkdown } from '../../../log/formats/markdown.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import type { Pieces, Stretch } from '../../streaming/sequential-bodies.ts'
+import { chatMessages } from '../messages/chat-messages.ts'
+import type { ChatPosition } from '../page-cursor.ts'
+import { messageResource } from '../messages/resource.ts'
+import { sessionResource } from '../sessions/resource.ts'
+import type { exportQuery } from './schema.ts'
+
+/** Chat Completions messages read at a time. */
+const CHAT_PAGE = 100
+/** Messages read at a time. */
+const PAGE = 50
+/** Characters of a stretch that is long enough to be sent. */
+const LONG = 32 * 1024
+
+type Dependencies = RouteDependencies
+type Options = z.output<typeof exportQuery>
+
+/**
+ * A session's log in pieces, each made when its reader has taken the one before: a stretch of the log is in memory, which clients
+ * of the same session share. The log's end is that at the first piece.
+ */
+export function exported(
+  dependencies: Dependencies,
+  session: Session,
+  { format, outputs }: Options,
+): { readonly pieces: Pieces; readonly mediaType: string } {
+  const texts = dependencies.shared.of(session.tenant)
+  if (format === 'openai')
+    return { pieces: texts.inTurn({}, (at) => chatStretch(dependencies, session, at)), mediaType: LINES }
+  const textOf = format === 'markdown' ? asMarkdown(dependencies, session) : asLine(dependencies, session, outputs)
+  const pieces = texts.inTurn<LogPlace>({}, async ({ after, last }) => {
+    if (last !== undefined) return stretch(dependencies, session, { after, last }, textOf)
+    const end = await lastMessageId(dependencies, session)
+    const text =
+      format === 'markdown' ? sessionMarkdown(session) : line(await sessionResource(dependencies.reader, session))
+    return { text, next: end === undefined ? undefined : { last: end } }
+  })
+  return { pieces, mediaType: format === 'markdown' ? 'text/markdown; charset=utf-8' : LINES }
+}
+
+const LINES = 'application/x-ndjson'
+
+/** How far a log has been exported; `last`: the message that it ends with. */
+interface LogPlace {
+  readonly after?: string | undefined
+  readonly last?: string
+}
+
+/** Messages until they make a stretch long enough. Rejects where the log ends before its end: it was deleted meanwhile. */
+async function stretch(
+  { reader }: Dependencies,
+  session: Session,
+  { after, last }: LogPlace & { readonly last: string },
+  textOf: (message: Message) => Promise<string>,
+): Promise<Stretch<LogPlace>> {
+  const query = { order: 'ascending', limit: PAGE, mostCharacters: LONG, ...definedFields({ after }) } as const
+  const { messages, more } = await reader.messages(session, query)
+  let text = ''
+  for (const [index, message] of messages.entries()) {
+    if (message.id > last) return { text, next: undefined }
+    text += await textOf(message)
+    if (text.length >= LONG && index < messages.length - 1) return { text, next: { after: message.id, last } }
+  }
+  const end = messages.at(-1)?.id
+  if (end === last) return { text, next: undefined }
+  if (!more || end === undefined) throw deletedMeanwhile(session)
+  return { text, next: { after: end, last } }
+}
+
+const line = (value: object): string => `${JSON.stringify(value)}\n`
+
+const asLine =
+  (dependencies: Dependencies, session: Session, outputs: Options['outputs']) =>
+  async (message: Message): Promise<string> =>
+    line(
+      outputs === 'pointer'
+        ? messageResource(session.session, message)
+        : await wholeResource(dependencies, session, message),
+    )
+
+const asMarkdown =
+  (dependencies: Dependencies, session: Session) =>
+  async (message: Message): Promise<string> =>
+    messageMarkdown(message, message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined)
+
+async function chatStretch(
+  dependencies: Dependencies,
+  session: Session,
+  { from }: { readonly from?: ChatPosition },
+): Promise<Stretch<{ readonly from?: ChatPosition }>> {
+  const { messages, next } = await chatMessages(dependencies, session, from, CHAT_PAGE)
+  return { text: messages.map(line).join(''), next: next === undefined ? undefined : { from: next } }
+}
+
+/**
+ * A message as the API shows it, with its media and its output whole, what providers attached to its parts, whether it may tell
+ * what the history showed, and the numbers of sources that it records.
+ */
+async function wholeResource(dependencies: Dependencies, session: Session, message: Message): Promise<object> {
+  const shown = { ...messageResource(session.session, message), ...beyondResource(message) }
+  const stored = message.parts.filter(({ type }) => type !== 'note')
+  const parts = await Promise.all(
+    shown.parts.map(async (part, place) => ({ ...part, ...(await more(dependencies, session, stored[place])) })),
+  )
+  if (message.role === 'assistant' && shown.tool_calls !== undefined)
+    return {
+      ...shown,
+      parts,
+      tool_calls: shown.tool_calls.map((call, n) => ({ ...call, ...attached(message.toolCalls[n]) })),
+    }
+  if (message.role !== 'tool') return { ...shown, parts }
+  const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
+  const whole = await wholeOutput(dependencies, session, message)
+  if (whole === undefined) return { ...shown, parts, ...sources }
+  return {
+    ...shown,
+    ...sources,
+    parts: [{ type: 'text', text: whole }, ...parts.filter(({ type }) => type !== 'text')],
+  }
+}
+
+function beyondResource(message: Message): object {
+  if (message.role === 'user') return {}
+  const { searched } = message
+  const recorded = message.role === 'assistant' ? message.numbered : undefined
+  const numbered = recorded?.map(({ message: row, from, count }) => ({ message_id: row, from, count }))
+  return definedFields({ searched, numbered })
+}
+
+const attached = (one: Part | ToolCall | undefined): object =>
+  one !== undefined && 'provider' in one ? definedFields({ provider: one.provider }) : {}
+
+async function more({ outputs }: Dependencies, session: Session, part: Part | undefined): Promise<object> {
+  if (part?.type !== 'image' && part?.type !== 'file') return attached(part)
+  return { data: Buffer.from(await outputs.read(session, part.id)).toString('base64') }
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import type { z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { ImportRefused } from '../../../domain/messages/closed-message.ts'
+import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { Appended, ImportName } from '../../../domain/messages/imported.ts'
+import type { Session } from '../../../domain/session.ts'
+import type { MessageImport } from '../../../log/import/message-import.ts'
+import { createNativeImport } from '../../../log/import/native.ts'
+import { createOpenAiImport } from '../../../log/import/openai.ts'
+import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
+import { others } from '../../streaming/document-queue.ts'
+import { isStreamed } from '../../middleware/request-body.ts'
+import { RequestError } from '../../middleware/request-error.ts'
+import { invalidRequest } from '../../middleware/validation.ts'
+import { spoolLines } from './import-lines.ts'
+import type { SpoolRoom } from './spool-budget.ts'
+import type { ImportSchema, importQuery, newImport } from './schema.ts'
+
+type Query = z.output<typeof importQuery>
+type Body = z.output<typeof newImport>
+type Result = z.input<typeof ImportSchema>
+
+export interface ImportDependencies extends Pick<RouteDependencies, 'service'> {
+  readonly spool: SpoolRoom
+}
+
+/** Messages, after which other requests have their turn. */
+const AT_A_TIME = 500
+
+const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
+  native: createNativeImport,
+  openai: createOpenAiImport,
+}
+
+/**
+ * Imports the messages of a request into a session. All of them are read before the first is stored: what is not of the format
+ * is refused whole.
+ */
+export async function importInto(
+  dependencies: ImportDependencies,
+  session: Session,
+  c: Context<AppEnv>,
+  query: Query,
+  body: Body,
+): Promise<Result> {
+  if (isStreamed(c.req)) return importLines(dependencies, session, c, query)
+  if ((await c.req.text()) === '') throw new RequestError(400, 'malformed_body', 'this request needs a body')
+  const [inQuery] = Object.keys(query)
+  if (inQuery !== undefined) throw invalidRequest([{ path: `query.${inQuery}`, message: 'goes into a body of JSON' }])
+  const reader = IMPORTS[body.format]()
+  const messages: ClosedMessage[] = []
+  for (const [place, one] of body.messages.entries()) {
+    messages.push(...read(reader, one, place))
+    if (place % AT_A_TIME === 0) await others()
+  }
+  messages.push(...reader.end())
+  const options = optionsOf(c, 'body', body, async () => `${c.req.path}\n${await c.req.text()}`)
+  return resultOf(body, await dependencies.service.importMessages(session, messages, await options))
+}
+
+async function importLines(
+  { service, spool }: ImportDependencies,
+  session: Session,
+  c: Context<AppEnv>,
+  query: Query,
+): Promise<Result> {
+  const create = IMPORTS[query.format ?? 'native']
+  const { body } = c.req.raw
+  if (body === null) throw new RequestError(400, 'malformed_body', 'this request needs a body')
+  const spooled = await spoolLines(body, spool.enter(session.tenant))
+  try {
+    for await (const message of closed(create(), spooled.values())) void message
+    const options = await optionsOf(
+      c,
+      'query',
+      query,
+      async () => `${c.req.path}?${JSON.stringify(query)}\n${spooled.sha256}`,
+    )
+    return resultOf(query, await service.importMessages(session, closed(create(), spooled.values()), options))
+  } finally {
+    await spooled.remove()
+  }
+}
+
+async function* closed(reader: MessageImport, values: AsyncIterable<unknown>): AsyncGenerator<ClosedMessage> {
+  let place = 0
+  for await (const value of values) {
+    const isSession = place === 0 && isSessionLine(value)
+    yield* isSession ? [] : read(reader, value, place++)
+  }
+  yield* reader.end()
+}
+
+const isSessionLine = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'object' in value && value.object === 'session'
+
+function read(reader: MessageImport, value: unknown, place: number): readonly ClosedMessage[] {
+  try {
+    return reader.take(value, `body.messages[${place}]`)
+  } catch (error) {
+    if (!(error instanceof ImportRefused)) throw error
+    const [first] = error.errors
+    throw new RequestError(
+      422,
+      'invalid_import',
+      `nothing was imported: ${first?.path} ${first?.message}`.slice(0, 2_048),
+      {
+        errors: error.errors.map(({ path, message }) => ({ path: path.slice(0, 300), message: message.slice(0, 300) })),
+      },
+    )
+  }
+}
+
+async function optionsOf(
+  c: Context<AppEnv>,
+  place: 'body' | 'query',
+  { source, from }: Pick<Body, 'source' | 'from'>,
+  content: () => Promise<string>,
+): Promise<{ readonly name?: ImportName; readonly from?: number; readonly source?: string }> {
+  const key = c.req.header('idempotency-key')
+  if (from !== undefined && source === undefined)
+    throw invalidRequest([{ path: `${place}.from`, message: 'needs a `source`' }])
+  if (from !== undefined && key !== undefined)
+    throw invalidRequest([{ path: 'header.idempotency-key', message: 'is not for an import with `from`' }])
+  if (from !== undefined && source !== undefined)
+    return { from, source, name: { keyHash: `source-${sha256(source)}`, bodyHash: 'import', forGood: true } }
+  if (key === undefined) return definedFields({ source })
+  const name = { keyHash: sha256(key), bodyHash: sha256(await content()), forGood: false }
+  return { name, ...definedFields({ source }) }
+}
+
+function resultOf({ from }: Pick<Body, 'from'>, { messages, first, last, progress }: Appended): Result {
+  const object = 'import' as const
+  if (from !== undefined)
+    return { object, messages, first: first ?? null, last: last ?? null, total: progress?.messages ?? 0 }
+  const all = progress ?? { messages, first, last }
+  return { object, messages: all.messages, first: all.first ?? null, last: all.last ?? null }
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,0 +1,71 @@
+import { z } from '@hono/zod-openapi'
+import { jsonObject, sessionId, ulid } from '../fields.ts'
+
+export const exportQuery = z.strictObject({
+  format: z.enum(['native', 'openai', 'markdown']).default('native').openapi({
+    description:
+      '`native`: the session, then a Message a line; `openai`: a Chat Completions message a line; `markdown`: a page to read.',
+  }),
+  outputs: z.enum(['inline', 'pointer']).default('inline').openapi({
+    description: 'Of `native`: whether images, files and large outputs are in the lines, or only named.',
+  }),
+})
+
+const format = z.enum(['native', 'openai'])
+const source = z.string().min(1).max(1_024)
+const FROM = 'How many messages of this `source` come before these. Those that are here already are skipped.'
+
+export const newImport = z
+  .strictObject({
+    format,
+    messages: z.array(jsonObject).max(100_000),
+    source: source.optional().openapi({ example: 'claude-code:~/.claude/projects/x/1.jsonl' }),
+    from: z.int().min(0).optional().openapi({ description: FROM }),
+  })
+  .openapi('NewImport', {
+    description: 'Turns that were executed elsewhere, in their order. Times are ISO 8601 with a zone, in `created_at`.',
+    example: {
+      format: 'openai',
+      messages: [
+        { role: 'user', content: 'What is 6 × 7?', created_at: '2025-03-01T10:00:00Z' },
+        { role: 'assistant', content: '42' },
+      ],
+    },
+  })
+
+/** What the body says where it is JSON. */
+export const importQuery = z.strictObject({
+  format: format.optional().openapi({ description: 'Of lines (`application/x-ndjson`); default: native.' }),
+  source: source.optional().openapi({ description: 'Of lines: where they come from.' }),
+  from: z
+    .string()
+    .regex(/^[0-9]{1,12}$/, 'must be a number')
+    .transform(Number)
+    .optional()
+    .openapi({ type: 'integer', minimum: 0, description: `Of lines. ${FROM}` }),
+})
+
+export const ImportSchema = z
+  .object({
+    object: z.literal('import'),
+    messages: z.int().openapi({
+      description: 'Stored by this import; under an `Idempotency-Key`, also by the repetitions before.',
+    }),
+    first: ulid.nullable(),
+    last: ulid.nullable(),
+    total: z.int().optional().openapi({ description: 'With `from`: messages of this source that are here now.' }),
+  })
+  .openapi('Import', {
+    example: { object: 'import', messages: 2, first: '01JD2Q8N4T6W8Y0A2C4E6G8J0M', last: '01JD2Q8N4T6W8Y0A2C4E6G8J0N' },
+  })
+
+export const newFork = z
+  .strictObject({
+    through: ulid.optional().openapi({
+      description:
+        'The last message to copy: an input, or the last of a run that has ended. Default: of the newest such run.',
+    }),
+    id: sessionId.optional(),
+    title: z.string().max(500).optional(),
+  })
+  .openapi('NewFork', { example: { id: 'support-7-again' } })

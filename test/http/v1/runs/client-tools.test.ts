@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { builtInTools } from '../../../../functions/runtime/built-in-tools.ts'
+import { expectJson, openHttpHarness } from '../../harness.ts'
+import type { HttpHarness } from '../../harness.ts'
+
+let harness: HttpHarness
+beforeEach(async () => {
+  harness = await openHttpHarness()
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+})
+afterEach(() => harness.close())
+
+/** Each definition holds a value against the next one twice. */
+const doubling = (count: number): object => ({
+  $ref: '#/$defs/d0',
+  $defs: Object.fromEntries(
+    Array.from({ length: count + 1 }, (_, at) => {
+      const next = { $ref: `#/$defs/d${at + 1}` }
+      return [`d${at}`, at < count ? { allOf: [next, next] } : { type: 'object' }]
+    }),
+  ),
+})
+
+test('parameters whose references double 30 times are refused with the place, at once', async () => {
+  const body = { content: 'x', tools: [{ name: 'a', description: '', parameters: doubling(30) }] }
+  const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
+  expect(problem['errors']).toMatchObject([{ path: 'body.tools[0].parameters.$defs.d23' }])
+  expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages')).toMatchObject({ data: [] })
+})
+
+test.each([...builtInTools().keys()])('a client tool cannot be called %s, as a built-in one is', async (name) => {
+  const tools = [
+    { name: 'mine', description: '', parameters: {} },
+    { name, description: '', parameters: {} },
+  ]
+  const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
+  expect(problem['errors']).toMatchObject([{ path: 'body.tools[1].name' }])
+  expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s/runs')).toMatchObject({ data: [] })
+})
+
+describe('a strict client tool', () => {
+  const parameters = {
+    type: 'object',
+    properties: { city: { type: 'string', pattern: '^(a+)+$' } },
+    required: ['city'],
+    additionalProperties: false,
+  }
+  const tool = { name: 'weather', description: '', parameters, strict: true }
+  const call = (id: string, text: string) => ({ id, name: 'weather', arguments: text })
+  const rows = async (): Promise<unknown> =>
+    (await expectJson(harness, 200, 'GET', '/v1/sessions/s/messages?roles=tool&order=asc'))['data']
+
+  type Call = ReturnType<typeof call>
+  const finished = (...calls: Call[]): Promise<object> => finishedWith(tool, ...calls)
+
+  async function finishedWith(asked: object, ...calls: Call[]): Promise<object> {
+    await harness.close()
+    harness = await openHttpHarness({ script: [{ calls }, { text: 'done' }] })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+    return expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'x', tools: [asked] })
+  }
+
+  test('is asked for calls that fit alone; the others get an error that says what does not', async () => {
+    const run = await finished(call('a', '{"city": "aa"}'), call('b', '{"city": 1}'), call('c', '{"city'))
+    expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'a' }] })
+    expect(await rows()).toMatchObject([
+      { status: 'waiting' },
+      { status: 'error', parts: [{ text: expect.stringMatching(/^error: .*fit the schema of weather:[^]*#\/city/) }] },
+      { status: 'error', parts: [{ text: 'error: the arguments are not valid JSON: {"city' }] },
+    ])
+  })
+
+  test('whose schema cannot be applied is an error of its calls, and the run goes on', async () => {
+    const broken = { ...tool, parameters: { type: 'object', properties: { city: { enum: 5 } } } }
+    const run = await finishedWith(broken, call('a', '{"city": "aa"}'))
+    expect(run).toMatchObject({ status: 'completed' })
+    const text = expect.stringMatching(/^error: .*fit the schema of weather:\n- #: the schema cannot be applied: /)
+    expect(await rows()).toMatchObject([{ status: 'error', parts: [{ text }] }])
+  })
+
+  test('costs a bounded time, whatever its schema and the arguments', async () => {
+    const hostile = JSON.stringify({ city: `${'a'.repeat(60)}!` })
+    const begun = performance.now()
+    const run = await finished(...Array.from({ length: 64 }, (_, at) => call(`c${at}`, hostile)))
+    expect(run).toMatchObject({ status: 'completed' })
+    expect(performance.now() - begun).toBeLessThan(30_000)
+    const all = (await rows()) as object[]
+    for (const row of all) expect(row).toMatchObject({ parts: [{ text: expect.stringMatching(/in time$/) }] })
+    expect(all).toHaveLength(64)
+  })
+})
