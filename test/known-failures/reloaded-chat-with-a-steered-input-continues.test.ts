@@ -3,7 +3,7 @@
  * comes last in the messages, below the completion that answers it. The AI SDK sends a decision only where the last message is the
  * assistant's, so the approval is never sent.
  *
- * Suite: test/http/facades/
+ * Suite: test/http/openai/
  */
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import type { UIMessage } from 'ai'
@@ -11,7 +11,7 @@ import { afterEach, expect, test } from 'vitest'
 import { makeTool } from '../agent/harness.ts'
 import { expectJson, openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
-import { chatTransport, TestChat } from '../http/facades/ui-client.ts'
+import { chatTransport, TestChat } from '../http/ai-sdk/client.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())

@@ -3,7 +3,7 @@
  * Here the store takes longer for a call's result than the model for the first words of its next round. Today the stream then has
  * the call behind these words, and a read has it before them: another order, other numbers.
  *
- * Suite: test/http/facades/
+ * Suite: test/http/openai/
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { completionOf, makeTool } from '../agent/harness.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
-import { openAiClient } from '../http/facades/openai-client.ts'
+import { openAiClient } from '../http/openai/openai-client.ts'
 
 type Event = OpenAI.Responses.ResponseStreamEvent
 

@@ -2,7 +2,7 @@
  * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there.
  * Here the model writes text between two pieces of a call's arguments, as servers do that send text and calls side by side.
  *
- * Suite: test/http/facades/
+ * Suite: test/http/openai/
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { completionOf, makeTool } from '../agent/harness.ts'
 import type { ModelEvent } from '../../functions/ports/model.ts'
 import { openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
-import { openAiClient } from '../http/facades/openai-client.ts'
+import { openAiClient } from '../http/openai/openai-client.ts'
 
 type Event = OpenAI.Responses.ResponseStreamEvent
 

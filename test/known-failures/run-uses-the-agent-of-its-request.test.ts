@@ -2,7 +2,7 @@
  * A run is executed by the agent that its request names as `model`, under the system message of that request. Here two clients
  * continue one conversation at the same time with different ones.
  *
- * Suite: test/http/facades/
+ * Suite: test/http/openai/
  */
 import { afterEach, expect, test } from 'vitest'
 import type { Ports } from '../../functions/runtime/program.ts'

@@ -2,7 +2,7 @@
  * A chat page that names no session trims the model's text before it sends it back. It continues in its session: blanks at the ends,
  * line ends and Unicode forms carry no meaning. Today each turn creates a session and imports the whole conversation again.
  *
- * Suite: test/http/facades/
+ * Suite: test/http/openai/
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'

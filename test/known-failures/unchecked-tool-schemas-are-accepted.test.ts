@@ -3,7 +3,7 @@
  * dialect ((?i)), an example that is no schema, `required: null`, 20 levels. Arguments are not checked against it, as the tool is not
  * strict, so it goes to the model as it is. Today the whole request is refused with 400, in each of the five formats.
  *
- * Suite: test/http/facades/
+ * Suite: test/http/openai/
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'

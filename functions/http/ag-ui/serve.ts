@@ -1,0 +1,84 @@
+import type { Context } from 'hono'
+import type { OpenCall } from '../../access/open-calls.ts'
+import type { AppEnv, RouteDependencies } from '../dependencies.ts'
+import { streamEvents } from '../streaming/event-stream.ts'
+import { keyRevoked } from '../middleware/authentication.ts'
+import { describeError } from '../middleware/error-response.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import { whileCounted } from '../v1/runs/response.ts'
+import { followSteps } from '../run-steps/follow-steps.ts'
+import type { FollowedRun } from '../run-steps/follow-steps.ts'
+import { acceptChatTurn } from '../openai/sessions/chat-session.ts'
+import { sha256 } from '../openai/sessions/chat-turn.ts'
+import type { RunEnd } from '../run-steps/run-step.ts'
+import { createAgUiEvents } from './events.ts'
+import { agUiCallId } from './thread.ts'
+import { readAgUiInput } from './input.ts'
+import type { RunAgentInput } from './schemas.ts'
+
+/** Runs an agent, and responds with its events. */
+export const serveAgUi = (
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  agent: string,
+  body: RunAgentInput,
+): Promise<Response> =>
+  whileCounted(dependencies, c, async (call) => {
+    // Here the address names it.
+    if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${agent}`)
+    const { input, decisions } = readAgUiInput(body)
+    refuseTakenNames(input.tools)
+    refuseMissingTool(dependencies.agents, agent, input.tools)
+    for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'source.value')
+    const run = await acceptChatTurn(dependencies, {
+      caller: c.get('caller'),
+      agent,
+      user: undefined,
+      session: body.threadId,
+      isNamed: false,
+      bodyHash: sha256(await c.req.text()),
+      // The client makes one for each of its runs.
+      idempotencyKey: `ag-ui ${body.runId}`,
+      isFirstTry: true,
+      input,
+      decisions,
+      nameOf: agUiCallId,
+    })
+    return agUiStream(dependencies, c, call, body, run)
+  })
+
+const STOPPING = { message: 'the stream broke off, and the run goes on', code: 'stopping' }
+
+function agUiStream(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  { threadId, runId }: RunAgentInput,
+  run: FollowedRun,
+): Response {
+  const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+  const response = streamEvents(dependencies, c, call, async function* frames(signal) {
+    const events = createAgUiEvents({ threadId, runId, ours: run.runId })
+    const last = (end: RunEnd | undefined) =>
+      end === undefined ? events.breakOff(call.signal.aborted ? keyRevoked() : STOPPING) : events.end(end)
+    yield events.start().map(data).join('')
+    try {
+      const steps = followSteps(dependencies, run, signal)
+      for (;;) {
+        const next = await steps.next()
+        const made = next.done === true ? last(next.value) : events.take(next.value)
+        for (const event of made) yield data(event)
+        if (next.done === true) return
+      }
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      dependencies.log.error('a stream of AG-UI broke off', error)
+      const { detail: message, code } = describeError(error)
+      yield data({ type: 'RUN_ERROR', message, code })
+    }
+  })
+  response.headers.set('x-session-id', run.key.session)
+  response.headers.set('x-run-id', run.runId)
+  return response
+}

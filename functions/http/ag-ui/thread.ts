@@ -1,0 +1,132 @@
+import type { ToolMessage } from '../../domain/messages/message.ts'
+import { textOf } from '../../domain/messages/message.ts'
+import type { RunStep } from '../run-steps/run-step.ts'
+
+/** One event of AG-UI. */
+export interface AgUiEvent {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** The leader, or a member: its texts, reasoning and calls, one after another. */
+export interface Thread {
+  take(step: Exclude<RunStep, { type: 'notice' }>): AgUiEvent[]
+  /** Ends what is open. */
+  close(): AgUiEvent[]
+}
+
+/** Whose events they are: a member's name its subagent, which optional fields must not do with null. */
+interface Of {
+  readonly subagentRunId?: string
+}
+
+type CallPlace = Pick<ToolMessage, 'runId' | 'round' | 'sequence' | 'parentMessageId'>
+
+/** The id of a call: a client keeps all runs of a thread, and models use their ids again. */
+export const agUiCallId = ({ runId, round, sequence, parentMessageId }: CallPlace): string =>
+  `${runId}:${round}:${sequence}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
+
+/** A thread of this run; a member's has the row of the delegate call. */
+export function createThread(runId: string, parentMessageId: string | undefined): Thread {
+  const of: Of = parentMessageId === undefined ? {} : { subagentRunId: parentMessageId }
+  const member = parentMessageId === undefined ? {} : { parentMessageId }
+  const blocks = createBlocks(of)
+  let count = 0
+  /** The message of this round that has its calls. */
+  let holder: string | undefined
+  /** What its round has called so far. A client keeps and executes what it hears of: it hears of calls when they are stored. */
+  const calls = new Map<number, { readonly name: string; arguments: string }>()
+  const nameOf = (round: number): string =>
+    `${runId}:${round}:m${++count}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
+  const close = (): AgUiEvent[] => {
+    calls.clear()
+    return blocks.close()
+  }
+  const called = (round: number): AgUiEvent[] =>
+    [...calls].flatMap(([sequence, call]) => {
+      holder ??= nameOf(round)
+      const toolCallId = agUiCallId({ runId, round, sequence, ...member })
+      const start = { type: 'TOOL_CALL_START', toolCallId, toolCallName: call.name, parentMessageId: holder, ...of }
+      const whole = { type: 'TOOL_CALL_ARGS', toolCallId, delta: call.arguments, ...of }
+      return [start, ...(call.arguments === '' ? [] : [whole]), { type: 'TOOL_CALL_END', toolCallId, ...of }]
+    })
+  return {
+    close,
+    take(step) {
+      switch (step.type) {
+        case 'round':
+        case 'discard':
+          holder = undefined
+          return close()
+        case 'text':
+        case 'reasoning': {
+          const { messageId, events } = blocks.piece(step.type, step.text, () => nameOf(step.round))
+          if (step.type === 'text') holder ??= messageId
+          return events
+        }
+        case 'call': {
+          const call = calls.get(step.sequence) ?? { name: step.name, arguments: '' }
+          call.arguments += step.arguments
+          calls.set(step.sequence, call)
+          return []
+        }
+        case 'completion': {
+          const events = [...blocks.close(), ...called(step.message.round)]
+          calls.clear()
+          return events
+        }
+        case 'call_started':
+          return []
+        case 'call_ended':
+          return resultOf(step.message, of)
+        default:
+          return step satisfies never
+      }
+    },
+  }
+}
+
+/** Texts and reasoning: one block is open at a time. */
+function createBlocks(of: Of) {
+  let open: { readonly type: 'text' | 'reasoning'; readonly messageId: string } | undefined
+  const close = (): AgUiEvent[] => {
+    const { type, messageId } = open ?? {}
+    open = undefined
+    if (type === undefined) return []
+    if (type === 'text') return [{ type: 'TEXT_MESSAGE_END', messageId, ...of }]
+    return [
+      { type: 'REASONING_MESSAGE_END', messageId, ...of },
+      { type: 'REASONING_END', messageId, ...of },
+    ]
+  }
+  const begin = (type: 'text' | 'reasoning', messageId: string): AgUiEvent[] =>
+    type === 'text'
+      ? [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...of }]
+      : [
+          { type: 'REASONING_START', messageId, ...of },
+          { type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...of },
+        ]
+  return {
+    close,
+    piece(type: 'text' | 'reasoning', delta: string, name: () => string) {
+      const before = open?.type === type ? [] : close()
+      const isNew = open === undefined
+      open ??= { type, messageId: name() }
+      const { messageId } = open
+      const content = type === 'text' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
+      const starts = isNew ? begin(type, messageId) : []
+      return { messageId, events: [...before, ...starts, { type: content, messageId, delta, ...of }] }
+    },
+  }
+}
+
+/** The result of a call that was executed here; the client has that of its own. */
+function resultOf(message: ToolMessage, of: Of): AgUiEvent[] {
+  if (message.needs === 'result') return []
+  const toolCallId = agUiCallId(message)
+  const content = textOf(message.parts)
+  const result = { type: 'TOOL_CALL_RESULT', messageId: message.id, toolCallId, content, role: 'tool', ...of }
+  const sources = (message.sources ?? []).map(({ title, url }) => ({ title, ...(url === undefined ? {} : { url }) }))
+  if (sources.length === 0) return [result]
+  return [result, { type: 'CUSTOM', name: 'sources', value: { toolCallId, sources } }]
+}

@@ -1,0 +1,123 @@
+import type { AssistantMessage, ToolMessage } from '../../domain/messages/message.ts'
+import { textOf } from '../../domain/messages/message.ts'
+import { jsonFault } from '../../log/json/json-size.ts'
+import { clientCallId, roundCallId } from '../run-steps/call-id.ts'
+import type { RunStep } from '../run-steps/run-step.ts'
+
+/** One chunk of the AI SDK's UI message stream. */
+export interface UiChunk {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** The output of a delegation whose member waits for somebody. */
+export const MEMBER_WAITS = '[waiting for an answer]'
+
+/** Arguments as the UI shows them: what is not JSON stays the text that it is. */
+export function uiInput(text: string): unknown {
+  if (jsonFault(text) !== undefined) return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+/** Calls and their results. `executed`: who executes the tool of this name. */
+export function createCalls(executed: (name: string) => object) {
+  const available = new Set<string>()
+  const input = (toolCallId: string, toolName: string, text: string): UiChunk => {
+    available.add(toolCallId)
+    const fields = { toolCallId, toolName, input: uiInput(text), dynamic: true, ...executed(toolName) }
+    return { type: 'tool-input-available', ...fields }
+  }
+  /** Arguments of the client's calls, until it is known that they wait for it. */
+  const held = new Map<string, string>()
+  /** Our own calls that have begun and not ended. */
+  const running = new Map<string, ToolMessage>()
+  /** Arguments of members' calls, by their completion and place. */
+  const ofMembers = new Map<string, string>()
+  return {
+    piece({ id, round, name, arguments: delta }: Extract<RunStep, { type: 'call' }>, isNew: boolean): UiChunk[] {
+      const toolCallId = roundCallId({ toolCallId: id, round })
+      const start = { type: 'tool-input-start', toolCallId, toolName: name, dynamic: true, ...executed(name) }
+      const piece = delta === '' ? [] : [{ type: 'tool-input-delta', toolCallId, inputTextDelta: delta }]
+      return [...(isNew ? [start] : []), ...piece]
+    },
+    whole({ toolCalls, round }: AssistantMessage, isClients: (name: string) => boolean): UiChunk[] {
+      return toolCalls.flatMap(({ id, name, arguments: text }) => {
+        const toolCallId = roundCallId({ toolCallId: id, round })
+        if (!isClients(name)) return [input(toolCallId, name, text)]
+        held.set(toolCallId, text)
+        return []
+      })
+    },
+    began(message: ToolMessage): UiChunk[] {
+      const id = roundCallId(message)
+      if (message.needs === undefined) running.set(message.id, message)
+      return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
+    },
+    /** Delegations whose members wait. With a call without an output beside them, the client would not send decisions. */
+    working: (): UiChunk[] =>
+      [...running].map(([, { toolName, ...call }]) => {
+        const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName) }
+        return { type: 'tool-output-available', ...fields, output: MEMBER_WAITS }
+      }),
+    /** A call of a pause. A member's has not been told. */
+    asked(message: ToolMessage, text: string): UiChunk[] {
+      const toolCallId = clientCallId(message)
+      if (message.needs !== 'approval')
+        return message.parentToolCallId === undefined ? [] : [input(toolCallId, message.toolName, text)]
+      available.add(toolCallId)
+      return approvalChunks(message, text)
+    },
+    /** A completion of a member, whose calls are told only if somebody else has to resolve them. */
+    note({ id, toolCalls }: AssistantMessage): void {
+      for (const [sequence, call] of toolCalls.entries()) ofMembers.set(`${id} ${sequence}`, call.arguments)
+    },
+    ended(message: ToolMessage): UiChunk[] {
+      const toolCallId = clientCallId(message)
+      running.delete(message.id)
+      const text = held.get(toolCallId) ?? ofMembers.get(`${message.assistantMessageId} ${message.sequence}`)
+      const before = text !== undefined && !available.has(toolCallId) ? [input(toolCallId, message.toolName, text)] : []
+      return [...before, ...endOf(message, { toolCallId, dynamic: true, ...executed(message.toolName) })]
+    },
+  }
+}
+
+/** What a member does, once it is done; its calls that somebody else has to resolve are told like the leader's. */
+export function memberChunks(
+  step: Exclude<RunStep, { type: 'notice' }>,
+  calls: ReturnType<typeof createCalls>,
+): UiChunk[] {
+  if (step.type === 'call_ended' && step.message.needs !== undefined) return calls.ended(step.message)
+  if (step.type !== 'completion' && step.type !== 'call_ended') return []
+  if (step.type === 'completion') calls.note(step.message)
+  return [memberPart(step.message)]
+}
+
+/** A call that waits for a decision: told anew as the client's business, for it sends nothing before all that is its own is done. */
+function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
+  const [toolCallId, toolName] = [clientCallId(message), message.toolName]
+  return [
+    { type: 'tool-input-start', toolCallId, toolName, dynamic: true, providerExecuted: false },
+    { type: 'tool-input-delta', toolCallId, inputTextDelta: text },
+    { type: 'tool-approval-request', approvalId: message.id, toolCallId },
+  ]
+}
+
+function endOf(message: ToolMessage, fields: object): UiChunk[] {
+  const text = textOf(message.parts)
+  if (message.status !== 'completed') return [{ type: 'tool-output-error', ...fields, errorText: text }]
+  const sources = (message.sources ?? []).flatMap(({ title, url }, place) =>
+    url === undefined ? [] : [{ type: 'source-url', sourceId: `${message.id}:${place}`, url, title }],
+  )
+  return [{ type: 'tool-output-available', ...fields, output: text }, ...sources]
+}
+
+/** A completion of a member, or a call of its that has ended. */
+export function memberPart(message: AssistantMessage | ToolMessage): UiChunk {
+  const { agent, parentToolCallId: parent } = message
+  const did = message.role === 'tool' ? { call: message.call, status: message.status } : { text: textOf(message.parts) }
+  return { type: 'data-member', data: { agent, parent_tool_call_id: parent, ...did } }
+}

@@ -1,0 +1,190 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { OpenCall } from '../../access/open-calls.ts'
+import { findSession } from '../../access/sessions.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { Message } from '../../domain/messages/message.ts'
+import { isEnded } from '../../domain/runs/run.ts'
+import { keyOf } from '../../domain/session.ts'
+import type { Session, SessionKey } from '../../domain/session.ts'
+import { MOST_BYTES } from '../../log/page-bytes.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { App, AppEnv, RouteDependencies } from '../dependencies.ts'
+import { streamEvents } from '../streaming/event-stream.ts'
+import { createBuilds } from '../streaming/document-queue.ts'
+import { bytesResponse } from '../streaming/json-response.ts'
+import { keyRevoked } from '../middleware/authentication.ts'
+import { describeError } from '../middleware/error-response.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import { invalidFields, invalidRequest } from '../middleware/validation.ts'
+import { problems, READ_PROBLEMS, WRITE_PROBLEMS } from '../v1/problem-responses.ts'
+import { whileCounted } from '../v1/runs/response.ts'
+import { sessionId } from '../v1/fields.ts'
+import { followSteps } from '../run-steps/follow-steps.ts'
+import type { FollowedRun } from '../run-steps/follow-steps.ts'
+import { ForeignEventSchema } from '../run-steps/stream-schema.ts'
+import { createUiChunks } from './chunks.ts'
+import { uiMessagesOf } from './messages.ts'
+import { chatRequest, uiMessage, UiMessageListSchema } from './schemas.ts'
+import type { ChatRequest } from './schemas.ts'
+import { acceptCallOutputs, acceptUserMessage } from './turn.ts'
+
+/** Messages of the log that `GET /v1/chat/{chat}` shows at most: the newest. */
+const MOST_MESSAGES = 500
+
+const tags = ['AI SDK']
+const params = z.object({ chat: sessionId.openapi({ param: { name: 'chat', in: 'path' } }) })
+const stream = { 'text/event-stream': { schema: ForeignEventSchema } }
+
+const sendChat = createRoute({
+  method: 'post',
+  path: '/v1/chat',
+  operationId: 'sendChat',
+  summary: "`useChat`: send its last message, and follow the run as the AI SDK's UI message stream",
+  tags,
+  request: { body: { required: true, content: { 'application/json': { schema: chatRequest } } } },
+  responses: { 200: { description: 'The stream.', content: stream }, ...WRITE_PROBLEMS, ...problems(422) },
+})
+
+const resumeChat = createRoute({
+  method: 'get',
+  path: '/v1/chat/{chat}/stream',
+  operationId: 'resumeChat',
+  summary: '`useChat`: follow the run under way from its start',
+  tags,
+  request: { params },
+  responses: {
+    200: { description: 'The stream.', content: stream },
+    204: { description: 'No run is under way, or the chat has not begun.' },
+    ...READ_PROBLEMS,
+  },
+})
+
+const readChat = createRoute({
+  method: 'get',
+  path: '/v1/chat/{chat}',
+  operationId: 'readChat',
+  summary: '`useChat`: the newest messages, as its initial ones',
+  tags,
+  request: { params },
+  responses: {
+    200: { description: 'UIMessages.', content: { 'application/json': { schema: UiMessageListSchema } } },
+    ...READ_PROBLEMS,
+  },
+})
+
+/** Undefined before it has begun: a page that resumes asks as soon as it opens. */
+async function begunChat(dependencies: RouteDependencies, c: Context<AppEnv>): Promise<Session | undefined> {
+  try {
+    return await findSession(dependencies, c.get('caller'), c.req.param('chat') ?? '')
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'session_not_found') return undefined
+    throw error
+  }
+}
+
+/** What `useChat` of the AI SDK speaks. */
+export function chatRoutes(app: App, dependencies: RouteDependencies): void {
+  const { reader } = dependencies
+  const builds = createBuilds()
+
+  app.openapi(sendChat, async (c) =>
+    whileCounted(dependencies, c, async (call) => {
+      const body = c.req.valid('json')
+      const run = await acceptChat(dependencies, c, body)
+      return uiStream(dependencies, c, call, { ...run, canReset: body.sdk === 7 })
+    }),
+  )
+
+  app.openapi(resumeChat, async (c) => {
+    const session = await begunChat(dependencies, c)
+    if (session === undefined) return c.body(null, 204)
+    const key = keyOf(session)
+    const latest = session.run === undefined ? undefined : await reader.run(key, session.run.id)
+    // An input that waits comes after what is under way.
+    const running = latest?.status === 'queued' ? await reader.runs(key, { status: 'running', limit: 1 }) : undefined
+    const run = running?.runs[0] ?? latest
+    if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)
+    return whileCounted(dependencies, c, async (call) =>
+      uiStream(dependencies, c, call, { key, runId: run.id, canReset: false }),
+    )
+  })
+
+  app.openapi(readChat, async (c) => {
+    const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').chat)
+    return bytesResponse<JsonObject[]>(
+      dependencies.shared.of(session.tenant),
+      await builds.build(session.tenant, session.session, () => newestMessages(reader, keyOf(session))),
+    )
+  })
+}
+
+/** The newest UIMessages as the bytes of their JSON. */
+async function newestMessages(reader: LogReader, key: SessionKey): Promise<Uint8Array<ArrayBuffer>> {
+  const query = { order: 'descending', limit: MOST_MESSAGES, mostCharacters: MOST_BYTES } as const
+  const { messages, more } = await reader.messages(key, query)
+  const log = wholeRuns(messages.toReversed(), more)
+  const ids = [...new Set(log.map(({ runId }) => runId))]
+  const runs = await Promise.all(ids.map(async (id) => [id, await reader.run(key, id)] as const))
+  const known = new Map(runs.flatMap(([id, run]) => (run === undefined ? [] : [[id, run] as const])))
+  return Buffer.from(JSON.stringify(uiMessagesOf(key.session, log, known)))
+}
+
+/** Without the first run if something before its first message was left out. */
+function wholeRuns(log: readonly Message[], more: boolean): readonly Message[] {
+  if (!more || log[0]?.role === 'user') return log
+  const begin = log.findIndex(({ runId }) => runId !== log[0]?.runId)
+  return begin === -1 ? log : log.slice(begin)
+}
+
+async function acceptChat(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  body: ChatRequest,
+): Promise<FollowedRun> {
+  if (body.trigger === 'regenerate-message')
+    throw new RequestError(422, 'not_supported', 'the log only grows: send the message again as a new one')
+  const last = uiMessage.safeParse(body.messages.at(-1))
+  const place = `body.messages[${body.messages.length - 1}]`
+  if (!last.success) throw invalidRequest(invalidFields(place, last.error.issues))
+  const caller = c.get('caller')
+  return last.data.role === 'user'
+    ? acceptUserMessage(dependencies, caller, body, last.data)
+    : acceptCallOutputs(dependencies, caller, body, last.data)
+}
+
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+
+const BROKEN = 'the stream broke off, and the run goes on: resume'
+
+async function uiStream(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  call: OpenCall,
+  { canReset, ...followed }: FollowedRun & { readonly canReset: boolean },
+): Promise<Response> {
+  const run = await dependencies.reader.run(followed.key, followed.runId)
+  const isClients = (name: string): boolean => run?.clientTools.some((tool) => tool.name === name) ?? false
+  const response = streamEvents(dependencies, c, call, async function* frames(signal) {
+    yield data({ type: 'start', messageId: followed.runId, messageMetadata: { run_id: followed.runId } })
+    const chunks = createUiChunks({ isClients, canReset })
+    try {
+      const steps = followSteps(dependencies, followed, signal)
+      for (;;) {
+        const next = await steps.next()
+        const made = next.done === true ? next.value && chunks.end(next.value) : chunks.take(next.value)
+        for (const chunk of made ?? [{ type: 'error', errorText: call.signal.aborted ? keyRevoked().message : BROKEN }])
+          yield data(chunk)
+        if (next.done === true) break
+      }
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      dependencies.log.error('a UI message stream broke off', error)
+      yield data({ type: 'error', errorText: describeError(error).detail })
+    }
+    yield 'data: [DONE]\n\n'
+  })
+  response.headers.set('x-vercel-ai-ui-message-stream', 'v1')
+  return response
+}

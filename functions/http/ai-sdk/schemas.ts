@@ -1,0 +1,64 @@
+import { z } from '@hono/zod-openapi'
+import { agentName, jsonObject, metadata, objectOrNull, sessionId } from '../v1/fields.ts'
+import { newMessage } from '../v1/messages/input-schema.ts'
+
+const text = z.object({ type: z.literal('text'), text: z.string() })
+const file = z.object({
+  type: z.literal('file'),
+  mediaType: z.string().max(255).optional(),
+  filename: z.string().max(255).optional(),
+  url: z.string(),
+})
+const userMessage = z.object({
+  id: z.string().min(1).max(256),
+  role: z.literal('user'),
+  metadata: objectOrNull(metadata),
+  parts: z
+    .array(z.discriminatedUnion('type', [text, file], 'must be of type text or file'))
+    .min(1)
+    .max(64),
+})
+/** What a client has done with a call; other parts are ours and are ignored. */
+const assistantMessage = z.object({
+  id: z.string().min(1).max(256),
+  role: z.literal('assistant'),
+  parts: z.array(
+    z.looseObject({
+      type: z.string(),
+      toolCallId: z.string().max(4_096).optional(),
+      state: z.string().optional(),
+      errorText: z.string().optional(),
+      approval: z.looseObject({ id: z.string(), approved: z.boolean().optional() }).optional(),
+    }),
+  ),
+})
+export type UserUiMessage = z.output<typeof userMessage>
+export type AssistantUiMessage = z.output<typeof assistantMessage>
+
+/** Only the last message is read: the history is ours. */
+export const uiMessage = z.discriminatedUnion('role', [userMessage, assistantMessage], 'must be user or assistant')
+
+export const chatRequest = z
+  .object({
+    id: sessionId,
+    messages: z.array(jsonObject).min(1),
+    trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
+    agent: agentName.optional(),
+    tools: newMessage.shape.tools,
+    sdk: z
+      .number()
+      .optional()
+      .openapi({ description: '7 when the client is the AI SDK 7, which can take back a step.' }),
+  })
+  .openapi('ChatRequest', {
+    description: 'What `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`.',
+    example: {
+      id: 'support-7',
+      messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What time is it?' }] }],
+    },
+  })
+export type ChatRequest = z.output<typeof chatRequest>
+
+export const UiMessageListSchema = z.array(jsonObject).openapi('UiMessageList', {
+  example: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What time is it?' }] }],
+})

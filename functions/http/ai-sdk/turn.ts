@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import type { CallResolution, IncomingPart } from '../../agent/service/agent-service.ts'
+import type { Caller } from '../../access/caller.ts'
+import { countedFor } from '../../access/rates.ts'
+import { enterSession } from '../../access/sessions.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isUlid } from '../../domain/ids.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
+import { isEnded } from '../../domain/runs/run.ts'
+import type { Run } from '../../domain/runs/run.ts'
+import { keyOf } from '../../domain/session.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { dataOf } from '../../log/import/fields.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+import type { RouteDependencies } from '../dependencies.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import { invalidRequest } from '../middleware/validation.ts'
+import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import { findRun } from '../v1/runs/resource.ts'
+import { clientCallId } from '../run-steps/call-id.ts'
+import type { FollowedRun } from '../run-steps/follow-steps.ts'
+import { existing, openSession } from '../run-steps/open-session.ts'
+import { seenBefore } from '../run-steps/pause-lookup.ts'
+import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './schemas.ts'
+
+/** Rows read at a time. */
+const PAGE = 200
+
+/** The client sends the user's message: it starts a run, or is given the run that it started before. */
+export async function acceptUserMessage(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  body: ChatRequest,
+  message: UserUiMessage,
+): Promise<FollowedRun> {
+  const { service, agents, settings } = dependencies
+  const { id, tools = [] } = body
+  // A session keeps its agent unless the client names another.
+  const known = await existing(dependencies, caller, id)
+  const agent = body.agent ?? known?.agent ?? 'default'
+  const at = `body.messages[${body.messages.length - 1}].parts`
+  const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
+  refuseTakenNames(tools)
+  refuseMissingTool(agents, agent, tools)
+  await refuseFalseImages(at, parts, 'url')
+  const limits = countedFor(caller, settings.caps)
+  if (known === undefined) await service.requireRoom(caller.tenant, limits)
+  const session = await openSession(dependencies, caller, { id, agent })
+  const { metadata } = message
+  const { runId } = await service.submit(
+    session,
+    {
+      parts,
+      clientTools: tools,
+      ...definedFields({ metadata: metadata ?? undefined }),
+      ...limits,
+      idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(JSON.stringify(message.parts)) },
+    },
+    { here: true },
+  )
+  return { key: keyOf(session), runId }
+}
+
+/** The client sends what it and its user have done with the calls of its last message; what is known already is left out. */
+export async function acceptCallOutputs(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  { id }: ChatRequest,
+  message: AssistantUiMessage,
+): Promise<FollowedRun> {
+  const { service, reader } = dependencies
+  const session = await enterSession(dependencies, caller, id)
+  const key = keyOf(session)
+  // A run is one message of the client's, and the session may have gone on behind it.
+  const named = isUlid(message.id) ? await findRun(reader, key, message.id) : undefined
+  const run = named ?? (session.run && (await reader.run(key, session.run.id)))
+  if (run === undefined) throw new RequestError(409, 'no_run', `session ${id} has no run whose calls could be answered`)
+  const given = new Map(message.parts.map((part) => [part.toolCallId, part]))
+  const partOfCall = (row: ToolMessage): Part | undefined => given.get(clientCallId(row))
+  const asked = (await callsOf(reader, key, run)).filter((row) => row.needs !== undefined && partOfCall(row))
+  // An empty stream would not do: clients send their answers again until there is a new step, or an error.
+  if (run.status === 'cancelled' || (asked.length === 0 && message.parts.some(isAnswer)))
+    throw new RequestError(
+      409,
+      'unknown_tool_calls',
+      `run ${run.id} does not wait for these calls: read the chat again`,
+    )
+  const resolutions = isEnded(run.status) ? [] : asked.flatMap((row) => resolutionOf(row, partOfCall(row)))
+  if (resolutions.length > 0) await service.resolve(session, run.id, resolutions, { here: true })
+  const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
+  // The client shows no end of a delegation but that its member waits.
+  const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
+  const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
+  const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id
+  return { key, runId: run.id, after, open: new Set(open.map((row) => row.id)) }
+}
+
+type Part = AssistantUiMessage['parts'][number]
+
+/** The client shows how this call has ended. */
+const hasEnd = (part: Part | undefined): boolean => part?.state?.startsWith('output-') === true
+/** What the client, or its user, has done with a call. */
+const isAnswer = (part: Part): boolean =>
+  part['providerExecuted'] !== true && (hasEnd(part) || part.state === 'approval-responded')
+
+/** The calls of a run, in order. */
+async function callsOf(reader: LogReader, key: SessionKey, { id: run }: Run): Promise<ToolMessage[]> {
+  const rows: ToolMessage[] = []
+  for (let after: string | undefined; ;) {
+    const query = { order: 'ascending', limit: PAGE, run, roles: ['tool'], ...definedFields({ after }) } as const
+    const { messages, more } = await reader.messages(key, query)
+    for (const one of messages) if (one.role === 'tool') rows.push(one)
+    after = messages.at(-1)?.id
+    if (!more || after === undefined) return rows
+  }
+}
+
+function resolutionOf(row: ToolMessage, part: Part | undefined): CallResolution[] {
+  if (part === undefined || row.status !== 'waiting') return []
+  const call = { toolCallId: row.toolCallId, messageId: row.id }
+  if (row.needs === 'approval') {
+    const approved = part.state === 'approval-responded' ? part.approval?.approved : undefined
+    return approved === undefined ? [] : [{ ...call, approve: approved }]
+  }
+  if (part.state === 'output-error') return [{ ...call, error: part.errorText ?? 'the call failed' }]
+  if (part.state !== 'output-available') return []
+  const output = part['output'] ?? null
+  return [{ ...call, output: [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }] }]
+}
+
+const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/
+
+function partOf(part: UserUiMessage['parts'][number], path: string): IncomingPart {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const found = dataOf(part.url)
+  if (found === undefined || found.data.length === 0 || !MEDIA_TYPE.test(found.mediaType))
+    throw invalidRequest([{ path: `${path}.url`, message: 'must be a data URL with base64: nothing is fetched' }])
+  const type = found.mediaType.startsWith('image/') ? 'image' : 'file'
+  return { type, ...found, ...definedFields({ filename: part.filename }) }
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,0 +1,212 @@
+import type { Context } from 'hono'
+import { SESSION_PATTERN } from '../../../domain/ids.ts'
+import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
+import { jsonResponse } from '../../streaming/json-response.ts'
+import { keyRevoked } from '../../middleware/authentication.ts'
+import { openAiErrorOf } from '../../middleware/openai-error.ts'
+import { RequestError } from '../../middleware/request-error.ts'
+import { describeError } from '../../middleware/error-response.ts'
+import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
+import { whileCounted } from '../../v1/runs/response.ts'
+import { BAD_SESSION_ID } from '../../v1/fields.ts'
+import { streamFrames } from '../../streaming/first-frame.ts'
+import { followSteps } from '../../run-steps/follow-steps.ts'
+import type { FollowedRun } from '../../run-steps/follow-steps.ts'
+import { createChatPieces } from './chat-pieces.ts'
+import type { ChatCall, ChatEnd } from './chat-pieces.ts'
+import { readChatRequest, refused } from './chat-request.ts'
+import type { ChatCompletion, ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
+import { sha256 } from '../sessions/chat-turn.ts'
+import type { ChatTurn } from '../sessions/chat-turn.ts'
+import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
+import { modelOf } from '../models.ts'
+
+/** A request that is not a stream waits at most this long for its run, in milliseconds. */
+export const LONGEST_MS = 240_000
+
+/** Begins a completion, and responds with it or with its chunks. */
+export const serveChatCompletion = (
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  body: ChatCompletionRequest,
+): Promise<Response> =>
+  whileCounted(dependencies, c, async (call) => {
+    const turn = await readTurn(dependencies, c, body)
+    const run = await acceptTurn(dependencies, turn)
+    const base = { id: `chatcmpl-${run.runId}`, model: body.model, created: seconds(dependencies) }
+    const show: Shown = { ...base, run, turn }
+    const response =
+      body.stream === true
+        ? await streamFrames(
+            dependencies,
+            c,
+            call,
+            (signal) =>
+              chunkFrames(dependencies, show, body.stream_options?.include_usage === true, {
+                signal,
+                revoked: call.signal,
+              }),
+            (error) => data({ error: openAiErrorOf(describeError(error)) }),
+          )
+        : jsonResponse(
+            dependencies.shared.of(c.get('caller').tenant),
+            await wholeCompletion(dependencies, c, show, call.signal),
+          )
+    response.headers.set('x-session-id', run.key.session)
+    response.headers.set('x-run-id', run.runId)
+    return response
+  })
+
+const seconds = ({ clock }: RouteDependencies): number => Math.floor(clock.now() / 1000)
+
+async function readTurn(
+  { agents }: RouteDependencies,
+  c: Context<AppEnv>,
+  body: ChatCompletionRequest,
+): Promise<ChatTurn> {
+  const session = c.req.header('x-session-id') ?? body.metadata?.['session_id']
+  if (session !== undefined && !SESSION_PATTERN.test(session)) throw refused('metadata.session_id', BAD_SESSION_ID)
+  const agent = modelOf(agents, body.model)
+  const input = readChatRequest(body)
+  refuseTakenNames(input.tools, 'function.name')
+  refuseMissingTool(agents, agent.name, input.tools)
+  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url.url')
+  return {
+    caller: c.get('caller'),
+    agent: agent.name,
+    user: body.user ?? undefined,
+    session,
+    isNamed: session !== undefined,
+    bodyHash: sha256(await c.req.text()),
+    idempotencyKey: c.req.header('idempotency-key'),
+    isFirstTry: c.req.header('x-stainless-retry-count') === '0',
+    input,
+  }
+}
+
+/** What surrounds each chunk. */
+interface Shown {
+  readonly id: string
+  readonly model: string
+  readonly created: number
+  readonly run: FollowedRun
+  readonly turn: ChatTurn
+}
+
+/** What ends a response before its run has ended. */
+interface Ends {
+  readonly signal: AbortSignal
+  /** The one of these that means that the caller's key was revoked. */
+  readonly revoked: AbortSignal
+}
+
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+
+async function* chunkFrames(
+  dependencies: RouteDependencies,
+  { run, turn, ...base }: Shown,
+  withUsage: boolean,
+  ends: Ends,
+): AsyncGenerator<string, void, undefined> {
+  const chunk = (delta: object, reason: string | null = null): string =>
+    data({
+      ...base,
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }],
+      ...(withUsage ? { usage: null } : {}),
+    })
+  const first = chunk({ role: 'assistant', content: '' })
+  let text: string | undefined
+  for await (const one of chatPieces(dependencies, run, ends)) {
+    if (typeof one === 'string') {
+      if (text === undefined) yield first
+      text = (text ?? '') + one
+      yield chunk({ content: one })
+    } else {
+      const { calls, reason, usage } = completed(one)
+      await rememberShown(dependencies, turn, run, [[assistantMessage(text ?? '', calls)]])
+      if (text === undefined) yield first
+      for (const [index, call] of calls.entries()) yield chunk({ tool_calls: [{ index, ...call }] })
+      yield chunk({}, reason)
+      if (withUsage) yield data({ ...base, object: 'chat.completion.chunk', choices: [], usage: usage ?? null })
+      yield 'data: [DONE]\n\n'
+    }
+  }
+}
+
+async function wholeCompletion(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  { run, turn, ...base }: Shown,
+  revoked: AbortSignal,
+): Promise<ChatCompletion> {
+  const late = AbortSignal.timeout(LONGEST_MS)
+  const stopping = dependencies.stopping()
+  const signal = AbortSignal.any([late, revoked, stopping, c.get('request').signal])
+  let text = ''
+  let end: ChatEnd | undefined
+  try {
+    for await (const one of chatPieces(dependencies, run, { signal, revoked }))
+      if (typeof one === 'string') text += one
+      else end = one
+  } catch (error) {
+    if (late.aborted && error instanceof BrokenOff)
+      throw new RequestError(504, 'run_not_ended', `run ${run.runId} goes on: use stream, or read it in its session`)
+    throw error
+  }
+  if (end === undefined) throw new BrokenOff(run.runId)
+  const { calls, reason, usage } = completed(end)
+  await rememberShown(dependencies, turn, run, [[assistantMessage(text, calls)]])
+  const content = text === '' && calls.length > 0 ? null : text
+  const message = { role: 'assistant' as const, content, refusal: null }
+  const withCalls = calls.length === 0 ? message : { ...message, tool_calls: [...calls] }
+  return {
+    ...base,
+    object: 'chat.completion',
+    choices: [{ index: 0, message: withCalls, finish_reason: reason, logprobs: null }],
+    ...(usage === undefined ? {} : { usage }),
+  }
+}
+
+/** What the client sends for this completion the next time. */
+const assistantMessage = (content: string, calls: readonly ChatCall[]): ChatMessage => ({
+  role: 'assistant',
+  content,
+  tool_calls: [...calls],
+})
+
+/** The texts of a run, and how it ends. */
+async function* chatPieces(
+  dependencies: RouteDependencies,
+  run: FollowedRun,
+  { signal, revoked }: Ends,
+): AsyncGenerator<string | ChatEnd, void, undefined> {
+  const pieces = createChatPieces()
+  const steps = followSteps(dependencies, run, signal)
+  for (;;) {
+    const next = await steps.next()
+    if (next.done !== true) {
+      const text = pieces.take(next.value)
+      if (text !== '') yield text
+      continue
+    }
+    if (next.value === undefined) throw revoked.aborted ? keyRevoked() : new BrokenOff(run.runId)
+    const { text, end } = pieces.end(next.value)
+    if (text !== '') yield text
+    yield end
+    return
+  }
+}
+
+/** The client left, or this process is about to stop. */
+export class BrokenOff extends RequestError {
+  constructor(run: string) {
+    super(503, 'stopping', `this server is about to stop; run ${run} goes on: send the request again`)
+  }
+}
+
+function completed(end: ChatEnd): Exclude<ChatEnd, { failure: unknown }> {
+  if (!('failure' in end)) return end
+  const { status, code, message } = end.failure
+  throw new RequestError(status, code, message)
+}

@@ -1,0 +1,67 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Agent } from '../../domain/agent.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { App, AppDependencies } from '../dependencies.ts'
+import { RequestError } from '../middleware/request-error.ts'
+import { ModelListSchema, ModelSchema } from './chat/chat-schemas.ts'
+import { openAiProblems } from './problems.ts'
+
+const listModels = createRoute({
+  method: 'get',
+  path: '/openai/v1/models',
+  operationId: 'listModels',
+  summary: 'Our agents, as models',
+  tags: ['OpenAI'],
+  responses: {
+    200: { description: 'Those that the key may use.', content: { 'application/json': { schema: ModelListSchema } } },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+const readModel = createRoute({
+  method: 'get',
+  path: '/openai/v1/models/{model}',
+  operationId: 'readModel',
+  summary: 'An agent, as a model',
+  tags: ['OpenAI'],
+  request: {
+    params: z.object({
+      model: z
+        .string()
+        .max(128)
+        .openapi({ param: { name: 'model', in: 'path' } }),
+    }),
+  },
+  responses: {
+    200: { description: 'The model.', content: { 'application/json': { schema: ModelSchema } } },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+/** Agents where clients look for models. */
+export function modelRoutes(app: App, { agents, clock }: AppDependencies): void {
+  // They are what they are since this process has read them.
+  const created = Math.floor(clock.now() / 1000)
+  const modelResource = (id: string) => ({ id, object: 'model', created, owned_by: 'tooltrail' }) as const
+  const mayUse = (caller: Caller, name: string): boolean => caller.key?.agents?.includes(name) ?? true
+
+  app.openapi(listModels, (c) => {
+    const names = [...agents.keys()].filter((name) => mayUse(c.get('caller'), name))
+    return c.json({ object: 'list' as const, data: names.map(modelResource) }, 200)
+  })
+
+  app.openapi(readModel, (c) => {
+    const { model } = c.req.valid('param')
+    // What a key may not use is as unknown to it as in the list.
+    const known = mayUse(c.get('caller'), model) ? agents : new Map<string, Agent>()
+    return c.json(modelResource(modelOf(known, model).name), 200)
+  })
+}
+
+/** The agent that a model's name means; refused as OpenAI's API refuses unknown models. */
+export function modelOf(agents: ReadonlyMap<string, Agent>, model: string): Agent {
+  const agent = agents.get(model)
+  if (agent !== undefined) return agent
+  const detail = `there is no agent ${JSON.stringify(model.slice(0, 128))}: a model names one of GET /openai/v1/models`
+  throw new RequestError(404, 'model_not_found', detail, { errors: [{ path: 'body.model', message: 'is no agent' }] })
+}

@@ -1,0 +1,14 @@
+import { OpenAiErrorSchema } from './chat/chat-schemas.ts'
+
+type Refusals<Status extends number> = {
+  [S in Status]: { description: string; content: { 'application/json': { schema: typeof OpenAiErrorSchema } } }
+}
+
+/** How the refusals of an operation under OpenAI's paths are described. */
+export function openAiProblems<Status extends number>(...statuses: Status[]): Refusals<Status> {
+  const described = {
+    description: 'Refused; `error` says why.',
+    content: { 'application/json': { schema: OpenAiErrorSchema } },
+  }
+  return Object.fromEntries(statuses.map((status) => [status, described])) as Refusals<Status>
+}

@@ -1,0 +1,205 @@
+import { findSession } from '../../../access/sessions.ts'
+import type { Caller } from '../../../access/caller.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import { isEnded } from '../../../domain/runs/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
+import { keyOf } from '../../../domain/session.ts'
+import type { Session } from '../../../domain/session.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import { RequestError } from '../../middleware/request-error.ts'
+import { copyInto } from '../../v1/sessions/fork-request.ts'
+import { waitingCalls } from '../../v1/runs/resource.ts'
+import { clientCallId } from '../../run-steps/call-id.ts'
+import { existing, isCode } from '../../run-steps/open-session.ts'
+import { refused } from '../chat/chat-request.ts'
+import { acceptChatTurn } from '../sessions/chat-session.ts'
+import type { AcceptedTurn } from '../sessions/chat-session.ts'
+import type { ChatTurn } from '../sessions/chat-turn.ts'
+import { answeredBefore } from '../sessions/repeated-answer.ts'
+import { acceptTurn } from '../sessions/session-by-history.ts'
+import { acceptAfter, elsewhere, keepClaim } from '../sessions/turn-placement.ts'
+import { asksOf, requireRun } from './response-run.ts'
+import type { Ask } from './response-run.ts'
+import type { AboutResponse, ShownResponse } from './response-resource.ts'
+import { RESPONSE_ID } from './response-schemas.ts'
+
+export interface NewResponse {
+  readonly turn: ChatTurn
+  readonly about: Omit<AboutResponse, 'asked' | 'of'>
+  readonly conversation: string | undefined
+  readonly isStored: boolean
+  readonly withCalls: boolean
+}
+
+/** Begins a Response, or finds the one that an earlier attempt has begun; it can be found by its id from then on. */
+export async function acceptResponse(dependencies: RouteDependencies, wanted: NewResponse): Promise<ShownResponse> {
+  const { names } = dependencies
+  const { about, isStored, withCalls } = wanted
+  const accepted = await acceptWanted(dependencies, wanted)
+  const { key, runId, answered } = accepted
+  const asked = answered === undefined ? 0 : await answersAfter(dependencies, accepted)
+  const isSame = answered === undefined || answered.runId === runId
+  const id = `resp_${runId}${asked === 0 || !isSame ? '' : `.${asked}`}`
+  const whole = { ...about, asked, ...definedFields({ of: answered?.runId }) }
+  if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls } as JsonObject)
+  return { id, key, runId, asked, withCalls, about: whole, isStored, ...definedFields({ of: answered?.runId }) }
+}
+
+/** The Response of this id, if the caller may see it; unknown and foreign ones get the same 404. */
+export async function findResponse(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  id: string,
+): Promise<ShownResponse> {
+  const found = await foundResponse(dependencies, caller, id)
+  if (found === undefined) throw new RequestError(404, 'response_not_found', `there is no response ${id.slice(0, 128)}`)
+  return found.shown
+}
+
+const nameOf = (id: string): string => `response ${id}`
+
+/** What is remembered under the name of a Response. */
+interface NamedResponse extends AboutResponse {
+  readonly withCalls: boolean
+}
+
+interface FoundResponse {
+  readonly shown: ShownResponse
+  readonly session: Session
+}
+
+async function foundResponse(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  id: string,
+): Promise<FoundResponse | undefined> {
+  const [, runId] = RESPONSE_ID.exec(id) ?? []
+  const named = runId === undefined ? undefined : await dependencies.names.find(caller.tenant, nameOf(id))
+  const session = named && (await existing(dependencies, caller, named.session))
+  if (runId === undefined || named === undefined || session === undefined) return undefined
+  const { withCalls, ...about } = named.about as unknown as NamedResponse
+  const part = { key: keyOf(session), runId, asked: about.asked, withCalls, ...definedFields({ of: about.of }) }
+  return { shown: { id, ...part, about, isStored: true }, session }
+}
+
+async function acceptWanted(
+  dependencies: RouteDependencies,
+  { turn, about: { previous }, conversation }: NewResponse,
+): Promise<AcceptedTurn> {
+  const { caller } = turn
+  if (previous !== undefined) return acceptAfterResponse(dependencies, turn, previous)
+  if (conversation !== undefined) {
+    const session = await findConversation(dependencies, caller, conversation)
+    await refuseMissingOutputs(dependencies, session, turn)
+    return acceptChatTurn(dependencies, { ...turn, session: session.session })
+  }
+  return acceptTurn(dependencies, turn)
+}
+
+/** The session that is this conversation. */
+export async function findConversation(dependencies: RouteDependencies, caller: Caller, id: string): Promise<Session> {
+  try {
+    return await findSession(dependencies, caller, id)
+  } catch (error) {
+    if (!isCode(error, 'session_not_found')) throw error
+    throw new RequestError(404, 'conversation_not_found', `there is no conversation ${id}`)
+  }
+}
+
+/** Goes on after a Response: in its session if it is the newest there, otherwise in a copy that ends with it. */
+async function acceptAfterResponse(
+  dependencies: RouteDependencies,
+  turn: ChatTurn,
+  previous: string,
+): Promise<AcceptedTurn> {
+  const { reader } = dependencies
+  const { caller, input } = turn
+  const found = await foundResponse(dependencies, caller, previous)
+  const errors = [{ path: 'body.previous_response_id', message: 'names no response' }]
+  if (found === undefined)
+    throw new RequestError(404, 'previous_response_not_found', `there is no response ${previous.slice(0, 128)}`, {
+      errors,
+    })
+  const { session, shown } = found
+  const run = await requireRun(reader, session, shown.runId)
+  const asks = await asksOf(reader, session, run)
+  const ask = asks[shown.of === undefined || shown.of === run.id ? shown.asked : 0]
+  const isLatest = session.run?.id === run.id && (await endsWith(dependencies, session, run))
+  const isRepeated = (await answeredBefore(dependencies, turn, session)) === run.id
+  const isAnswer = isRepeated || (isLatest && ask !== undefined && input.results.length > 0 && input.said.length === 0)
+  const [output] = input.results
+  if (output !== undefined && !isLatest && !isRepeated)
+    throw refused(output.field, 'names no call of the newest run of its session')
+  if (!isRepeated) await refuseMissingOutputs(dependencies, session, turn)
+  const known = {
+    session,
+    isNewest: isLatest && (ask === undefined || !ask.isOver),
+    isActive: run.status === 'queued' || run.status === 'running',
+    isAnswer,
+  }
+  const here = await acceptAfter(dependencies, { ...turn, answersTo: run.id }, known)
+  if (here !== undefined) return here
+  const copy = await forkAfter(dependencies, turn, session, await lastOf(dependencies, session, run, ask))
+  await keepClaim(dependencies, turn, copy)
+  return acceptChatTurn(dependencies, { ...turn, session: copy.session })
+}
+
+/** Whether the log ends with this run: others may add to it without a run of their own. */
+async function endsWith({ reader }: RouteDependencies, session: Session, run: Run): Promise<boolean> {
+  const { messages } = await reader.messages(session, { order: 'descending', limit: 1 })
+  return messages[0] === undefined || messages[0].runId === run.id || run.startedAt === undefined
+}
+
+/** The last message of a Response. */
+async function lastOf(
+  { reader }: RouteDependencies,
+  session: Session,
+  run: Run,
+  ask: Ask | undefined,
+): Promise<string> {
+  if (ask !== undefined) return ask.after
+  const { messages } = await reader.messages(session, { order: 'descending', limit: 1, run: run.id })
+  const [last] = messages
+  if (last !== undefined && isEnded(run.status)) return last.id
+  const detail = `run ${run.id} has not ended, and session ${session.session} goes on behind it: try again when it has`
+  throw new RequestError(409, 'response_not_ended', detail)
+}
+
+async function forkAfter(
+  dependencies: RouteDependencies,
+  turn: ChatTurn,
+  from: Session,
+  through: string,
+): Promise<Session> {
+  const { caller } = turn
+  const id = elsewhere(dependencies, turn)
+  try {
+    return await copyInto(dependencies, caller, from, { through, id, title: from.title })
+  } catch (error) {
+    // An earlier attempt of this request has made it.
+    const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
+    if (made?.forkedFrom?.messageId !== through) throw error
+    return made
+  }
+}
+
+/** As OpenAI's API does: all calls that wait for the client are answered at once, or none. */
+async function refuseMissingOutputs({ reader }: RouteDependencies, session: Session, turn: ChatTurn): Promise<void> {
+  const { results, said } = turn.input
+  if (results.length === 0 || session.run?.status !== 'paused') return
+  const run = await requireRun(reader, session, session.run.id)
+  const given = new Set(results.map(({ result }) => result.toolCallId))
+  const waiting = (await waitingCalls(reader, keyOf(session), run)).filter(({ message }) => message.needs === 'result')
+  const missing = waiting.filter(({ message }) => !given.has(clientCallId(message)))
+  if (missing[0] === undefined || (missing.length === waiting.length && said.length > 0)) return
+  throw refused('input', `has no output for the call ${clientCallId(missing[0].message)}`)
+}
+
+/** How often the run had asked when these answers came. */
+async function answersAfter({ reader }: RouteDependencies, { key, answered }: AcceptedTurn): Promise<number> {
+  if (answered === undefined) return 0
+  const run = await requireRun(reader, key, answered.runId)
+  const asks = await asksOf(reader, key, run)
+  return asks.findIndex(({ calls }) => calls.some(({ id }) => answered.calls.includes(id))) + 1
+}

@@ -1,0 +1,122 @@
+import type { Context } from 'hono'
+import { keyRevoked } from '../../middleware/authentication.ts'
+import { describeError } from '../../middleware/error-response.ts'
+import { openAiErrorOf } from '../../middleware/openai-error.ts'
+import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
+import { BrokenOff, LONGEST_MS } from '../chat/serve-chat.ts'
+import { rememberShown } from '../sessions/session-by-history.ts'
+import type { NewResponse } from './accept-response.ts'
+import { messagesOfOutput } from './response-input.ts'
+import { lastEventType, responseResource } from './response-resource.ts'
+import type { ShownResponse } from './response-resource.ts'
+import { responseEvents } from './response-run.ts'
+import type { ResponseState } from './response-run.ts'
+import type { ResponseResource } from './response-schemas.ts'
+import type { ResponseEvent } from './response-writer.ts'
+
+/** The Response as it stands now. */
+export async function standing(dependencies: RouteDependencies, shown: ShownResponse): Promise<ResponseResource> {
+  const { service } = dependencies
+  const resource = (state: ResponseState) => responseResource(shown, state)
+  const events = responseEvents(dependencies, shown, service.soFar(shown.key, shown.runId), resource)
+  for (;;) {
+    const next = await events.next()
+    if (next.done === true) return resource(next.value)
+  }
+}
+
+/** Takes note of what a client was shown. */
+type Remember = (response: ResponseResource) => Promise<void>
+
+interface Followed {
+  readonly signal: AbortSignal
+  readonly after?: number | undefined
+  readonly remember?: Remember
+}
+
+/**
+ * Lets a client that sends its whole history be found by it: by the items of this output, or by their text alone. What one that names
+ * its session was shown is noted however it ended.
+ */
+export const remembering =
+  (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>
+  async ({ status, output }) => {
+    const isShown = turn.isNamed ? status !== 'queued' && status !== 'in_progress' : status === 'completed'
+    if (about.previous !== undefined || !isShown) return
+    const messages = messagesOfOutput(output)
+    const text = messages
+      .map((one) => (one.role === 'assistant' && typeof one.content === 'string' ? one.content : ''))
+      .join('')
+    const ways = output.some(({ type }) => type === 'message')
+      ? [messages, [{ role: 'assistant' as const, content: text }]]
+      : [messages]
+    await rememberShown(dependencies, turn, shown, ways)
+  }
+
+/** The Response when it has ended, or as it stands when that takes too long. */
+export async function settled(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  shown: ShownResponse,
+  { revoked, remember }: { readonly revoked: AbortSignal; readonly remember: Remember },
+): Promise<ResponseResource> {
+  const { service } = dependencies
+  const stopping = dependencies.stopping()
+  const late = AbortSignal.timeout(LONGEST_MS)
+  const signal = AbortSignal.any([late, revoked, stopping, c.get('request').signal])
+  const resource = (state: ResponseState) => responseResource(shown, state)
+  const events = responseEvents(dependencies, shown, service.follow(shown.key, shown.runId, { signal }), resource)
+  for (;;) {
+    const next = await events.next()
+    if (next.done !== true) continue
+    if (revoked.aborted) throw keyRevoked()
+    if (stopping.aborted) throw new BrokenOff(shown.runId)
+    const response = resource(next.value)
+    await remember(response)
+    return response
+  }
+}
+
+const frameOf = (event: ResponseEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+
+/** The client throws what this says. */
+export const failedFrame = (error: Error): string => {
+  const { message, code } = openAiErrorOf(describeError(error))
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', message, code, param: null })}\n\n`
+}
+
+/** Its events as frames; with `after`, those after this number. */
+export async function* frames(
+  dependencies: RouteDependencies,
+  shown: ShownResponse,
+  { signal, after, remember }: Followed,
+): AsyncGenerator<string, void, undefined> {
+  const { service } = dependencies
+  const resource = (state: ResponseState) => responseResource(shown, state)
+  const events = responseEvents(dependencies, shown, service.follow(shown.key, shown.runId, { signal }), resource)
+  let last = 0
+  for (;;) {
+    const next = await events.next()
+    if (next.done !== true) {
+      last = next.value.sequence_number
+      const event = restOf(next.value, after)
+      if (event !== undefined) yield frameOf(event)
+      continue
+    }
+    const response = resource(next.value)
+    if (response.status === 'queued' || response.status === 'in_progress') return
+    await remember?.(response)
+    yield frameOf({ type: lastEventType(response), sequence_number: last + 1, response })
+    return
+  }
+}
+
+/** What of an event comes after this number. */
+function restOf(event: ResponseEvent, after: number | undefined): ResponseEvent | undefined {
+  if (after === undefined) return event
+  if (event.sequence_number <= after) return undefined
+  const { delta } = event
+  if (typeof delta !== 'string') return event
+  const first = event.sequence_number - delta.length + 1
+  return first > after ? event : { ...event, delta: delta.slice(after - first + 1) }
+}

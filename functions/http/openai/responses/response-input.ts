@@ -1,0 +1,153 @@
+import type { IncomingPart } from '../../../agent/service/agent-service.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { ClientTool } from '../../../domain/runs/run.ts'
+import { parseItems } from '../../middleware/validation.ts'
+import { bytesOf, refused, refuseRepeated, textOf } from '../chat/chat-request.ts'
+import type { ChatInput, PlacedMessage } from '../chat/chat-request.ts'
+import type { ChatMessage } from '../chat/chat-schemas.ts'
+import { inputItem } from './response-schemas.ts'
+import type { InputItem, ResponseRequest } from './response-schemas.ts'
+
+type UserItem = Extract<InputItem, { role: 'user' }>
+type UserMessage = Extract<ChatMessage, { role: 'user' }>
+type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>
+
+/** What a request for a Response says, in our words. `instructions` of its input are the session's, as in Chat Completions. */
+export function readResponseRequest(body: ResponseRequest): ChatInput {
+  const items = typeof body.input === 'string' ? [userText(body.input)] : readItems(body.input, 'body.input')
+  const talk = readItemsAsMessages(items)
+  const last = talk.findLastIndex(({ message }) => message.role === 'assistant')
+  const fresh = talk.slice(last + 1)
+  const results = fresh.flatMap(({ message, at }) =>
+    message.role === 'tool'
+      ? [
+          {
+            result: { toolCallId: message.tool_call_id, output: [textPart(textOf(message.content))] },
+            message,
+            at,
+            field: `${at}.call_id`,
+          },
+        ]
+      : [],
+  )
+  refuseRepeated(results)
+  const said = fresh.flatMap(({ item, at }) =>
+    item.type === 'message' && item.role === 'user' ? [{ parts: partsOf(item, at), at }] : [],
+  )
+  if (said.length === 0 && results.length === 0)
+    throw refused('input', 'must end with a message of the user, or with outputs of calls')
+  return {
+    instructions: systemText(items),
+    history: talk.slice(0, last + 1),
+    results,
+    fresh,
+    said,
+    tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),
+    metadata: body.metadata === null || Object.keys(body.metadata ?? {}).length === 0 ? undefined : body.metadata,
+  }
+}
+
+/** What a new conversation begins with. */
+export function readConversationItems(values: readonly JsonObject[]): Pick<ChatInput, 'instructions' | 'history'> {
+  const items = readItems(values, 'body.items')
+  return { instructions: systemText(items), history: readItemsAsMessages(items, 'items') }
+}
+
+const userText = (content: string): InputItem => ({ type: 'message', role: 'user', content })
+const textPart = (text: string) => ({ type: 'text' as const, text })
+
+const readItems = (values: readonly JsonObject[], path: string): InputItem[] => parseItems(path, inputItem, values)
+
+function systemText(items: readonly InputItem[]): string | undefined {
+  const texts = items.flatMap((item) =>
+    item.type === 'message' && (item.role === 'system' || item.role === 'developer') ? [textOf(item.content)] : [],
+  )
+  return texts.length === 0 ? undefined : texts.join('\n\n')
+}
+
+/** Items of an output, as a client sends them back. */
+export const messagesOfOutput = (items: readonly JsonObject[]): ChatMessage[] =>
+  readItemsAsMessages(readItems(items, 'output')).map(({ message }) => message)
+
+interface PlacedItem extends PlacedMessage {
+  readonly item: InputItem
+}
+
+/** Items as messages of Chat Completions; calls of one completion are one message. What was thought says nothing. */
+function readItemsAsMessages(items: readonly InputItem[], name = 'input'): PlacedItem[] {
+  const placed: PlacedItem[] = []
+  for (const [index, item] of items.entries()) {
+    const message = messageOf(item)
+    if (message === undefined) continue
+    const before = placed.at(-1)
+    const isMore = item.type === 'function_call' && before?.message.role === 'assistant'
+    if (isMore)
+      placed.splice(-1, 1, {
+        ...before,
+        message: joined(before.message as AssistantMessage, message as AssistantMessage),
+      })
+    else placed.push({ message, at: `${name}[${index}]`, item })
+  }
+  return placed
+}
+
+const joined = (before: AssistantMessage, after: AssistantMessage): AssistantMessage => ({
+  ...before,
+  tool_calls: [...(before.tool_calls ?? []), ...(after.tool_calls ?? [])],
+})
+
+function messageOf(item: InputItem): ChatMessage | undefined {
+  switch (item.type) {
+    case 'reasoning':
+      return undefined
+    case 'function_call':
+      return {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }],
+      }
+    case 'function_call_output':
+      return { role: 'tool', tool_call_id: item.call_id, content: textOf(item.output) }
+    case 'message':
+      if (item.role === 'user') return { role: 'user', content: userContent(item.content) }
+      if (item.role !== 'assistant') return undefined
+      return { role: 'assistant', content: assistantText(item.content) }
+  }
+}
+
+const assistantText = (content: Extract<InputItem, { role: 'assistant' }>['content']): string =>
+  typeof content === 'string' ? content : content.map((part) => ('text' in part ? part.text : part.refusal)).join('')
+
+function userContent(content: UserItem['content']): UserMessage['content'] {
+  if (typeof content === 'string') return content
+  return content.map((part) => {
+    if (part.type === 'input_image') return { type: 'image_url' as const, image_url: { url: part.image_url ?? '' } }
+    if (part.type !== 'input_file') return textPart(part.text)
+    return { type: 'file' as const, file: definedFields({ filename: part.filename, file_data: part.file_data ?? '' }) }
+  })
+}
+
+function partsOf({ content }: UserItem, at: string): IncomingPart[] {
+  if (typeof content === 'string') return [textPart(content)]
+  return content.map((part, index): IncomingPart => {
+    const path = `${at}.content[${index}]`
+    if (part.type === 'input_image')
+      return { type: 'image', ...bytesOf(part.image_url ?? '', `${path}.image_url`, 'image/') }
+    if (part.type !== 'input_file') return textPart(part.text)
+    const { filename } = part
+    return { type: 'file', ...bytesOf(part.file_data ?? '', `${path}.file_data`, ''), ...definedFields({ filename }) }
+  })
+}
+
+const toolOf = ({
+  name,
+  description,
+  parameters,
+  strict,
+}: NonNullable<ResponseRequest['tools']>[number]): ClientTool => ({
+  name,
+  description: description ?? '',
+  parameters: parameters ?? { type: 'object', properties: {} },
+  ...definedFields({ strict: strict ?? undefined }),
+})

@@ -1,0 +1,109 @@
+import type { AssistantMessage, ToolMessage } from '../../../domain/messages/message.ts'
+import { textOf } from '../../../domain/messages/message.ts'
+import type { WaitingCall } from '../../v1/runs/resource.ts'
+import { clientCallId } from '../../run-steps/call-id.ts'
+
+/** An item of a Response's output. */
+export type OutputItem = MessageItem | ReasoningItem | CallItem | CallOutputItem
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+interface MessageItem {
+  readonly id: string
+  readonly type: 'message'
+  readonly status: ItemStatus
+  readonly role: 'assistant'
+  readonly content: readonly ContentPart[]
+}
+interface ReasoningItem {
+  readonly id: string
+  readonly type: 'reasoning'
+  readonly status: ItemStatus
+  readonly summary: readonly never[]
+  readonly content: readonly ContentPart[]
+}
+interface CallItem {
+  readonly id: string
+  readonly type: 'function_call'
+  readonly status: ItemStatus
+  readonly call_id: string
+  readonly name: string
+  readonly arguments: string
+}
+interface CallOutputItem {
+  readonly id: string
+  readonly type: 'function_call_output'
+  readonly status: ItemStatus
+  readonly call_id: string
+  readonly output: string
+}
+
+export type BlockKind = 'text' | 'reasoning'
+type ContentPart =
+  | {
+      readonly type: 'output_text'
+      readonly text: string
+      readonly annotations: readonly never[]
+      readonly logprobs: readonly never[]
+    }
+  | { readonly type: 'reasoning_text'; readonly text: string }
+
+/** A text of a completion, or what it thought. */
+export interface Block {
+  readonly kind: BlockKind
+  readonly id: string
+  readonly text: string
+}
+
+export const contentPart = ({ kind, text }: Pick<Block, 'kind' | 'text'>): ContentPart =>
+  kind === 'text' ? { type: 'output_text', text, annotations: [], logprobs: [] } : { type: 'reasoning_text', text }
+
+/** A block as an item; without content until it has any. */
+export function blockItem(block: Block, status: ItemStatus): MessageItem | ReasoningItem {
+  const { id, kind } = block
+  const content = status === 'in_progress' ? [] : [contentPart(block)]
+  return kind === 'text'
+    ? { id, type: 'message', status, role: 'assistant', content }
+    : { id, type: 'reasoning', status, summary: [], content }
+}
+
+/** The id of a block: by its run, its round, and its place among the round's blocks. */
+export const blockId = (kind: BlockKind, run: string, round: number, place: number | string): string =>
+  `${kind === 'text' ? 'msg' : 'rs'}_${run}_${round}_${place}`
+
+/** The blocks of a completion, in order: what comes without a call in between is one. */
+export function blocksOf(message: Pick<AssistantMessage, 'runId' | 'round' | 'parts'>): Block[] {
+  const blocks: { kind: BlockKind; text: string }[] = []
+  let isOpen = false
+  for (const part of message.parts) {
+    if (part.type !== 'text' && part.type !== 'reasoning') {
+      isOpen = false
+      continue
+    }
+    const last = blocks.at(-1)
+    if (isOpen && last?.kind === part.type) last.text += part.text
+    else if (part.text !== '') blocks.push({ kind: part.type, text: part.text })
+    isOpen = blocks.length > 0
+  }
+  return blocks.map((block, place) => ({ ...block, id: blockId(block.kind, message.runId, message.round, place) }))
+}
+
+const callPlace = ({ id, runId, round, sequence, parentMessageId }: ToolMessage): string =>
+  parentMessageId === undefined ? `${runId}_${round}_${sequence}` : id
+
+/** A call, whoever executes it. */
+export const callItem = ({ message, arguments: text }: WaitingCall): CallItem => ({
+  id: `fc_${callPlace(message)}`,
+  type: 'function_call',
+  status: 'completed',
+  call_id: clientCallId(message),
+  name: message.toolName,
+  arguments: text,
+})
+
+/** The result of a call that has ended. */
+export const callOutputItem = (message: ToolMessage): CallOutputItem => ({
+  id: `fco_${callPlace(message)}`,
+  type: 'function_call_output',
+  status: 'completed',
+  call_id: clientCallId(message),
+  output: textOf(message.parts),
+})

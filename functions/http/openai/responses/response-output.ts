@@ -1,0 +1,79 @@
+import type { WaitingCall } from '../../v1/runs/resource.ts'
+import type { RunStep } from '../../run-steps/run-step.ts'
+import { createOwnCalls } from './own-calls.ts'
+import type { OutputItem } from './response-items.ts'
+import { callEvents, createResponseWriter, createTextWriter, ownCallEvents } from './response-writer.ts'
+import type { ResponseEvent } from './response-writer.ts'
+
+/** Makes the output of a Response, and its events, of what happens in a run. */
+export interface ResponseOutput {
+  /** An event about the whole Response. */
+  event(type: string, fields: object): ResponseEvent
+  take(step: RunStep): ResponseEvent[]
+  /** The run waits for these. Whether it is this Response's end: it asks the client for results. */
+  pause(waiting: readonly WaitingCall[]): { readonly events: ResponseEvent[]; readonly isEnd: boolean }
+  /** The run has ended, or waits for somebody else. */
+  close(): ResponseEvent[]
+  readonly items: readonly OutputItem[]
+}
+
+interface Shown {
+  /** The run, and how often it had asked the client before. An input that waits may become part of another one. */
+  readonly where: () => { readonly runId: string; readonly asked: number }
+  /** Whether calls of our own tools are shown. */
+  readonly withCalls: boolean
+}
+
+export function createResponseOutput({ where, withCalls }: Shown): ResponseOutput {
+  const writer = createResponseWriter()
+  const texts = createTextWriter(writer, () => where().runId)
+  const calls = createOwnCalls()
+  let passed = 0
+  /** Answers to its calls make another Response of the same run. */
+  const isBegun = (): boolean => passed === where().asked
+  const own = (ended: readonly WaitingCall[]): ResponseEvent[] =>
+    withCalls && isBegun() ? ended.flatMap((call) => ownCallEvents(writer, call)) : []
+  const close = (): ResponseEvent[] => [...texts.close(), ...own(calls.rest())]
+  return {
+    event: writer.event,
+    take(step) {
+      if (step.type === 'notice' || step.parentToolCallId !== undefined) return []
+      switch (step.type) {
+        case 'round': {
+          const events = close()
+          texts.begin(step.round)
+          return events
+        }
+        case 'discard':
+          return isBegun() ? texts.discard() : []
+        case 'text':
+        case 'reasoning':
+          return isBegun() ? texts.piece(step.type, step.text) : []
+        case 'call':
+          return texts.close()
+        case 'completion':
+          calls.begin(step.message)
+          return texts.close()
+        case 'call_started':
+          return []
+        case 'call_ended':
+          return own(calls.end(step.message))
+        default:
+          return step satisfies never
+      }
+    },
+    pause(waiting) {
+      const events = close()
+      const wanted = waiting.filter(({ message }) => message.needs === 'result')
+      if (wanted.length === 0) return { events, isEnd: false }
+      const isEnd = isBegun()
+      if (isEnd) events.push(...wanted.flatMap((call) => callEvents(writer, call)))
+      passed++
+      return { events, isEnd }
+    },
+    close,
+    get items() {
+      return writer.items.map(({ item }) => item)
+    },
+  }
+}

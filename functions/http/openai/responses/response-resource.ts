@@ -1,0 +1,113 @@
+import type { Run, RunError } from '../../../domain/runs/run.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
+import type { ResponsePart, ResponseState } from './response-run.ts'
+import type { ResponseResource } from './response-schemas.ts'
+
+/** What is kept about a Response beside its run; the name of its session holds it. */
+export interface AboutResponse {
+  readonly model: string
+  /** How often its run had asked the client before; `of`: if its run is this one. */
+  readonly asked: number
+  readonly of?: string
+  readonly previous?: string
+  readonly background?: boolean
+  readonly metadata?: JsonObject
+  readonly user?: string
+}
+
+export interface ShownResponse extends ResponsePart {
+  readonly id: string
+  readonly about: AboutResponse
+  readonly isStored: boolean
+}
+
+/** A model name that ends with this leaves calls of our own tools out. */
+export const TEXT_ONLY = ':text'
+
+/** A Response as it stands. */
+export function responseResource({ id, key, about, isStored }: ShownResponse, state: ResponseState): ResponseResource {
+  const { run, items, usage } = state
+  const status = statusOf(state)
+  const isOver = status !== 'queued' && status !== 'in_progress'
+  const waits = state.status === 'waits' ? { tooltrail_waiting: 'approval' } : {}
+  const instructions = run.instructions ?? null
+  return {
+    id,
+    object: 'response',
+    created_at: seconds(run.createdAt),
+    completed_at: state.status === 'ended' && run.endedAt !== undefined ? seconds(run.endedAt) : null,
+    status,
+    background: about.background ?? false,
+    error: status === 'failed' ? errorOf(run.error) : null,
+    incomplete_details: status === 'incomplete' && isCutOff(run) ? { reason: 'max_output_tokens' } : null,
+    instructions,
+    max_output_tokens: null,
+    metadata: { ...about.metadata, ...waits },
+    model: about.model,
+    output: items.map((item): JsonObject => ({ ...item })),
+    parallel_tool_calls: true,
+    previous_response_id: about.previous ?? null,
+    conversation: { id: key.session },
+    store: isStored,
+    temperature: null,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: run.clientTools.map(({ name, description, parameters, strict = false }) => ({
+      type: 'function',
+      name,
+      description,
+      parameters,
+      strict,
+    })),
+    top_p: null,
+    truncation: 'disabled',
+    usage: isOver && usage !== undefined ? usageOf(usage) : null,
+    user: about.user ?? null,
+  }
+}
+
+const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000)
+
+function statusOf({ run, status }: ResponseState): ResponseResource['status'] {
+  if (status === 'queued' || status === 'in_progress') return status
+  if (status === 'asks') return 'completed'
+  if (status === 'waits') return 'incomplete'
+  if (run.status === 'failed' || run.status === 'cancelled') return run.status
+  return isCutOff(run) ? 'incomplete' : 'completed'
+}
+
+const isCutOff = ({ stopReason }: Run): boolean =>
+  stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget'
+
+/** Its clients know a few codes only; ours stands in the message. */
+function errorOf(error: RunError | undefined): ResponseResource['error'] {
+  const { code, message } = error ?? { code: 'provider_error', message: 'the run failed' }
+  const theirs =
+    code === 'rate_limited'
+      ? 'rate_limit_exceeded'
+      : code === 'refused' || code === 'context_length' || code === 'invalid_request'
+        ? 'invalid_prompt'
+        : 'server_error'
+  return { code: theirs, message: `${code}: ${message}` }
+}
+
+function usageOf(used: Usage): ResponseResource['usage'] {
+  if (used.inputTokens === null && used.outputTokens === null) return null
+  const [input, output] = [used.inputTokens ?? 0, used.outputTokens ?? 0]
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: used.cachedInputTokens ?? 0,
+      cache_write_tokens: used.cacheWriteTokens ?? 0,
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: used.reasoningTokens ?? 0 },
+    total_tokens: input + output,
+  }
+}
+
+/** The last event of a stream. Clients know three ends. */
+export function lastEventType({ status }: ResponseResource): string {
+  return status === 'completed' || status === 'failed' ? `response.${status}` : 'response.incomplete'
+}

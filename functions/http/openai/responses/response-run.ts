@@ -1,0 +1,146 @@
+import type { RunEvent } from '../../../domain/events.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import type { Run } from '../../../domain/runs/run.ts'
+import type { SessionKey } from '../../../domain/session.ts'
+import { TooltrailError } from '../../../domain/errors.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import type { AppDependencies } from '../../dependencies.ts'
+import { findRun, withArguments } from '../../v1/runs/resource.ts'
+import type { WaitingCall } from '../../v1/runs/resource.ts'
+import { createRunSteps } from '../../run-steps/run-steps.ts'
+import type { OutputItem } from './response-items.ts'
+import { createResponseOutput } from './response-output.ts'
+import type { ResponseEvent } from './response-writer.ts'
+
+/** Which part of which run a Response is. */
+export interface ResponsePart {
+  readonly key: SessionKey
+  readonly runId: string
+  /** How often the run had asked the client before; `of`: if its run is this one. */
+  readonly asked: number
+  readonly of?: string
+  readonly withCalls: boolean
+}
+
+/** How a Response stands. */
+export interface ResponseState {
+  readonly run: Run
+  /** `asks`: it ends with calls for the client. `waits`: for a decision. */
+  readonly status: 'queued' | 'in_progress' | 'asks' | 'waits' | 'ended'
+  readonly items: readonly OutputItem[]
+  /** Of this part alone; undefined until it has ended. */
+  readonly usage?: Usage
+}
+
+/** The events of a Response from its first on, and how it then stands. `shown`: what an event about the whole of it says. */
+export async function* responseEvents(
+  { reader }: Pick<AppDependencies, 'reader'>,
+  part: ResponsePart,
+  events: AsyncIterable<RunEvent>,
+  shown: (state: ResponseState) => object,
+): AsyncGenerator<ResponseEvent, ResponseState> {
+  const { key, runId, asked, of, withCalls } = part
+  const first = await requireRun(reader, key, runId)
+  let target = first.id
+  const where = () => ({ runId: target, asked: of === undefined || of === target ? asked : 0 })
+  const output = createResponseOutput({ where, withCalls })
+  const steps = createRunSteps()
+  const begun: ResponseState = { run: first, status: 'in_progress', items: [] }
+  yield output.event('response.created', { response: shown(begun) })
+  yield output.event('response.in_progress', { response: shown(begun) })
+  let pauses = 0
+  let before: Usage | undefined
+  let last: { readonly run: Run; readonly status: 'waits' | 'ended' } | undefined
+  const state = (run: Run, status: ResponseState['status']): ResponseState => ({
+    run,
+    status,
+    items: output.items,
+    usage: usageSince(run.usage, before),
+  })
+  for await (const event of events) {
+    target = event.runId
+    for (const step of steps.take(event)) yield* output.take(step)
+    if (event.type === 'run.paused') {
+      const waiting = await pausedFor(reader, key, event.run.id, pauses++, event.waiting ?? [])
+      const paused = output.pause(waiting)
+      yield* paused.events
+      if (paused.isEnd) return state(event.run, 'asks')
+      if (waiting.some(({ message }) => message.needs === 'result')) before = event.run.usage
+      last = { run: event.run, status: 'waits' }
+    } else if (event.type === 'run.resumed') last = undefined
+    else if (event.type === 'run.completed' || event.type === 'run.failed' || event.type === 'run.cancelled')
+      last = { run: event.run, status: 'ended' }
+  }
+  if (last !== undefined) {
+    yield* output.close()
+    return state(last.run, last.status)
+  }
+  const run = await requireRun(reader, key, runId)
+  return { run, status: run.status === 'queued' ? 'queued' : 'in_progress', items: output.items }
+}
+
+/** The run, or the one that it was merged into. */
+export async function requireRun(reader: LogReader, key: SessionKey, id: string): Promise<Run> {
+  const run = await findRun(reader, key, id)
+  if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
+  return run
+}
+
+/** The calls for which a run has paused this time, also those that have ended since. */
+async function pausedFor(
+  reader: LogReader,
+  key: SessionKey,
+  runId: string,
+  pause: number,
+  waiting: readonly ToolMessage[],
+): Promise<WaitingCall[]> {
+  const found = (await pausesOf(reader, key, await requireRun(reader, key, runId)))[pause]
+  return withArguments(reader, key, found?.calls ?? waiting)
+}
+
+/** One time that a run has asked the client. */
+export interface Ask {
+  readonly calls: readonly ToolMessage[]
+  /** The log's last message then. */
+  readonly after: string
+  /** The run has gone on since. */
+  readonly isOver: boolean
+}
+
+/** Each time that a run has asked the client, in order. */
+export async function asksOf(reader: LogReader, key: SessionKey, run: Run): Promise<Ask[]> {
+  const pauses = await pausesOf(reader, key, run)
+  return pauses.filter(({ calls }) => calls.some(({ needs }) => needs === 'result'))
+}
+
+/** Each pause of a run, in order. */
+async function pausesOf(reader: LogReader, key: SessionKey, { notices = [] }: Run): Promise<Ask[]> {
+  return Promise.all(
+    notices.flatMap((notice, place) => {
+      if (notice.type !== 'run.paused') return []
+      const isOver = notices.slice(place).some(({ type }) => type === 'run.resumed')
+      return [pauseOf(notice.calls, notice.after, isOver)]
+    }),
+  )
+
+  async function pauseOf(ids: readonly string[], after: string, isOver: boolean): Promise<Ask> {
+    const found = await Promise.all(ids.map((id) => reader.message(key, id)))
+    return { calls: found.filter((message) => message?.role === 'tool'), after, isOver }
+  }
+}
+
+function usageSince(used: Usage, before: Usage | undefined): Usage {
+  if (before === undefined) return used
+  const since = (now: number | null, then: number | null): number | null =>
+    now === null ? null : Math.max(0, now - (then ?? 0))
+  const fields = [
+    'inputTokens',
+    'cachedInputTokens',
+    'cacheWriteTokens',
+    'outputTokens',
+    'reasoningTokens',
+    'totalTokens',
+  ] as const
+  return { ...used, ...Object.fromEntries(fields.map((name) => [name, since(used[name], before[name])])) }
+}

@@ -1,0 +1,220 @@
+import { z } from '@hono/zod-openapi'
+import { agentName, jsonObject, objectOrNull, person, texts as metadata } from '../../v1/fields.ts'
+import { clientTool, toolList } from '../../v1/messages/input-schema.ts'
+
+const inputImage = z.object({
+  type: z.literal('input_image'),
+  image_url: z.string().nullish(),
+  file_id: z.null('is not supported: send the image as a data URL').optional(),
+})
+const inputFile = z.object({
+  type: z.literal('input_file'),
+  filename: z.string().optional(),
+  file_data: z.string().nullish(),
+  file_id: z.null('is not supported: send the file as file_data').optional(),
+  file_url: z.null('is not supported: send the file as file_data').optional(),
+})
+const text = z.object({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() })
+const refusal = z.object({ type: z.literal('refusal'), refusal: z.string() })
+const TEXTS = 'must be a text or a list of parts'
+const texts = z.union([z.string(), z.array(text).min(1)], TEXTS)
+
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ type: z.literal('message'), role: z.enum(['system', 'developer']), content: texts }),
+    z.object({
+      type: z.literal('message'),
+      role: z.literal('user'),
+      content: z.union(
+        [
+          z.string(),
+          z
+            .array(
+              z.discriminatedUnion(
+                'type',
+                [text, inputImage, inputFile],
+                'must be of type input_text, input_image or input_file',
+              ),
+            )
+            .min(1)
+            .max(64),
+        ],
+        TEXTS,
+      ),
+    }),
+    z.object({
+      type: z.literal('message'),
+      role: z.literal('assistant'),
+      content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, refusal]))], TEXTS),
+    }),
+  ],
+  'must have the role system, developer, user or assistant',
+)
+const callId = z.string().min(1).max(2_048)
+
+/** An item that a request brings: a message, a call or its result; what a model thought is let be. */
+export const inputItem = z.preprocess(
+  (item) => (typeof item === 'object' && item !== null && !('type' in item) ? { ...item, type: 'message' } : item),
+  z.discriminatedUnion(
+    'type',
+    [
+      message,
+      z.object({ type: z.literal('function_call'), call_id: callId, name: z.string(), arguments: z.string() }),
+      z.object({ type: z.literal('function_call_output'), call_id: callId, output: texts }),
+      z.object({ type: z.literal('reasoning') }),
+    ],
+    'must be of type message, function_call, function_call_output or reasoning',
+  ),
+)
+export type InputItem = z.output<typeof inputItem>
+
+const functionTool = z.object({
+  type: z.literal('function', 'must be function'),
+  name: clientTool.shape.name,
+  description: clientTool.shape.description.nullish(),
+  parameters: objectOrNull(clientTool.shape.parameters),
+  strict: z.boolean().nullish(),
+})
+
+/** The id of a Response. */
+export const RESPONSE_ID = /^resp_([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.([1-9][0-9]{0,5}))?$/
+
+/** Checked in the handler: an item may leave its type out. */
+const items = z.array(jsonObject)
+
+/** Fields that ask for what this API does not do, with the values that ask for nothing. */
+const refused = {
+  prompt: z.null('is not supported').optional(),
+  text: z.object({ format: z.object({ type: z.literal('text', 'can only be text') }).nullish() }).nullish(),
+  tool_choice: z.enum(['auto', 'none'], 'can only be auto or none').nullish(),
+  truncation: z.enum(['disabled', 'auto']).nullish(),
+  top_logprobs: z.union([z.literal(0, 'is not supported'), z.null()]).optional(),
+  max_tool_calls: z.null('is not supported: the limit of rounds is a setting of the agent').optional(),
+  context_management: z.null('is not supported: consolidation is a setting of the agent').optional(),
+}
+
+export const responseRequest = z
+  .object({
+    model: agentName,
+    input: z.union([z.string(), items], 'must be a text or a list of items'),
+    instructions: z.string().nullish(),
+    previous_response_id: z.string().nullish(),
+    conversation: z
+      .union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)], 'must be an id or an object with it')
+      .nullish(),
+    store: z.boolean().nullish(),
+    stream: z.boolean().nullish(),
+    background: z.boolean().nullish(),
+    tools: toolList(functionTool).nullish(),
+    metadata: objectOrNull(metadata),
+    user: person.nullish(),
+    safety_identifier: person.nullish(),
+    ...refused,
+  })
+  .openapi('ResponseRequest', {
+    description:
+      "As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored.",
+    example: { model: 'default', input: 'What time is it?' },
+  })
+export type ResponseRequest = z.output<typeof responseRequest>
+
+const item = jsonObject.openapi({ type: 'object', additionalProperties: true, description: 'An item.' })
+
+export const ResponseSchema = z
+  .object({
+    id: z.string(),
+    object: z.literal('response'),
+    created_at: z.int(),
+    completed_at: z.int().nullable(),
+    status: z.enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
+    background: z.boolean(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    incomplete_details: z.object({ reason: z.string() }).nullable(),
+    instructions: z.string().nullable(),
+    max_output_tokens: z.null(),
+    metadata: jsonObject,
+    model: z.string(),
+    output: z.array(item),
+    parallel_tool_calls: z.literal(true),
+    previous_response_id: z.string().nullable(),
+    conversation: z.object({ id: z.string() }),
+    store: z.boolean(),
+    temperature: z.null(),
+    text: z.object({ format: z.object({ type: z.literal('text') }) }),
+    tool_choice: z.literal('auto'),
+    tools: z.array(jsonObject),
+    top_p: z.null(),
+    truncation: z.literal('disabled'),
+    usage: z
+      .object({
+        input_tokens: z.int(),
+        input_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: z.int() }),
+        output_tokens: z.int(),
+        output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+        total_tokens: z.int(),
+      })
+      .nullable(),
+    user: z.string().nullable(),
+  })
+  .openapi('Response', {
+    example: {
+      id: 'resp_01JD2Q8N4T6W8Y0A2C4E6G8J0K',
+      object: 'response',
+      created_at: 1_795_253_400,
+      completed_at: 1_795_253_401,
+      status: 'completed',
+      background: false,
+      error: null,
+      incomplete_details: null,
+      instructions: null,
+      max_output_tokens: null,
+      metadata: {},
+      model: 'default',
+      output: [
+        {
+          id: 'msg_01JD2Q8N4T6W8Y0A2C4E6G8J0K_0_0',
+          type: 'message',
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'It is half past nine.', annotations: [], logprobs: [] }],
+        },
+      ],
+      parallel_tool_calls: true,
+      previous_response_id: null,
+      conversation: { id: '01JD2Q8N4T6W8Y0A2C4E6G8J0J' },
+      store: true,
+      temperature: null,
+      text: { format: { type: 'text' } },
+      tool_choice: 'auto',
+      tools: [],
+      top_p: null,
+      truncation: 'disabled',
+      usage: null,
+      user: null,
+    },
+  })
+export type ResponseResource = z.input<typeof ResponseSchema>
+
+export const conversationRequest = z
+  .object({ items: items.max(20).nullish(), metadata: objectOrNull(metadata) })
+  .openapi('ConversationRequest', { example: { metadata: { topic: 'weather' } } })
+
+export type ConversationRequest = z.output<typeof conversationRequest>
+
+export const ConversationSchema = z
+  .object({ id: z.string(), object: z.literal('conversation'), created_at: z.int(), metadata: jsonObject })
+  .openapi('Conversation', {
+    example: { id: '01JD2Q8N4T6W8Y0A2C4E6G8J0J', object: 'conversation', created_at: 1_795_253_400, metadata: {} },
+  })
+
+export const ItemListSchema = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+  .openapi('ItemList', { example: { object: 'list', data: [], first_id: null, last_id: null, has_more: false } })
+export type ItemList = z.input<typeof ItemListSchema>

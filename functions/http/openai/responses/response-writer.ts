@@ -1,0 +1,138 @@
+import type { WaitingCall } from '../../v1/runs/resource.ts'
+import { blockId, blockItem, callItem, callOutputItem, contentPart } from './response-items.ts'
+import type { Block, BlockKind, OutputItem } from './response-items.ts'
+
+/**
+ * One event of a Response's stream. Numbers count the characters of pieces, not the pieces: so the same text has the same numbers
+ * however it was streamed, and a client may go on after any of them. A piece has the number of its last character.
+ */
+export interface ResponseEvent {
+  readonly type: string
+  readonly sequence_number: number
+  readonly [field: string]: unknown
+}
+
+/** What a Response has told so far. */
+export interface ResponseWriter {
+  event(type: string, fields: object, length?: number): ResponseEvent
+  /** The next item's index. */
+  place(): number
+  /** Items that are whole; texts with their round. */
+  readonly items: { readonly item: OutputItem; readonly round?: number }[]
+  /** The next event's number. */
+  number: number
+}
+
+export function createResponseWriter(): ResponseWriter {
+  let places = 0
+  const writer: ResponseWriter = {
+    event(type, fields, length = 1) {
+      writer.number += length
+      return { type, sequence_number: writer.number - 1, ...fields }
+    },
+    place: () => places++,
+    items: [],
+    number: 0,
+  }
+  return writer
+}
+
+/** A call, all at once. */
+export function callEvents(writer: ResponseWriter, call: WaitingCall): ResponseEvent[] {
+  const { event } = writer
+  const item = callItem(call)
+  const place = writer.place()
+  const of = { item_id: item.id, output_index: place }
+  writer.items.push({ item })
+  const { arguments: text, name } = item
+  const begun = { ...item, arguments: '', status: 'in_progress' as const }
+  return [
+    event('response.output_item.added', { output_index: place, item: begun }),
+    ...(text === '' ? [] : [event('response.function_call_arguments.delta', { ...of, delta: text }, text.length)]),
+    event('response.function_call_arguments.done', { ...of, name, arguments: text }),
+    event('response.output_item.done', { output_index: place, item }),
+  ]
+}
+
+/** A call with its result. */
+export function ownCallEvents(writer: ResponseWriter, call: WaitingCall): ResponseEvent[] {
+  const { event } = writer
+  const events = callEvents(writer, call)
+  const [item, place] = [callOutputItem(call.message), writer.place()]
+  writer.items.push({ item })
+  return [
+    ...events,
+    event('response.output_item.added', { output_index: place, item: { ...item, status: 'in_progress' } }),
+    event('response.output_item.done', { output_index: place, item }),
+  ]
+}
+
+/** The texts of a round, and what was thought in it: one is open at a time. */
+export interface TextWriter {
+  begin(round: number): void
+  piece(kind: BlockKind, delta: string): ResponseEvent[]
+  close(): ResponseEvent[]
+  /** The round begins anew. What was shown of it stays in the stream, and in nothing else. */
+  discard(): ResponseEvent[]
+}
+
+export function createTextWriter(writer: ResponseWriter, runId: () => string): TextWriter {
+  const { event, items } = writer
+  let open: (Block & { readonly place: number }) | undefined
+  let round = { number: 0, attempt: 0, blocks: 0, begun: 0 }
+  return {
+    begin(number) {
+      round = { number, attempt: 0, blocks: 0, begun: writer.number }
+    },
+    piece(kind, delta) {
+      if (delta === '') return []
+      const before = open?.kind === kind ? [] : closeAs('completed')
+      const begun = open === undefined ? begin(kind) : []
+      if (open === undefined) return before
+      open = { ...open, text: open.text + delta }
+      const fields = { ...placeOf(open), delta, ...moreOf(kind) }
+      return [...before, ...begun, event(`response.${nameOf(kind)}.delta`, fields, delta.length)]
+    },
+    close: () => closeAs('completed'),
+    discard() {
+      const events = closeAs('incomplete')
+      const kept = items.filter((one) => one.round !== round.number)
+      items.splice(0, items.length, ...kept)
+      // The next attempt has the numbers that its texts keep.
+      writer.number = round.begun
+      round = { ...round, attempt: round.attempt + 1, blocks: 0 }
+      return events
+    },
+  }
+
+  function begin(kind: BlockKind): ResponseEvent[] {
+    const place = round.attempt === 0 ? round.blocks : `${round.blocks}r${round.attempt}`
+    round.blocks++
+    open = { kind, id: blockId(kind, runId(), round.number, place), text: '', place: writer.place() }
+    return [
+      event('response.output_item.added', { output_index: open.place, item: blockItem(open, 'in_progress') }),
+      event('response.content_part.added', { ...placeOf(open), part: contentPart({ kind, text: '' }) }),
+    ]
+  }
+
+  function closeAs(status: 'completed' | 'incomplete'): ResponseEvent[] {
+    if (open === undefined) return []
+    const { place, ...block } = open
+    const [of, part, item] = [placeOf(open), contentPart(block), blockItem(block, status)]
+    open = undefined
+    items.push({ item, round: round.number })
+    return [
+      event(`response.${nameOf(block.kind)}.done`, { ...of, text: block.text, ...moreOf(block.kind) }),
+      event('response.content_part.done', { ...of, part }),
+      event('response.output_item.done', { output_index: place, item }),
+    ]
+  }
+}
+
+const nameOf = (kind: BlockKind): string => (kind === 'text' ? 'output_text' : 'reasoning_text')
+const moreOf = (kind: BlockKind): object => (kind === 'text' ? { logprobs: [] } : {})
+const placeOf = ({ id, place }: { readonly id: string; readonly place: number }) => ({
+  item_id: id,
+  output_index: place,
+  content_index: 0,
+})

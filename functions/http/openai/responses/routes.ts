@@ -1,0 +1,92 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { App, RouteDependencies } from '../../dependencies.ts'
+import { sessionId } from '../../v1/fields.ts'
+import { runHeaders } from '../../v1/messages/input-schema.ts'
+import { ForeignEventSchema } from '../../run-steps/stream-schema.ts'
+import { openAiProblems } from '../problems.ts'
+import { responseRequest, ResponseSchema } from './response-schemas.ts'
+
+const tags = ['OpenAI']
+const params = z.object({
+  response: z
+    .string()
+    .max(256)
+    .openapi({ param: { name: 'response', in: 'path' } }),
+})
+const content = {
+  'application/json': { schema: ResponseSchema },
+  'text/event-stream': { schema: ForeignEventSchema },
+}
+
+const createResponse = createRoute({
+  method: 'post',
+  path: '/openai/v1/responses',
+  operationId: 'createResponse',
+  summary: 'Responses: for clients of that API',
+  tags,
+  request: {
+    headers: runHeaders.extend({
+      'x-session-id': sessionId.optional().openapi({ description: 'The session; left out, it is found or made.' }),
+      'x-tooltrail-tools': z.literal('text').optional().openapi({ description: 'Leaves calls of our own tools out.' }),
+    }),
+    body: { required: true, content: { 'application/json': { schema: responseRequest } } },
+  },
+  responses: {
+    200: { description: 'The Response; with `stream`, its events as server-sent events.', content },
+    ...openAiProblems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
+  },
+})
+
+const readResponse = createRoute({
+  method: 'get',
+  path: '/openai/v1/responses/{response}',
+  operationId: 'readResponse',
+  summary: 'A Response as it stands; with `stream`, its events from the first on',
+  tags,
+  request: {
+    params,
+    query: z.object({
+      stream: z.enum(['true', 'false']).optional(),
+      starting_after: z
+        .string()
+        .regex(/^[0-9]{1,15}$/, 'must be a sequence number')
+        .optional()
+        .openapi({ description: 'Only the events after the one with this sequence number.' }),
+    }),
+  },
+  responses: {
+    200: { description: 'The Response, or its events.', content },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+const cancelResponse = createRoute({
+  method: 'post',
+  path: '/openai/v1/responses/{response}/cancel',
+  operationId: 'cancelResponse',
+  summary: 'Cancel a Response that goes on',
+  tags,
+  request: { params },
+  responses: {
+    200: { description: 'The Response.', content: { 'application/json': { schema: ResponseSchema } } },
+    ...openAiProblems(400, 401, 403, 404, 429, 500, 503),
+  },
+})
+
+/** Responses over our sessions. What serves them is loaded with the first: the API loads little before its first request. */
+export function responseRoutes(app: App, dependencies: RouteDependencies): void {
+  app.openapi(createResponse, async (c) => {
+    const { serveCreate } = await import('./serve-response.ts')
+    return serveCreate(dependencies, c, c.req.valid('json'))
+  })
+
+  app.openapi(readResponse, async (c) => {
+    const { serveRead } = await import('./serve-response.ts')
+    return serveRead(dependencies, c, c.req.valid('param').response, c.req.valid('query'))
+  })
+
+  app.openapi(cancelResponse, async (c) => {
+    const { serveCancel } = await import('./serve-response.ts')
+    return serveCancel(dependencies, c, c.req.valid('param').response)
+  })
+}

@@ -1,0 +1,145 @@
+import type { Context } from 'hono'
+import { findChangeableSession } from '../../../access/sessions.ts'
+import { SESSION_PATTERN } from '../../../domain/ids.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
+import { bytesResponse, jsonResponse } from '../../streaming/json-response.ts'
+import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
+import { whileCounted } from '../../v1/runs/response.ts'
+import { BAD_SESSION_ID } from '../../v1/fields.ts'
+import { streamFrames } from '../../streaming/first-frame.ts'
+import { clientCallId } from '../../run-steps/call-id.ts'
+import { refused } from '../chat/chat-request.ts'
+import { sha256 } from '../sessions/chat-turn.ts'
+import { modelOf } from '../models.ts'
+import { noteShown } from '../sessions/repeated-request.ts'
+import { acceptResponse, findResponse } from './accept-response.ts'
+import type { NewResponse } from './accept-response.ts'
+import { failedFrame, frames, remembering, settled, standing } from './follow-response.ts'
+import { readResponseRequest } from './response-input.ts'
+import { TEXT_ONLY } from './response-resource.ts'
+import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
+
+/** A cancel waits so long for the run's end, in milliseconds. */
+const CANCEL_MS = 2_000
+
+/** Begins a Response, and responds with it or with its events. */
+export const serveCreate = (
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  body: ResponseRequest,
+): Promise<Response> =>
+  whileCounted(dependencies, c, async (call) => {
+    const wanted = await readWanted(dependencies, c, body)
+    const shown = await acceptResponse(dependencies, wanted)
+    const remember = remembering(dependencies, wanted, shown)
+    const whole = async (): ReturnType<typeof standing> => {
+      if (body.background !== true) return settled(dependencies, c, shown, { revoked: call.signal, remember })
+      // Its client has what it asked for: the id.
+      if (wanted.turn.isNamed) await noteShown(dependencies, wanted.turn, shown, [])
+      return standing(dependencies, shown)
+    }
+    const events = (signal: AbortSignal) => frames(dependencies, shown, { signal, remember })
+    const response =
+      body.stream === true
+        ? await streamFrames(dependencies, c, call, events, failedFrame)
+        : jsonResponse(dependencies.shared.of(c.get('caller').tenant), await whole())
+    response.headers.set('x-session-id', shown.key.session)
+    response.headers.set('x-run-id', shown.runId)
+    return response
+  })
+
+/** Responds with a Response as it stands, or with its events. */
+export async function serveRead(
+  dependencies: RouteDependencies,
+  c: Context<AppEnv>,
+  id: string,
+  {
+    stream,
+    starting_after: from,
+  }: { readonly stream?: string | undefined; readonly starting_after?: string | undefined },
+) {
+  const shown = await findResponse(dependencies, c.get('caller'), id)
+  if (stream !== 'true') {
+    const { builds, shared } = dependencies
+    const make = async () => Buffer.from(JSON.stringify(await standing(dependencies, shown)))
+    return bytesResponse<ResponseResource>(
+      shared.of(shown.key.tenant),
+      await builds.build(shown.key.tenant, `response ${id}`, make),
+    )
+  }
+  const after = from === undefined ? undefined : Number(from)
+  return whileCounted(dependencies, c, (call) =>
+    streamFrames(dependencies, c, call, (signal) => frames(dependencies, shown, { signal, after }), failedFrame),
+  )
+}
+
+/** Cancels the run of a Response that goes on. */
+export async function serveCancel(dependencies: RouteDependencies, c: Context<AppEnv>, id: string) {
+  const { service, clock, shared } = dependencies
+  const shown = await findResponse(dependencies, c.get('caller'), id)
+  await findChangeableSession(dependencies, c.get('caller'), shown.key.session)
+  const before = await standing(dependencies, shown)
+  const isOver = before.status !== 'queued' && before.status !== 'in_progress' && !waits(before)
+  if (isOver) return jsonResponse(shared.of(shown.key.tenant), before)
+  await service.cancel(shown.key, shown.runId)
+  const over = new AbortController()
+  const late = clock.sleep(CANCEL_MS, over.signal).catch(() => undefined)
+  await Promise.race([late, service.settled(shown.key, shown.runId, over.signal)])
+  over.abort()
+  return jsonResponse(shared.of(shown.key.tenant), await standing(dependencies, shown))
+}
+
+const waits = ({ metadata }: { readonly metadata: object }): boolean => 'tooltrail_waiting' in metadata
+
+async function readWanted(
+  { agents }: RouteDependencies,
+  c: Context<AppEnv>,
+  body: ResponseRequest,
+): Promise<NewResponse> {
+  const { conversation, previous_response_id: previous } = body
+  const named = c.req.header('x-session-id')
+  if (typeof conversation === 'string' && !SESSION_PATTERN.test(conversation))
+    throw refused('conversation', BAD_SESSION_ID)
+  const naming = Object.entries({ previous_response_id: previous, conversation, 'x-session-id': named })
+  const [first, second] = naming.flatMap(([name, value]) => (typeof value === 'string' ? [name] : []))
+  if (first !== undefined && second !== undefined)
+    throw refused(first, `cannot stand beside ${second}: each names the session`)
+  if (body.background === true && body.store === false)
+    throw refused('background', 'needs the Response to be stored: nobody could read one with store false')
+  const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(body.model)
+  const agent = modelOf(agents, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
+  const input = readResponseRequest(body)
+  refuseTakenNames(input.tools)
+  refuseMissingTool(agents, agent.name, input.tools)
+  for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url')
+  const user = body.user ?? body.safety_identifier ?? undefined
+  const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
+  return {
+    turn: {
+      caller: c.get('caller'),
+      agent: agent.name,
+      user,
+      session: named,
+      isNamed: named !== undefined || typeof conversation === 'string',
+      bodyHash: sha256(await c.req.text()),
+      idempotencyKey: c.req.header('idempotency-key'),
+      isFirstTry: c.req.header('x-stainless-retry-count') === '0',
+      input,
+      nameOf: clientCallId,
+      ...(typeof body.instructions === 'string' ? { instructions } : {}),
+    },
+    about: {
+      model: body.model,
+      ...definedFields({
+        previous: previous ?? undefined,
+        background: body.background ?? undefined,
+        metadata: input.metadata,
+        user,
+      }),
+    },
+    conversation: conversation ?? undefined,
+    isStored: body.store !== false,
+    withCalls: !isTextModel && c.req.header('x-tooltrail-tools') !== 'text',
+  }
+}

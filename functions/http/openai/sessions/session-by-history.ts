@@ -1,0 +1,79 @@
+import type { SessionKey } from '../../../domain/session.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import { findRun } from '../../v1/runs/resource.ts'
+import { existing } from '../../run-steps/open-session.ts'
+import type { ChatMessage } from '../chat/chat-schemas.ts'
+import { acceptChatTurn } from './chat-session.ts'
+import { scopeOf, sha256 } from './chat-turn.ts'
+import type { AcceptedTurn } from './chat-session.ts'
+import type { ChatTurn } from './chat-turn.ts'
+import { acceptAfter, keepClaim } from './turn-placement.ts'
+import type { KnownTurn } from './turn-placement.ts'
+import { seenOf } from './message-fingerprint.ts'
+import { noteShown } from './repeated-request.ts'
+
+/** A conversation that nobody goes on with for so long, in milliseconds, begins anew, with its earlier messages imported. */
+const HISTORY_MS = 30 * 86_400_000
+
+/**
+ * As `acceptChatTurn`. A client that names no session goes on in the one whose newest turn has shown it what it sends as history;
+ * where something else has gone on since, it gets a session of its own.
+ */
+export async function acceptTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
+  const known = turn.session === undefined ? await knownByHistory(dependencies, turn) : undefined
+  if (known === undefined) return acceptChatTurn(dependencies, turn)
+  const here = await acceptAfter(dependencies, turn, known)
+  if (here !== undefined) return here
+  const elsewhere = await acceptChatTurn(dependencies, turn)
+  await keepClaim(dependencies, turn, elsewhere.key)
+  return elsewhere
+}
+
+async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): Promise<KnownTurn | undefined> {
+  const { names, reader } = dependencies
+  const { caller, input } = turn
+  if (input.history.length === 0) return undefined
+  const history = input.history.map(({ message }) => message)
+  const named = await names.find(caller.tenant, nameOf(turn, history))
+  const session = named && (await existing(dependencies, caller, named.session))
+  if (named === undefined || session === undefined) return undefined
+  const { run, last } = named.about
+  const { messages } = await reader.messages(session, { order: 'descending', limit: 1 })
+  const isLatest = session.run?.id === run
+  return {
+    session,
+    isNewest: isLatest && messages[0]?.id === last,
+    isActive: false,
+    isAnswer: isLatest && input.results.length > 0 && input.said.length === 0,
+  }
+}
+
+/**
+ * Remembers what a client was shown: one that names no session is found by that, and the same turn of one that does is known by it.
+ * `shown`: the messages that it may send for the completion, each in a way of its own.
+ */
+export async function rememberShown(
+  dependencies: RouteDependencies,
+  turn: ChatTurn,
+  { key, runId }: { readonly key: SessionKey; readonly runId: string },
+  shown: readonly (readonly ChatMessage[])[],
+): Promise<void> {
+  if (turn.isNamed) return noteShown(dependencies, turn, { key, runId }, shown)
+  const { names, reader, clock, log } = dependencies
+  const { history, fresh } = turn.input
+  const sent = [...history, ...fresh].map(({ message }) => message)
+  const ways = new Set(shown.map((messages) => nameOf(turn, [...sent, ...messages])))
+  try {
+    const run = (await findRun(reader, key, runId))?.id ?? runId
+    const { messages } = await reader.messages(key, { order: 'descending', limit: 1, run })
+    const about = { run, last: messages[0]?.id ?? '' }
+    for (const name of ways) await names.give(key, name, about, clock.now() + HISTORY_MS)
+  } catch (error) {
+    // The run has ended well; its client goes on in a new session.
+    log.warn('a conversation will not be found by its history', { session: key.session, error: String(error) })
+  }
+}
+
+/** Of the conversation as its client sees it, and for nobody else. */
+const nameOf = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
+  `history ${sha256(JSON.stringify([scopeOf(turn), messages.map(seenOf)]))}`

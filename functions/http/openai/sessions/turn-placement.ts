@@ -1,0 +1,74 @@
+import { nextId } from '../../../domain/ids.ts'
+import { isEnded } from '../../../domain/runs/run.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
+import { isCode } from '../../run-steps/open-session.ts'
+import { acceptChatTurn } from './chat-session.ts'
+import { KEYS_MS, REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import type { AcceptedTurn } from './chat-session.ts'
+import type { ChatTurn } from './chat-turn.ts'
+
+/** A turn after which a client goes on, and its session as it is now. */
+export interface KnownTurn {
+  readonly session: Session
+  /** Nothing has gone on in the session since. */
+  readonly isNewest: boolean
+  /** The turn itself goes on: what the client says waits for its end. */
+  readonly isActive: boolean
+  /** What the client brings belongs to the turn's own calls, which are in this session only. */
+  readonly isAnswer: boolean
+}
+
+/**
+ * Goes on in the session of this turn if nothing else has since, or if this request has been there before. Returns undefined if the
+ * client has to go on elsewhere: what others have added meanwhile is none of its history.
+ */
+export async function acceptAfter(
+  dependencies: RouteDependencies,
+  turn: ChatTurn,
+  { session, isNewest, isActive, isAnswer }: KnownTurn,
+): Promise<AcceptedTurn | undefined> {
+  const { names } = dependencies
+  const claim = claimOf(turn)
+  const claimed = claim === undefined ? undefined : await names.find(session.tenant, claim)
+  const isClaimed = claimed?.session === session.session
+  const mayBelong = isNewest || isClaimed || isAnswer || mayBeRepeated(dependencies, turn, session)
+  if (!mayBelong || (claimed !== undefined && !isClaimed)) return undefined
+  if (!isClaimed) await keepClaim(dependencies, turn, session)
+  try {
+    const onBusy = isActive && isNewest ? {} : { onBusy: 'reject' as const }
+    return await acceptChatTurn(dependencies, { ...turn, session: session.session, ...onBusy })
+  } catch (error) {
+    if (!isCode(error, 'session_busy')) throw error
+    return undefined
+  }
+}
+
+/** The id of the session in which a client goes on elsewhere: the same for a request that is repeated under its key. */
+export function elsewhere({ clock }: RouteDependencies, turn: ChatTurn): string {
+  const claim = claimOf(turn)
+  return claim === undefined ? nextId(undefined, clock.now()) : `chat-${sha256(`elsewhere ${claim}`).slice(0, 40)}`
+}
+
+/** Remembers in which session a request under an idempotency key is carried out, before it is. */
+export async function keepClaim(
+  { names, clock }: RouteDependencies,
+  turn: ChatTurn,
+  session: SessionKey,
+): Promise<void> {
+  const claim = claimOf(turn)
+  if (claim !== undefined) await names.give(session, claim, {}, clock.now() + KEYS_MS)
+}
+
+const claimOf = (turn: ChatTurn): string | undefined =>
+  turn.idempotencyKey === undefined ? undefined : `request ${sha256(`${scopeOf(turn)} ${turn.idempotencyKey}`)}`
+
+/** Whether the session's newest run may be what an earlier attempt of this request has begun. */
+function mayBeRepeated(
+  { clock }: RouteDependencies,
+  { isFirstTry, idempotencyKey }: ChatTurn,
+  { run, updatedAt }: Session,
+): boolean {
+  if (isFirstTry || idempotencyKey !== undefined || run === undefined || isEnded(run.status)) return false
+  return clock.now() - updatedAt <= REPEAT_MS
+}

@@ -1,0 +1,102 @@
+import type { DeltaEvent, MessageCompletedEvent, RoundEvent, RunEvent } from '../../domain/events.ts'
+import { STREAMED_AGAIN } from '../../domain/events.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
+import type { WaitingCall } from '../v1/runs/resource.ts'
+import type { RunEnd, RunStep, StepNames } from './run-step.ts'
+import { createToldRound } from './round-emitter.ts'
+import type { ToldRound } from './round-emitter.ts'
+
+export interface RunSteps {
+  /** The steps of this event. `waiting`: the calls of a `run.paused`, with their arguments. */
+  take(event: RunEvent, waiting?: readonly WaitingCall[]): RunStep[]
+  /** After the last event: how it ended. Undefined if the events broke off. */
+  end(): RunEnd | undefined
+}
+
+/** What whoever follows knows already. */
+export interface Known {
+  /** The last of the messages that are known, and make no steps. */
+  readonly after?: string | undefined
+  /** Of these, calls whose end is not known. */
+  readonly open?: ReadonlySet<string> | undefined
+}
+
+/** Makes steps of a run's events. */
+export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
+  const isKnown = (event: RunEvent): boolean => {
+    if (!('message' in event) || event.message === undefined || event.message.id > after) return false
+    return event.type !== 'tool_call.completed' || open?.has(event.message.id) !== true
+  }
+  const threads = createThreads()
+  let end: Pick<RunEnd, 'run' | 'waiting'> | undefined
+  let usedBefore: Usage | undefined
+  return {
+    end: () => end && { ...end, usedBefore },
+    take(event, waiting = []) {
+      if (isKnown(event)) return []
+      switch (event.type) {
+        case 'tool_call.started':
+          return [{ type: 'call_started', message: event.message, ...ofEvent(event) }]
+        case 'tool_call.completed':
+          return [{ type: 'call_ended', message: event.message, ...ofEvent(event) }]
+        case 'warning':
+        case 'context.nearly_full':
+        case 'context.consolidated':
+        case 'message.steered':
+        case 'tool_call.progress':
+          return [{ type: 'notice', event }]
+        case 'run.paused':
+        case 'run.completed':
+        case 'run.failed':
+        case 'run.cancelled':
+          end = { run: event.run, waiting }
+          return []
+        case 'run.resumed':
+          end = undefined
+          usedBefore = event.run.usage
+          return []
+        case 'run.queued':
+        case 'run.started':
+          return []
+        default:
+          return threads.take(event, ofEvent(event))
+      }
+    },
+  }
+}
+
+/** The rounds under way: the leader's, and those of members. */
+function createThreads() {
+  const rounds = new Map<string, ToldRound>()
+  return {
+    take(event: DeltaEvent | RoundEvent | MessageCompletedEvent, of: StepNames): RunStep[] {
+      const thread = of.parentMessageId ?? ''
+      if (event.type === 'round.started') {
+        rounds.delete(thread)
+        return []
+      }
+      const number = event.type === 'message.completed' ? event.message.round : event.round
+      const round = rounds.get(thread) ?? createToldRound(number, of)
+      rounds.set(thread, round)
+      if (event.type === 'message.completed') {
+        rounds.delete(thread)
+        return round.complete(event.message)
+      }
+      if (event.type !== 'round.restarted') return round.piece(event)
+      if (event.reason !== STREAMED_AGAIN) return round.discard()
+      round.repeat()
+      return []
+    },
+  }
+}
+
+function ofEvent(event: RunEvent): StepNames {
+  const { agent, parentToolCallId, parentMessageId } = event
+  if (isLeaders(event)) return {}
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
+    ...(parentMessageId === undefined ? {} : { parentMessageId }),
+  }
+}

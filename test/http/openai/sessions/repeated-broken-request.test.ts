@@ -1,0 +1,80 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Ports } from '../../../../functions/runtime/program.ts'
+import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
+import { logOf } from '../openai-client.ts'
+
+let harness: HttpHarness | undefined
+const close = async (): Promise<void> => {
+  const open = harness
+  harness = undefined
+  await open?.close()
+}
+afterEach(close)
+
+/** The process dies at one of the writes of a request, before or after it, as far as its client can tell. */
+const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
+async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
+  const breaks = ++fault.used === fault.at
+  if (breaks && fault.when === 'before') throw new Error('cut off')
+  const result = await write()
+  if (breaks) throw new Error('cut off')
+  return result
+}
+const faulty = (ports: Ports): Ports => ({
+  ...ports,
+  names: { ...ports.names, give: (...given) => breaking(() => ports.names.give(...given)) },
+  inbox: { ...ports.inbox, enqueue: (...given) => breaking(() => ports.inbox.enqueue(...given)) },
+  sessions: { ...ports.sessions, create: (...given) => breaking(() => ports.sessions.create(...given)) },
+})
+
+const said = (content: string) => ({ role: 'user', content })
+const bodies = {
+  'with what came before': [said('Hi'), { role: 'assistant', content: 'Hello.' }, said('Do it')],
+  'without it': [said('Do it')],
+}
+
+/** `leaves`: as soon as the response begins. */
+async function send(messages: readonly object[], leaves = false): Promise<[number, string | null]> {
+  if (harness === undefined) throw new Error('no program is open')
+  const headers = { 'x-session-id': 'job', 'x-stainless-retry-count': '0' }
+  const response = await harness.send(
+    'POST',
+    '/openai/v1/chat/completions',
+    { model: 'default', messages: [...messages], stream: true },
+    headers,
+  )
+  await (leaves ? response.body?.cancel() : response.text())
+  return [response.status, response.headers.get('x-run-id')]
+}
+
+test.each(Object.entries(bodies))(
+  'a turn %s is one turn, whichever of its writes broke off',
+  async (_what, messages) => {
+    harness = await openHttpHarness({ change: faulty })
+    Object.assign(fault, { used: 0, at: 0 })
+    await send(messages)
+    const writes = fault.used
+    expect(writes).toBe(4)
+    for (let at = 1; at <= writes; at++)
+      for (const when of ['before', 'after'] as const) {
+        await close()
+        harness = await openHttpHarness({ change: faulty })
+        Object.assign(fault, { used: 0, at, when })
+        const name = `write ${at}, ${when}`
+        const first = await send(messages)
+        // The last write only takes note that all was sent.
+        expect(first[0], name).toBe(at === writes ? 200 : 500)
+        if (at === writes && when === 'after' && messages.length === 1) continue
+        Object.assign(fault, { used: 0, at: 0 })
+        // A run that was begun by a process that died goes on when its lease has ended, which nobody waits for here.
+        const again = await send(messages, at === 3 && when === 'after')
+        expect(again[0], name).toBe(200)
+        if (at === writes) expect(again, name).toEqual(first)
+        const told = (await logOf(harness, 'job')).filter(({ role }) => role === 'user')
+        expect(told, name).toHaveLength(messages.length === 1 ? 1 : 2)
+        const runs = await expectJson<{ data: object[] }>(harness, 200, 'GET', '/v1/sessions/job/runs')
+        expect(runs.data, name).toHaveLength(messages.length === 1 ? 1 : 2)
+      }
+  },
+  60_000,
+)

@@ -1,0 +1,211 @@
+import type OpenAI from 'openai'
+import { afterEach, describe, expect, test } from 'vitest'
+import { makeTool } from '../../../agent/harness.ts'
+import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'
+import type { HttpHarness } from '../../harness.ts'
+import { openAiClient, refusal } from '../openai-client.ts'
+
+type Messages = OpenAI.ChatCompletionMessageParam[]
+
+let harness: HttpHarness
+afterEach(() => harness.close())
+
+type Options = NonNullable<Parameters<typeof openHttpHarness>[0]>
+async function open(options: Options = {}): Promise<OpenAI> {
+  harness = await openHttpHarness(options)
+  return openAiClient(harness)
+}
+
+const sessions = async (): Promise<Record<string, unknown>[]> =>
+  (await expectJson<{ data: Record<string, unknown>[] }>(harness, 200, 'GET', '/v1/sessions')).data
+const texts = async (session: string): Promise<unknown[]> => {
+  const { data } = await expectJson<{ data: { parts: { text?: string }[] }[] }>(
+    harness,
+    200,
+    'GET',
+    `/v1/sessions/${session}/messages?limit=100`,
+  )
+  return data.map(({ parts }) => parts[0]?.text)
+}
+const only = async (): Promise<string> => {
+  const all = await sessions()
+  expect(all).toHaveLength(1)
+  return String(all[0]?.['id'])
+}
+
+/** A page that keeps its history itself and knows no session. */
+function createPage(client: OpenAI, more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) {
+  const messages: Messages = [{ role: 'system', content: 'Be kind.' }]
+  return {
+    messages,
+    async say(content: string, isStreamed = false): Promise<void> {
+      messages.push({ role: 'user', content })
+      const body = { model: 'default', messages, ...more }
+      const whole = isStreamed
+        ? await client.chat.completions.stream({ ...body, stream: true }).finalChatCompletion()
+        : await client.chat.completions.create(body)
+      const message = whole.choices[0]?.message
+      if (message === undefined) throw new Error('no message')
+      messages.push(message)
+    },
+  }
+}
+
+describe('a client that sends its whole history and names no session', () => {
+  test.each([false, true])('stays in one session: stream %j', async (isStreamed) => {
+    const client = await open({
+      tools: [makeTool('look', async () => ({ text: 'seen' }))],
+      script: [
+        { text: 'Let me look.', calls: [{ name: 'look' }] },
+        { text: 'Here.' },
+        { text: 'Two.' },
+        { text: 'Three.' },
+      ],
+    })
+    const page = createPage(client)
+    for (const said of ['One?', 'Two?', 'Three?']) await page.say(said, isStreamed)
+    expect(await texts(await only())).toEqual([
+      'One?',
+      'Let me look.',
+      'seen',
+      'Here.',
+      'Two?',
+      'Two.',
+      'Three?',
+      'Three.',
+    ])
+  })
+
+  test.each([
+    ['as they were sent', '{"city":"Bonn","days":2}'],
+    ['written anew, as LangChain does', '{"city": "Bonn", "days": 2}'],
+  ])('gets its tools called and answered there, too, with the arguments %s', async (_how, written) => {
+    const call = { id: 'c1', name: 'weather', arguments: '{"city":"Bonn","days":2}' }
+    const client = await open({ script: [{ calls: [call] }, { text: 'It rains.' }, { text: 'Bye.' }] })
+    const weather = {
+      type: 'function',
+      function: { name: 'weather', parameters: { type: 'object', properties: {} } },
+    } as const
+    const page = createPage(client, { tools: [weather] })
+    await page.say('Weather?')
+    const again = { id: 'c1', type: 'function' as const, function: { name: 'weather', arguments: written } }
+    page.messages.splice(-1, 1, { role: 'assistant', content: null, tool_calls: [again] })
+    page.messages.push({ role: 'tool', tool_call_id: 'c1', content: 'rain' })
+    const body = { model: 'default', messages: page.messages, tools: [weather] }
+    const answered = await client.chat.completions.create(body)
+    expect(answered.choices[0]?.message.content).toBe('It rains.')
+    page.messages.push({ role: 'assistant', content: 'It rains.' })
+    await page.say('Bye')
+    expect(await texts(await only())).toEqual(['Weather?', undefined, 'rain', 'It rains.', 'Bye', 'Bye.'])
+  })
+
+  test('gets another one when something else has gone on there, and nothing of that', async () => {
+    const client = await open({ script: ['One.', 'Elsewhere.', 'Two.', 'Three.'].map((text) => ({ text })) })
+    const page = createPage(client)
+    await page.say('One?')
+    const first = await only()
+    await expectJson(harness, 200, 'POST', `/v1/sessions/${first}/messages`, { content: 'By the way' })
+    await page.say('Two?')
+    await page.say('Three?')
+    const other = (await sessions()).map(({ id }) => String(id)).find((id) => id !== first)
+    expect(await texts(first)).toEqual(['One?', 'One.', 'By the way', 'Elsewhere.'])
+    expect(await texts(other ?? '')).toEqual(['One?', 'One.', 'Two?', 'Two.', 'Three?', 'Three.'])
+    expect(await sessions()).toHaveLength(2)
+  })
+
+  test('also sees an import as something else, and its own other branch', async () => {
+    const client = await open({ script: [{ text: 'One.' }] })
+    const page = createPage(client)
+    await page.say('One?')
+    const branch = createPage(client)
+    branch.messages.push(...page.messages.slice(1))
+    await expectJson(harness, 200, 'POST', `/v1/sessions/${await only()}/import`, {
+      format: 'openai',
+      messages: [{ role: 'user', content: 'Elsewhere' }],
+    })
+    await page.say('Two?')
+    await branch.say('Or two?')
+    expect(await sessions()).toHaveLength(3)
+  })
+
+  test('is told from others who begin with the same words', async () => {
+    const client = await open({ script: Array.from({ length: 8 }, () => ({ text: 'Hello.' })) })
+    const { authorization } = await harness.key({})
+    const other = openAiClient(harness, { apiKey: authorization.slice('Bearer '.length) })
+    const third = openAiClient(harness, { apiKey: (await harness.key({})).authorization.slice('Bearer '.length) })
+    void client
+    const pages = [
+      createPage(other, { user: 'ann' }),
+      createPage(other, { user: 'bob' }),
+      createPage(third, { user: 'ann' }),
+    ]
+    for (const page of pages) await page.say('Hi')
+    for (const page of pages) await page.say('Again')
+    const listed = await expectJson<{ data: unknown[] }>(harness, 200, 'GET', '/v1/sessions', undefined, {
+      authorization,
+    })
+    expect(listed.data).toHaveLength(3)
+  })
+
+  test('sent twice at once goes on once in the session', async () => {
+    const held = heldTurn()
+    const client = await open({ script: [{ text: 'One.' }, held.turn] })
+    const page = createPage(client)
+    await page.say('One?')
+    const body = {
+      model: 'default',
+      stream: true as const,
+      messages: [...page.messages, { role: 'user' as const, content: 'Two?' }],
+    }
+    for await (const _ of await client.chat.completions.create(body)) break
+    const again = await client.chat.completions.create(body, { headers: { 'x-stainless-retry-count': '1' } })
+    held.letGo()
+    let text = ''
+    for await (const chunk of again) text += chunk.choices[0]?.delta.content ?? ''
+    expect(text).toBe('thinking')
+    expect(await texts(await only())).toEqual(['One?', 'One.', 'Two?', 'thinking'])
+  })
+
+  test('under a key is the same run later, too', async () => {
+    const client = await open()
+    const page = createPage(client)
+    await page.say('One?')
+    const messages: Messages = [...page.messages, { role: 'user', content: 'Two?' }]
+    const headers = { 'idempotency-key': 'order-1' }
+    const body = { model: 'default', messages }
+    const made = await client.chat.completions.create(body, { headers })
+    await page.say('Something else')
+    expect((await client.chat.completions.create(body, { headers })).id).toBe(made.id)
+  })
+
+  test('may name a session that is there, whatever it still has of the history', async () => {
+    const client = await open({ script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] })
+    const rest: Messages = [
+      { role: 'tool', tool_call_id: 'cut', content: 'off' },
+      { role: 'assistant', content: 'One.' },
+    ]
+    const headers = { 'x-session-id': 'mine' }
+    const create = (messages: Messages) => client.chat.completions.create({ model: 'default', messages }, { headers })
+    const two: Messages = [...rest, { role: 'user', content: 'Two?' }]
+    expect((await refusal(create(two))).param).toBe('messages[0].tool_call_id')
+    expect(await sessions()).toEqual([])
+    await create([{ role: 'user', content: 'One?' }])
+    await create(two)
+    expect(await texts('mine')).toEqual(['One?', 'One.', 'Two?', 'Two.'])
+  })
+
+  test.each(['items', 'text'])('of Responses stays in one session, by its %s', async (kind) => {
+    const client = await open({
+      tools: [makeTool('look', async () => ({ text: 'seen' }))],
+      script: [{ text: 'Let me look.', calls: [{ name: 'look' }] }, { text: 'Here.' }, { text: 'Two.' }],
+    })
+    const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Where?' }]
+    const first = await client.responses.create({ model: 'default', input, store: false })
+    if (kind === 'items') input.push(...(first.output as OpenAI.Responses.ResponseInput))
+    else input.push({ role: 'assistant', content: first.output_text })
+    input.push({ role: 'user', content: 'And?' })
+    const second = await client.responses.create({ model: 'default', input, store: false })
+    expect(second.output_text).toBe('Two.')
+    expect(await texts(await only())).toEqual(['Where?', 'Let me look.', 'seen', 'Here.', 'And?', 'Two.'])
+  })
+})
