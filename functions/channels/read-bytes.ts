@@ -1,5 +1,5 @@
 import { BODY_TOO_LARGE, bodyBytes } from '../domain/body-bytes.ts'
-import type { Refusal } from '../ports/door.ts'
+import type { Refusal } from '../ports/inbound-endpoint.ts'
 
 /** The bytes of a request; undefined when they are too many. */
 export const readBytes = ({ body, headers }: Request): Promise<Buffer | undefined> =>

@@ -1,5 +1,5 @@
-import { checkApp } from '../channels/slack/installing/check-app.ts'
-import { slackManifest } from '../channels/slack/installing/manifest.ts'
+import { checkApp } from '../channels/slack/setup/check-app.ts'
+import { slackManifest } from '../channels/slack/setup/manifest.ts'
 import { runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
 import { readSettings } from '../runtime/config.ts'
 

@@ -1,8 +1,8 @@
 import { asJson, CALLBACK, stateOf, withAttempt } from '../channels/callbacks/state.ts'
-import type { WebhookDependencies } from '../channels/webhooks/door.ts'
+import type { WebhookDependencies } from '../channels/webhooks/endpoint.ts'
 import type { RunChannel } from '../delivery/channel.ts'
 import { inTime } from '../ports/time-limited.ts'
-import type { Door } from '../ports/door.ts'
+import type { Door } from '../ports/inbound-endpoint.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
 import type { ChannelSettings } from './channel-settings.ts'
@@ -62,7 +62,7 @@ export function openDoors(
   if (channels.webhooks.size === 0) return []
   let opening: Promise<Door> | undefined
   const open = async (): Promise<Door> => {
-    const { createWebhookDoor } = await import('../channels/webhooks/door.ts')
+    const { createWebhookDoor } = await import('../channels/webhooks/endpoint.ts')
     const filled = async (text: string): Promise<string> => withSecrets(text, await secrets())
     return createWebhookDoor({ ...ports, webhooks: channels.webhooks, service, filled, here })
   }

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../functions/runtime/channel-settings.ts'
 import { openChannels } from '../../functions/runtime/channels.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../http/harness.ts'
-import { openReceiver, SECRET, type Receiver } from '../channels/receiver.ts'
+import { openReceiver, SECRET, type Receiver } from '../channels/callbacks/receiver.ts'
 
 let receiver: Receiver
 let harness: HttpHarness

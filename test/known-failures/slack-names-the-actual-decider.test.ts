@@ -9,7 +9,7 @@ import type { Turn } from '../agent/harness.ts'
 import { mention } from '../slack-server/slack-events.ts'
 import { openSlackHarness } from '../channels/slack/harness.ts'
 import type { SlackHarness } from '../channels/slack/harness.ts'
-import { leakyTool, repliesOf, streamed, TS } from '../channels/slack/reply-fixture.ts'
+import { leakyTool, repliesOf, streamed, TS } from '../channels/slack/outbound/reply-fixture.ts'
 
 let harness: SlackHarness
 afterEach(() => harness.close())

@@ -4,7 +4,7 @@
  * Suite: test/channels/slack/
  */
 import { expect, test } from 'vitest'
-import { threadMessages } from '../../functions/channels/slack/arriving/thread-messages.ts'
+import { threadMessages } from '../../functions/channels/slack/inbound/thread-messages.ts'
 
 async function expectNewest(count: number): Promise<void> {
   const all = Array.from({ length: count }, (_, index) => ({

@@ -5,7 +5,7 @@
  * Suite: test/channels/slack/
  */
 import { expect, test } from 'vitest'
-import { pieceEnd, renderPiece } from '../../functions/channels/slack/replying/split-markdown.ts'
+import { pieceEnd, renderPiece } from '../../functions/channels/slack/outbound/split-markdown.ts'
 
 function shown(text: string): string[] {
   const pieces: string[] = []

@@ -111,8 +111,8 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         ...[
           'test/delivery',
           'test/agent/in-time',
-          'test/channels/callbacks.test.ts',
-          'test/channels/slack/feedback.test.ts',
+          'test/channels/callbacks/callbacks.test.ts',
+          'test/channels/slack/inbound/feedback.test.ts',
         ],
       ),
       vitest('outbox', 'test/adapters/sqlite/contracts.test.ts', '--testNamePattern=outbox|feedback'),

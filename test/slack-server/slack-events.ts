@@ -1,4 +1,4 @@
-import { signatureOf } from '../../functions/channels/slack/arriving/signature.ts'
+import { signatureOf } from '../../functions/channels/slack/inbound/signature.ts'
 import { BOT, BOT_TOKEN } from './slack-server.ts'
 import type { SlackServer } from './slack-server.ts'
 

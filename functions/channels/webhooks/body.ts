@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
-import type { Refusal } from '../../ports/door.ts'
+import type { Refusal } from '../../ports/inbound-endpoint.ts'
 
 /** The JSON of a body, or why it is refused. */
 export function readJson(bytes: Buffer, contentType: string): { readonly body: Json } | Refusal {

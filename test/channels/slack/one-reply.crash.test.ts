@@ -12,7 +12,7 @@ import { startSlackServer } from '../../slack-server/slack-server.ts'
 import type { Fault, SlackServer } from '../../slack-server/slack-server.ts'
 import { openMortalProgram } from './mortal-program.ts'
 import type { MortalProgram } from './mortal-program.ts'
-import { repliesOf, wholeText } from './reply-fixture.ts'
+import { repliesOf, wholeText } from './outbound/reply-fixture.ts'
 
 const QUESTION = { channel: 'D1', user: 'U1', text: 'is it fine?' }
 const WHOLE = 'Let me look.\n\nIt is fine.'

@@ -4,7 +4,7 @@ import { localBackend } from '../../e2e/local-backend.ts'
 import { startProgram } from '../../e2e/program.ts'
 import { directMessage, sendEvent, slackSettings } from '../../slack-server/slack-events.ts'
 import { startSlackServer } from '../../slack-server/slack-server.ts'
-import { repliesOf, wholeText } from './reply-fixture.ts'
+import { repliesOf, wholeText } from './outbound/reply-fixture.ts'
 
 const PROCESSES = 4
 const THREADS = 25

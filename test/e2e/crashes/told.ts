@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { SECRET } from '../../channels/receiver.ts'
-import type { Receiver } from '../../channels/receiver.ts'
+import { SECRET } from '../../channels/callbacks/receiver.ts'
+import type { Receiver } from '../../channels/callbacks/receiver.ts'
 import type { Client, RunBody } from '../client.ts'
 
 /** The callback that scenarios name. */

@@ -1,0 +1,72 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Door } from '../../ports/inbound-endpoint.ts'
+import type { Logger } from '../../ports/logger.ts'
+import { readRequest } from './inbound/requests.ts'
+import { BeingSaid, SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
+
+export interface DoorDependencies {
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Undefined while no app is set up. */
+  signingSecret(): Promise<string | undefined>
+  takeEvent(payload: unknown): Promise<void>
+  takeInteraction(payload: unknown): Promise<void>
+}
+
+class TooLong extends Error {}
+
+const NO_APP = { status: 404, code: 'not_found', detail: 'Slack is not set up here' } as const
+const SILENT = { status: 503, code: 'slack_unavailable', detail: 'Slack itself cannot be asked just now' } as const
+
+/** Milliseconds. Slack waits for 3 s, and repeats what it has not seen taken by then. */
+const PATIENCE_MS = 2_500
+
+/**
+ * Everything that Slack sends, at one address. It responds with 200 once what is asked for is durable; Slack repeats all else, also
+ * what takes too long.
+ */
+export function createSlackDoor({ clock, logger, signingSecret, takeEvent, takeInteraction }: DoorDependencies): Door {
+  /** Rejects with `TooLong` when Slack would no longer hear of it; what was begun goes on. */
+  async function inTime(taking: Promise<void>): Promise<void> {
+    const taken = new AbortController()
+    const tooLong = clock.sleep(PATIENCE_MS, taken.signal).then(() => {
+      taking.catch((error: unknown) => logger.warn('what took too long failed', { error: String(error) }))
+      throw new TooLong('it took too long')
+    })
+    try {
+      await Promise.race([taking, tooLong])
+    } finally {
+      taken.abort()
+    }
+  }
+
+  return {
+    path: '/slack/events',
+    async open(request) {
+      const secret = await signingSecret()
+      // An empty one would let in whoever signs with nothing.
+      if (secret === undefined || secret === '') return NO_APP
+      const read = await readRequest({ clock, secret }, request)
+      if (read.type === 'refused') return read.refusal
+      if (read.type === 'url_verification') return Response.json({ challenge: read.challenge })
+      try {
+        if (read.type === 'event') await inTime(takeEvent(read.payload))
+        if (read.type === 'interaction') await inTime(takeInteraction(read.payload))
+      } catch (error) {
+        if (
+          !(
+            error instanceof SlackSilence ||
+            error instanceof SlackRefusal ||
+            error instanceof SlackBusy ||
+            error instanceof BeingSaid ||
+            error instanceof TooLong
+          )
+        )
+          throw error
+        logger.warn('what Slack sent could not be taken', { error: error.message })
+        return SILENT
+      }
+      return new Response(null, { status: 200 })
+    },
+  }
+}

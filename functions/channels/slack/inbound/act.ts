@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { countedFor, type Caps } from '../../../access/rates.ts'
+import type { AgentService, IncomingPart } from '../../../agent/service/agent-service.ts'
+import { TooltrailError } from '../../../domain/errors.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
+import type { LogReader } from '../../../ports/log-reader.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import type { MessageFeedback } from '../../../ports/message-feedback.ts'
+import type { Outbox } from '../../../ports/outbox.ts'
+import type { OutputStore } from '../../../ports/output-store.ts'
+import type { RunQueue } from '../../../ports/run-queue.ts'
+import type { SessionStore } from '../../../ports/session-store.ts'
+import { BUDGET_USED_UP, isBudgetUsedUp } from './notices.ts'
+import { actionDelivery, actionId, readPress } from './action.ts'
+import type { Action, FeedbackPress } from './action.ts'
+import { decided, plain } from '../outbound/blocks.ts'
+import { readTarget } from '../outbound/reply-state.ts'
+import { isAllowed } from '../settings.ts'
+import type { SlackSettings } from '../settings.ts'
+import { SlackRefusal } from '../api/slack-error.ts'
+import { sessionOf, userOf } from './thread.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import type { Workspace, Workspaces } from '../workspaces.ts'
+
+export interface ActDependencies {
+  readonly api: Pick<SlackApi, 'call'>
+  readonly workspaces: Workspaces
+  readonly settings: SlackSettings
+  readonly service: Pick<AgentService, 'submit' | 'continue' | 'resolve'>
+  readonly sessions: Pick<SessionStore, 'read'>
+  readonly reader: LogReader
+  readonly outputs: Pick<OutputStore, 'read'>
+  readonly outbox: Pick<Outbox, 'add' | 'read'>
+  readonly queue: Pick<RunQueue, 'send'>
+  readonly feedback: MessageFeedback
+  /** Of these, the tenant's budget holds for what is tried again. */
+  readonly caps: Caps
+  readonly logger: Logger
+  /** Whether this process executes what goes on. */
+  readonly here: boolean
+}
+
+/**
+ * Takes a pressed button: who pressed it and when is durable, and the first press counts. The driver of deliveries does what it asks
+ * for. Of feedback, each person's last press counts.
+ */
+export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
+  const { outbox, queue, settings, workspaces, logger } = dependencies
+  const action = readPress(payload)
+  const workspace = action && (await workspaces.find(action.team))
+  if (action === undefined || workspace === undefined || !isAllowed(settings, action.channel, action.user)) return
+  const key = sessionOf(workspace.tenant, action)
+  if (action.action === 'feedback') return giveFeedback(dependencies, key, action)
+  if (!(await mayPress(dependencies, workspace, action))) return
+  const isFirst = await outbox.add(
+    { ...key, id: actionId(action.run, action.action === 'retry' ? 'retry' : action.call) },
+    actionDelivery(action),
+    {},
+  )
+  if (!isFirst) return
+  try {
+    await queue.send(key)
+  } catch (error) {
+    logger.warn('a hint at a pressed button was not sent: a sweep will find it', {
+      session: key.session,
+      error: String(error),
+    })
+  }
+}
+
+/** Stores what somebody thinks of an answer with its last message, durably and as often as it is pressed. */
+async function giveFeedback(
+  { reader, feedback }: ActDependencies,
+  key: SessionKey,
+  { run, rating, at, user, ...where }: FeedbackPress,
+): Promise<void> {
+  const query = { run, roles: ['assistant'], order: 'descending', limit: 1 } as const
+  const [answer] = (await reader.messages(key, query)).messages
+  if (answer !== undefined) await feedback.give(key, answer.id, { rating, user: userOf(where, user), at })
+}
+
+/** Of a run that has a reply: everybody may have it tried again, and the one who asked may decide, and whom the settings name. */
+async function mayPress(
+  { outbox, settings }: ActDependencies,
+  { tenant }: Workspace,
+  action: Action,
+): Promise<boolean> {
+  const reply = await outbox.read({ ...sessionOf(tenant, action), id: action.run })
+  if (reply === undefined) return false
+  if (action.action === 'retry') return true
+  return readTarget(reply.target).user === action.user || settings.approvers.includes(action.user)
+}
+
+/** Does what a button asks for. It may be done again at any time. */
+export async function act(dependencies: ActDependencies, action: Action): Promise<void> {
+  const workspace = await dependencies.workspaces.find(action.team)
+  if (workspace === undefined) return
+  const session = await dependencies.sessions.read(sessionOf(workspace.tenant, action))
+  if (session === undefined) return
+  const content =
+    action.action === 'retry'
+      ? await retry(dependencies, session, action)
+      : await decide(dependencies, session, action, action.action === 'approve')
+  if (content === undefined) return
+  const { channel, ts, team } = action
+  const { token } = workspace
+  try {
+    await dependencies.api.call({ token, team, method: 'chat.update', args: { channel, ts, ...content } })
+  } catch (error) {
+    // Somebody deleted it, or it is too old to be changed.
+    if (!(error instanceof SlackRefusal)) throw error
+  }
+}
+
+/** A new run of the same message, and what the button's message says of it; undefined where there is nothing to try again. */
+async function retry(dependencies: ActDependencies, session: Session, action: Action) {
+  try {
+    const isBegun = await runAgain(dependencies, session, action)
+    return isBegun ? plain(`<@${action.user}> tried again.`) : undefined
+  } catch (error) {
+    if (!isBudgetUsedUp(error)) throw error
+    return plain(BUDGET_USED_UP)
+  }
+}
+
+async function runAgain(dependencies: ActDependencies, session: Session, action: Action): Promise<boolean> {
+  const { service, reader, outputs, outbox, caps, here } = dependencies
+  const name = createHash('sha256').update(`slack retry ${action.run}`).digest('hex')
+  const accepting = { idempotency: { keyHash: name, bodyHash: name }, ...countedFor(session, caps) }
+  const failed = await outbox.read({ tenant: session.tenant, session: session.session, id: action.run })
+  if (failed === undefined) return false
+  const again = { ...accepting, delivery: { kind: failed.kind, target: failed.target } }
+  const isLatest = session.run?.id === action.run && session.run.status === 'failed'
+  if (isLatest && (await goesOn(() => service.continue(session, again, { here })))) return true
+  const query = { run: action.run, roles: ['user'], order: 'ascending', limit: 1 } as const
+  const [input] = (await reader.messages(session, query)).messages
+  if (input?.role !== 'user') return false
+  const parts: IncomingPart[] = []
+  for (const part of input.parts) {
+    if (part.type === 'text') parts.push({ type: 'text', text: part.text })
+    if (part.type === 'image' || part.type === 'file') {
+      const { type, id, mediaType, filename = type } = part
+      parts.push({ type, mediaType, filename, data: await outputs.read(session, id) })
+    }
+  }
+  const user = input.user === undefined ? {} : { user: input.user }
+  const submission = { parts, ...user, clientTools: [], onBusy: 'queue', ...again } as const
+  await service.submit(session, submission, { here })
+  return true
+}
+
+/** Whether the failed run could be continued: other messages may have come behind it. */
+async function goesOn(continues: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await continues()
+    return true
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'nothing_to_continue') return false
+    throw error
+  }
+}
+
+async function decide(
+  { service, reader, here }: ActDependencies,
+  session: Session,
+  action: Action & { readonly call?: string },
+  approve: boolean,
+) {
+  const call = action.call === undefined ? undefined : await reader.message(session, action.call)
+  if (call?.role !== 'tool' || call.runId !== action.run || call.needs !== 'approval') return undefined
+  const by = userOf(action, action.user)
+  const resolution = { toolCallId: call.toolCallId, messageId: call.id, approve, by }
+  try {
+    await service.resolve(session, action.run, [resolution], { here })
+  } catch (error) {
+    // It was decided elsewhere, or nobody waits for it any more: the message says what came of it.
+    if (!(error instanceof TooltrailError) || error.retryable || error.code === 'storage_failed') throw error
+    const now = await reader.message(session, call.id)
+    return decided(call.toolName, now?.role === 'tool' ? now.status : 'cancelled', undefined)
+  }
+  return decided(call.toolName, approve ? 'approved' : 'denied', action.user)
+}

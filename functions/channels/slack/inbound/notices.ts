@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { TooltrailError } from '../../../domain/errors.ts'
+import { dayOf } from '../../../domain/usage/usage-count.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Received } from '../../../ports/received.ts'
+import { BeingSaid } from '../api/slack-error.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import { plain } from '../outbound/blocks.ts'
+import type { Workspace } from '../workspaces.ts'
+import type { SlackMessage } from './event.ts'
+import { threadMessages } from './thread-messages.ts'
+
+/** Milliseconds for which it is known which message has a notice said. */
+const KNOWN_MS = 86_400_000
+
+const THIS_PROCESS = randomUUID()
+/** Milliseconds that a process has to say it; Slack delivers again what another one asked for meanwhile. */
+const SAYING_MS = 10_000
+
+const DELETED = 'This conversation was deleted, and cannot go on here for up to 30 days. Please begin a new thread.'
+export const BUDGET_USED_UP = 'What may be used in a day is used up. Please ask again after midnight (UTC).'
+
+export interface NoticeDependencies {
+  readonly api: Pick<SlackApi, 'call'>
+  readonly received: Received
+  readonly clock: Clock
+}
+
+/** Whether a run was refused because the tenant has used up what it may use in a day. */
+export const isBudgetUsedUp = (error: unknown): boolean =>
+  error instanceof TooltrailError && error.code === 'tenant_budget_used_up'
+
+/** Says, once a day in a thread, that nothing more is taken on this day. */
+export const sayBudgetUsedUp = (
+  dependencies: NoticeDependencies,
+  workspace: Workspace,
+  message: SlackMessage,
+): Promise<void> =>
+  sayOnce(dependencies, workspace, message, `budget:${dayOf(dependencies.clock.now())}`, BUDGET_USED_UP)
+
+/** Says, once a day in a thread, that its session was deleted. */
+export const sayDeleted = (
+  dependencies: NoticeDependencies,
+  workspace: Workspace,
+  message: SlackMessage,
+): Promise<void> => sayOnce(dependencies, workspace, message, `deleted:${dayOf(dependencies.clock.now())}`, DELETED)
+
+/**
+ * Says something in a thread once, for one of the messages that ask for it, however often that one comes. No session keeps the
+ * notice: the thread itself does, and is read before. Rejects with `BeingSaid` while another process is about to say it: Slack
+ * delivers a message with a mention twice, as two events.
+ */
+export async function sayOnce(
+  { api, received, clock }: NoticeDependencies,
+  { tenant, token, team }: Workspace,
+  message: SlackMessage,
+  notice: string,
+  text: string,
+): Promise<void> {
+  const { channel, thread, ts } = message
+  const name = `slack notice ${team} ${channel} ${thread} ${notice}`
+  if ((await received.remember(tenant, [name], ts, clock.now() + KNOWN_MS)) !== ts) return
+  const earlier = await threadMessages(api, token, message, {})
+  if (earlier.some(({ metadata }) => metadata?.event_payload['notice'] === notice)) return
+  if ((await received.remember(tenant, [`${name} said`], THIS_PROCESS, clock.now() + SAYING_MS)) !== THIS_PROCESS)
+    throw new BeingSaid()
+  const metadata = { event_type: 'tooltrail_notice', event_payload: { notice } }
+  const args = { channel, thread_ts: thread, metadata, ...plain(text) }
+  await api.call({ token, team, method: 'chat.postMessage', args })
+}

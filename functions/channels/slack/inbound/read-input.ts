@@ -1,0 +1,79 @@
+import type { IncomingPart } from '../../../agent/service/agent-service.ts'
+import type { Session } from '../../../domain/session.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import type { SlackMessage } from './event.ts'
+import type { SlackDownloads } from '../api/file-transfer.ts'
+import { readFiles } from './files.ts'
+import { unescaped, withoutMention } from '../outbound/text.ts'
+import { threadMessages } from './thread-messages.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import type { Workspace } from '../workspaces.ts'
+
+/** Characters of the messages before the first mention; the newest are kept. */
+const MOST_CONTEXT = 40_000
+
+export interface ReadInputDependencies {
+  readonly api: Pick<SlackApi, 'call'>
+  readonly downloads: SlackDownloads
+  readonly logger: Logger
+}
+
+/** Whether the message with which a session began stands in a thread that others had begun. */
+const hasContext = ({ metadata }: Session, { ts, thread }: SlackMessage): boolean =>
+  metadata['slack_first'] === ts && thread !== ts
+
+/** Whether something of the input must be read from Slack first, which may take its time. */
+export const mustBeRead = (session: Session, message: SlackMessage): boolean =>
+  message.files.length > 0 || hasContext(session, message)
+
+/**
+ * The input that a message is: what stood in the thread before the first mention, what was written, and the files. What Slack does
+ * not give is a line in its place. Rejects when `signal` aborts.
+ */
+export async function readInput(
+  dependencies: ReadInputDependencies,
+  workspace: Workspace,
+  session: Session,
+  message: SlackMessage,
+  signal: AbortSignal,
+): Promise<readonly IncomingPart[]> {
+  const [context, files] = await Promise.all([
+    hasContext(session, message) ? messagesBefore(dependencies, workspace, message, signal) : [],
+    readFiles(dependencies.downloads, workspace.token, message.files, signal),
+  ])
+  signal.throwIfAborted()
+  return [...context, ...writtenParts(message, workspace), ...files]
+}
+
+/** What was written in the thread before the bot was first mentioned, with its authors. */
+async function messagesBefore(
+  { api, logger }: ReadInputDependencies,
+  { token, bot }: Workspace,
+  message: SlackMessage,
+  signal: AbortSignal,
+): Promise<IncomingPart[]> {
+  try {
+    const earlier = await threadMessages(api, token, message, { before: message.ts, signal })
+    const lines = earlier
+      .filter(({ user, text }) => user !== undefined && user !== bot && text !== '')
+      .map(({ user, text }) => `<@${user}>: ${unescaped(text).replaceAll(/\s*\n\s*/g, ' ')}`)
+    return lines.length === 0 ? [] : [{ type: 'text', text: newest(lines).join('\n') }]
+  } catch (error) {
+    logger.warn('the earlier messages of a thread could not be read', { error: String(error) })
+    return [{ type: 'text', text: '[The earlier messages of this thread could not be read.]' }]
+  }
+}
+
+/** As many of the last lines as there is room for. */
+function newest(lines: readonly string[]): readonly string[] {
+  let left = MOST_CONTEXT
+  const from = lines.findLastIndex((line) => (left -= line.length + 1) < 0)
+  return lines.slice(from + 1)
+}
+
+/** What was written, without the mention; a mention alone stays, since an input must not be empty. */
+export function writtenParts({ text, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
+  const written = withoutMention(text, bot)
+  if (written !== '') return [{ type: 'text', text: written }]
+  return files.length > 0 ? [] : [{ type: 'text', text: text.trim() || '(an empty message)' }]
+}

@@ -1,0 +1,234 @@
+import type { JsonObject } from '../../../domain/json.ts'
+import { feedbackBlock, withBlock } from './blocks.ts'
+import type { Logger } from '../../../ports/logger.ts'
+import type { OpenPart } from './live-stream.ts'
+import { chunksOf, MOST_PARTS } from './live-stream.ts'
+import { addPart, changePart, hashOf, isFinal, postOnce } from './reply.ts'
+import type { MessageType, Reply } from './reply.ts'
+import type { ReplyDependencies } from './reply.ts'
+import type { ReplyState } from './reply-state.ts'
+import { isRefusal, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
+import { pieceEnd, renderPiece } from './split-markdown.ts'
+import { threadMessages } from '../inbound/thread-messages.ts'
+
+export interface Finishing extends ReplyDependencies {
+  readonly reply: Reply
+  /** Sends the bytes of a file to the address that Slack gave out for it. */
+  readonly upload: (url: string, text: string) => Promise<void>
+  readonly logger: Logger
+}
+
+/**
+ * Makes the reply say `text`, all of it, with metadata that name the run, from whatever state a process that streamed it has left.
+ * What already does is left alone. `open`: what this process was streaming.
+ */
+export async function finishReply(
+  finishing: Finishing,
+  text: string,
+  how: Kind,
+  open: OpenPart | undefined,
+): Promise<void> {
+  const { reply } = finishing
+  const { type } = how
+  const isRated = (index: number, to: number): boolean =>
+    how.isRated && (index === MOST_PARTS - 1 || (index < MOST_PARTS && to === text.length))
+  await reply.recover()
+  let end = 0
+  for (let index = 0; index < reply.state().parts.length; index++) {
+    const { parts } = reply.state()
+    const { from, to, done } = parts[index] ?? { from: 0 }
+    const begin = Math.min(from, text.length)
+    end = Math.min(to ?? parts[index + 1]?.from ?? pieceEnd(text, begin), text.length)
+    const part = { index, to: end, text: renderPiece(text, begin, end), type, isRated: isRated(index, end) }
+    const known = open?.index === index ? open : undefined
+    if (done !== doneOf(part)) await finishPart(finishing, part, known)
+  }
+  const goOn = async (most: number): Promise<void> => {
+    while (end < text.length && reply.state().parts.length < most) {
+      const from = end
+      end = pieceEnd(text, from)
+      const rated = isRated(reply.state().parts.length, end)
+      await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type, isRated: rated })
+    }
+  }
+  await goOn(MOST_PARTS)
+  // Where Slack takes no file, the answer is whole nevertheless.
+  if (end < text.length && !(await addFile(finishing, text))) await goOn(Infinity)
+}
+
+interface Kind {
+  readonly type: MessageType
+  /** Its last message asks what people think of it. */
+  readonly isRated: boolean
+}
+
+interface FinishedPart extends Kind {
+  readonly index: number
+  readonly to: number
+  readonly text: string
+}
+
+const doneOf = ({ text, isRated }: Pick<FinishedPart, 'text' | 'isRated'>): string =>
+  hashOf(isRated ? `${text}\0rated` : text)
+
+/** Ends one message of the reply, which then says `text`. */
+export async function finishPart(finishing: Finishing, part: FinishedPart, open: OpenPart | undefined): Promise<void> {
+  const { reply } = finishing
+  const { index, to, text, type, isRated } = part
+  const { ts, stream } = reply.state().parts[index] ?? {}
+  if (ts === undefined) throw new Error(`part ${index + 1} of a reply was not posted`)
+  const metadata = reply.metadata(type, { part: index + 1 })
+  const isSaid = stream === true && (await stopWith(finishing, { ts, text, metadata, isRated }, open))
+  if (!isSaid && text === '') await remove(reply, ts)
+  else if (!isSaid) await replace(finishing, { ts, text, metadata, isRated })
+  await changePart(reply, index, { to, done: doneOf(part) })
+}
+
+interface Message {
+  readonly ts: string
+  readonly text: string
+  readonly metadata: JsonObject
+  readonly isRated: boolean
+}
+
+/** Has something said, with buttons below it if Slack takes them: an answer does not depend on them. */
+async function say<Result>(
+  { work }: Finishing,
+  { text, isRated }: Pick<Message, 'text' | 'isRated'>,
+  send: (content: JsonObject) => Promise<Result>,
+): Promise<Result> {
+  if (isRated && text !== '')
+    try {
+      return await send(withBlock(text, feedbackBlock(work.run.id)))
+    } catch (error) {
+      if (!isRefusal(error, 'invalid_blocks', 'invalid_blocks_format')) throw error
+    }
+  return send({ markdown_text: text })
+}
+
+/** Ends the stream with what it lacks; returns whether its message then says `text`. */
+async function stopWith(
+  { reply, work }: Finishing,
+  { ts, text, metadata, isRated }: Message,
+  open: OpenPart | undefined,
+): Promise<boolean> {
+  const isKnown = open !== undefined && text.startsWith(open.sent)
+  const rest = isKnown ? text.slice(open.sent.length) : ''
+  const chunks = isKnown ? chunksOf(rest, open.news ?? []) : []
+  try {
+    const blocks = isRated ? { blocks: [feedbackBlock(work.run.id)] } : {}
+    await reply.call('chat.stopStream', { ts, metadata, ...(chunks.length === 0 ? {} : { chunks }), ...blocks })
+    return isKnown
+  } catch (error) {
+    // It may be stopped by now, with the rest or without: its message is replaced.
+    if (error instanceof SlackRefusal || error instanceof SlackSilence) return false
+    throw error
+  }
+}
+
+async function replace(finishing: Finishing, message: Message): Promise<void> {
+  const { reply } = finishing
+  const { ts, metadata } = message
+  const update = (): Promise<JsonObject> =>
+    say(finishing, message, (content) => reply.call('chat.update', { ts, ...content, metadata }))
+  try {
+    await reply.insist(update)
+  } catch (error) {
+    if (isRefusal(error, 'message_not_found')) return
+    if (isRefusal(error, 'edit_window_closed')) return postRest(finishing, message)
+    if (!isRefusal(error, 'streaming_state_conflict')) throw error
+    await reply.insist(() => stopAgain(reply, ts))
+    await reply.insist(update)
+  }
+}
+
+async function stopAgain(reply: Reply, ts: string): Promise<void> {
+  try {
+    await reply.call('chat.stopStream', { ts })
+  } catch (error) {
+    if (!isRefusal(error, 'message_not_in_streaming_state', 'stopped_by_user')) throw error
+  }
+}
+
+/** What a message lacks that takes no edit any more, as one of its own. */
+async function postRest({ api, workspace, target, work, reply }: Finishing, { ts, text }: Message): Promise<void> {
+  const since = { after: target.ts, signal: work.signal }
+  const messages = await reply.insist(() => threadMessages(api, workspace.token, target, since))
+  const shown = messages.find((one) => one.ts === ts)?.text ?? ''
+  const rest = text.slice(commonStart(shown, text))
+  const name = `rest:${ts}`
+  const metadata = reply.metadata('tooltrail_reply', { notice: name })
+  if (rest !== '') await postOnce(reply, name, { markdown_text: rest, metadata })
+}
+
+/** A message of an attempt that the model has abandoned, which has no text now. */
+async function remove(reply: Reply, ts: string): Promise<void> {
+  try {
+    await reply.insist(() => reply.call('chat.delete', { ts }))
+  } catch (error) {
+    if (!isRefusal(error, 'message_not_found')) throw error
+  }
+}
+
+type NewPost = Omit<FinishedPart, 'index'> & { readonly from: number }
+
+/** Posts one more message of the reply. */
+async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
+  const { reply, target } = finishing
+  const { from, to, type } = post
+  const index = reply.state().parts.length
+  await reply.insist(async () => {
+    await reply.recover()
+    if (reply.state().parts.length > index) return
+    await addPart(reply, { from, to, done: doneOf(post) }, (part) => {
+      const place = { thread_ts: target.thread, metadata: reply.metadata(type, { part }) }
+      return say(finishing, post, (content) => reply.call('chat.postMessage', { ...place, ...content }))
+    })
+  })
+}
+
+/**
+ * The whole answer as a file of the thread; returns false where Slack takes none. Slack takes no metadata with it: the recorded id
+ * tells it apart. An address for its bytes is good for some time only, so the next attempt asks for another where this one's takes
+ * none. What was never completed is shown nowhere.
+ */
+async function addFile({ reply, target, work, upload, logger }: Finishing, text: string): Promise<boolean> {
+  let isSent = true
+  try {
+    await reply.insist(async () => {
+      await reply.recover()
+      const file = reply.state().file ?? (await newFile(reply, text))
+      if (file.done === true) return
+      isSent = false
+      await upload(file.url, text)
+      isSent = true
+      const place = { channel_id: target.channel, thread_ts: target.thread }
+      const files = [{ id: file.id, title: 'The whole answer' }]
+      await reply.call('files.completeUploadExternal', { files, ...place })
+      await reply.save({ ...reply.state(), file: { ...file, done: true } })
+    })
+    return true
+  } catch (error) {
+    const isRefused = error instanceof SlackRefusal
+    const { file: lost, ...kept } = reply.state()
+    if (lost !== undefined && (isRefused || !isSent) && !work.signal.aborted) await reply.save(kept)
+    if (!isRefused || isFinal(error) || isRefusal(error, 'file_not_found')) throw error
+    logger.warn('a long answer comes without its file', { session: work.delivery.session, error: error.message })
+    return false
+  }
+}
+
+async function newFile(reply: Reply, text: string): Promise<NonNullable<ReplyState['file']>> {
+  const args = { filename: 'answer.md', length: Buffer.byteLength(text) }
+  const { file_id: id, upload_url: url } = await reply.call('files.getUploadURLExternal', args)
+  if (typeof id !== 'string' || typeof url !== 'string') throw new Error('Slack gave out no address for a file')
+  const file = { id, url }
+  await reply.save({ ...reply.state(), file })
+  return file
+}
+
+function commonStart(one: string, other: string): number {
+  let length = 0
+  while (length < one.length && length < other.length && one[length] === other[length]) length++
+  return length
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import type { Work } from '../../../delivery/channel.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { isUncertain, readState, stateJson } from './reply-state.ts'
+import type { PartState, ReplyState, Target } from './reply-state.ts'
+import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-error.ts'
+import { threadMessages } from '../inbound/thread-messages.ts'
+import type { ThreadMessage } from '../inbound/thread-messages.ts'
+import type { SlackApi } from '../api/web-api.ts'
+import type { Workspace } from '../workspaces.ts'
+
+/** How often something is tried whose outcome nobody knows, and milliseconds before it is tried again, doubled each time. */
+const ATTEMPTS = 5
+const FIRST_PAUSE_MS = 500
+
+export interface ReplyDependencies {
+  readonly api: SlackApi
+  readonly clock: Clock
+  readonly workspace: Workspace
+  readonly target: Target
+  readonly work: Work
+}
+
+/** A finished message of a reply, or a message beside it. */
+export type MessageType = 'tooltrail_reply' | 'tooltrail_notice'
+
+/**
+ * What a delivery says in Slack. Each message is intended durably before it is posted; one whose outcome nobody knows is looked for in
+ * the thread before anything is posted again.
+ */
+export interface Reply {
+  readonly thread: string
+  /** As it was last saved. */
+  state(): ReplyState
+  save(state: ReplyState): Promise<void>
+  /** Calls a method about this channel. */
+  call(method: string, args: JsonObject): Promise<JsonObject>
+  /** Looks in the thread for what was intended and is not recorded; what is not there is intended no more. */
+  recover(): Promise<void>
+  /** Repeats what may be repeated, while Slack gives no answer. */
+  insist<Result>(step: () => Promise<Result>): Promise<Result>
+  metadata(type: MessageType, fields: JsonObject): JsonObject
+}
+
+/** Opens the reply as it was last saved. */
+export function openReply({ api, clock, workspace, target, work }: ReplyDependencies): Reply {
+  const { token, team, bot } = workspace
+  let state = readState(work.delivery.state)
+
+  async function save(next: ReplyState): Promise<void> {
+    await work.save(stateJson(next))
+    state = next
+  }
+
+  async function insist<Result>(step: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await step()
+      } catch (error) {
+        if (!(error instanceof SlackSilence) || attempt === ATTEMPTS || work.signal.aborted) throw error
+        await clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), work.signal)
+      }
+  }
+
+  return {
+    thread: target.thread,
+    state: () => state,
+    save,
+    insist,
+    async call(method, args) {
+      work.signal.throwIfAborted()
+      return api.call({ token, team, method, args: { channel: target.channel, ...args }, signal: work.signal })
+    },
+    async recover() {
+      if (!isUncertain(state)) return
+      const all = await insist(() => threadMessages(api, token, target, { after: target.ts, signal: work.signal }))
+      await save(
+        recovered(
+          state,
+          work.run.id,
+          all.filter(({ user }) => user === bot),
+        ),
+      )
+    },
+    metadata: (type, fields) => ({ event_type: type, event_payload: { run_id: work.run.id, ...fields } }),
+  }
+}
+
+/** Intends one more message, has it posted, and records it. A refusal takes the intent back; silence leaves it. */
+export async function addPart(
+  reply: Reply,
+  part: PartState,
+  post: (number: number) => Promise<JsonObject>,
+): Promise<void> {
+  const before = reply.state()
+  const index = before.parts.length
+  await reply.save({ ...before, parts: [...before.parts, part] })
+  try {
+    const { ts } = await post(index + 1)
+    if (typeof ts === 'string') await changePart(reply, index, { ts })
+  } catch (error) {
+    if (error instanceof SlackRefusal || error instanceof SlackBusy) await reply.save(before)
+    throw error
+  }
+}
+
+export async function changePart(reply: Reply, index: number, change: Partial<PartState>): Promise<void> {
+  const state = reply.state()
+  await reply.save({ ...state, parts: state.parts.map((part, at) => (at === index ? { ...part, ...change } : part)) })
+}
+
+/** Posts a message beside the reply, once under its name. */
+export async function postOnce(reply: Reply, name: string, content: JsonObject): Promise<void> {
+  await reply.insist(async () => {
+    await reply.recover()
+    const before = reply.state()
+    if (before.posts[name] !== undefined) return
+    await reply.save({ ...before, posts: { ...before.posts, [name]: {} } })
+    const metadata = reply.metadata('tooltrail_notice', { notice: name })
+    try {
+      const { ts } = await reply.call('chat.postMessage', { thread_ts: reply.thread, metadata, ...content })
+      if (typeof ts === 'string') await reply.save({ ...before, posts: { ...before.posts, [name]: { ts } } })
+    } catch (error) {
+      if (error instanceof SlackRefusal || error instanceof SlackBusy) await reply.save(before)
+      throw error
+    }
+  })
+}
+
+/**
+ * The state with what the bot's messages since the user's show. A stream that names no run and is nobody's else is this run's: the
+ * runs of a thread are serial.
+ */
+function recovered(state: ReplyState, run: string, messages: readonly ThreadMessage[]): ReplyState {
+  const recorded = new Set([...state.parts, ...Object.values(state.posts)].map(({ ts }) => ts))
+  const ours = messages.filter(({ metadata }) => metadata?.event_payload['run_id'] === run)
+  const parts = state.parts.flatMap((part, index): PartState[] => {
+    if (part.ts !== undefined) return [part]
+    const named = ours.find(
+      ({ metadata }) => metadata?.event_payload['part'] === index + 1 && metadata.event_payload['notice'] === undefined,
+    )
+    const found =
+      named ??
+      messages.find(
+        ({ ts, metadata, streaming_state: streaming }) =>
+          part.stream === true && streaming !== undefined && metadata === undefined && !recorded.has(ts),
+      )
+    return found === undefined ? [] : [{ ...part, ts: found.ts }]
+  })
+  const posts = Object.entries(state.posts).flatMap(([name, post]) => {
+    if (post.ts !== undefined) return [[name, post] as const]
+    const found = ours.find(({ metadata }) => metadata?.event_payload['notice'] === name)
+    return found === undefined ? [] : [[name, { ts: found.ts }] as const]
+  })
+  const { file } = state
+  const isThere = file !== undefined && messages.some(({ files }) => files.some(({ id }) => id === file.id))
+  return {
+    parts,
+    posts: Object.fromEntries(posts),
+    ...(file === undefined ? {} : { file: isThere ? { ...file, done: true } : file }),
+  }
+}
+
+/** Tells whether a message that was finished says something else by now. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+/** Refusals that no later attempt changes. */
+export const isFinal = (error: unknown): boolean =>
+  isRefusal(
+    error,
+    'channel_not_found',
+    'msg_too_long',
+    'is_archived',
+    'not_in_channel',
+    'cannot_reply_to_message',
+    'restricted_action',
+    'restricted_action_read_only_channel',
+    'restricted_action_thread_only_channel',
+    'restricted_action_thread_locked',
+  )

@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { countedFor, type Caps } from '../../access/rates.ts'
+import { channelMayEnter } from '../../access/sessions.ts'
+import type { AgentService } from '../../agent/service/agent-service.ts'
+import type { Agent } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { TooltrailError } from '../../domain/errors.ts'
+import type { Json } from '../../domain/json.ts'
+import type { Session } from '../../domain/session.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Door, Refusal } from '../../ports/inbound-endpoint.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Received } from '../../ports/received.ts'
+import type { SessionDeletion } from '../../ports/session-deletion.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import { callbackDelivery } from '../callbacks/state.ts'
+import { readBytes, TOO_LARGE } from '../read-bytes.ts'
+import { readJson } from './body.ts'
+import { liveSessionOf } from './live-session.ts'
+import { sessionIdOf } from './session-id.ts'
+import type { WebhookSettings } from './settings.ts'
+import { fillTemplate, valueAt, type Delivered } from './template.ts'
+import { isSigned } from './verify.ts'
+
+const PREFIX = '/webhooks/'
+/** Milliseconds for which a delivery is known again: a moment less than the run's idempotency key, which decides after it. */
+const KNOWN_MS = 86_400_000
+/** Characters of an owner, as everywhere, and of them those of the hash that makes a longer one its own. */
+const LONGEST_OWNER = 256
+const OWNER_HASH = 16
+/** Characters of a delivery's id that are shown. */
+const LONGEST_SHOWN = 2_048
+
+export interface WebhookDependencies {
+  readonly webhooks: ReadonlyMap<string, WebhookSettings>
+  readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
+  readonly sessions: Pick<SessionStore, 'read' | 'create'>
+  readonly deletion: Pick<SessionDeletion, 'state'>
+  readonly received: Received
+  readonly agents: ReadonlyMap<string, Agent>
+  /** Of these, the tenant's budget holds for deliveries. */
+  readonly caps: Caps
+  /** A setting with its secrets in place, as they are now. */
+  readonly filled: (text: string) => Promise<string>
+  /** Whether this process executes the runs. */
+  readonly here: boolean
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/**
+ * Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once.
+ * Rejects with `tenant_budget_used_up` until the day is over; a delivery that was accepted before keeps its run.
+ */
+export function createWebhookDoor(dependencies: WebhookDependencies): Door {
+  return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
+}
+
+const NOT_FOUND: Refusal = { status: 404, code: 'not_found', detail: 'there is nothing at this address' }
+const UNSIGNED: Refusal = { status: 401, code: 'bad_signature', detail: 'the signature is wrong, missing or too old' }
+
+async function take(dependencies: WebhookDependencies, request: Request): Promise<Response | Refusal> {
+  const name = new URL(request.url).pathname.split(PREFIX)[1] ?? ''
+  const webhook = dependencies.webhooks.get(name)
+  if (webhook === undefined) return NOT_FOUND
+  const bytes = await readBytes(request)
+  if (bytes === undefined) return TOO_LARGE
+  const { preset, secrets } = webhook.verify
+  let known: readonly string[]
+  try {
+    known = await Promise.all(secrets.map(dependencies.filled))
+  } catch (error) {
+    dependencies.logger.error('a webhook has no secret', error, { webhook: name })
+    return { status: 503, code: 'webhook_unavailable', detail: 'this webhook cannot check signatures now' }
+  }
+  if (!isSigned(preset, known, request.headers, bytes)) return UNSIGNED
+  const read = readJson(bytes, request.headers.get('content-type') ?? '')
+  if ('status' in read) return read
+  return accept(dependencies, webhook, { ...read, headers: request.headers, bytes })
+}
+
+interface Signed extends Delivered {
+  readonly bytes: Buffer
+}
+
+async function accept(
+  dependencies: WebhookDependencies,
+  webhook: WebhookSettings,
+  delivered: Signed,
+): Promise<Response | Refusal> {
+  const sent = fillTemplate(webhook.delivery ?? DELIVERIES[webhook.verify.preset], delivered)
+  const bodyHash = sha256(delivered.bytes)
+  const own = webhook.delivery === undefined && webhook.verify.preset === 'bearer' ? bodyHash : sent.text
+  if (own === '' || (sent.missing.length > 0 && own !== bodyHash)) return unusable('delivery', sent.missing)
+  const id = own.slice(0, LONGEST_SHOWN)
+  if (!isWanted(webhook, delivered.body)) return Response.json({ object: 'delivery', id, ignored: true })
+  const named = fillTemplate(webhook.session, delivered)
+  if (named.missing.length > 0) return unusable('session', named.missing)
+  // Nothing signs GitHub's header with the id.
+  const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
+  const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
+    id,
+    session: await liveSessionOf(dependencies, webhook.tenant, sessionIdOf(named.text)),
+    keyHash: keyHashOf(webhook, own),
+  })
+  const runId = await submit(dependencies, webhook, delivered, first)
+  return Response.json({ object: 'delivery', id: first.id, session_id: first.session, run_id: runId }, { status: 202 })
+}
+
+const DELIVERIES = { standard: '{{header:webhook-id}}', github: '{{header:x-github-delivery}}', bearer: '-' } as const
+
+interface Known {
+  readonly id: string
+  readonly session: string
+  /** Of the run's idempotency key. */
+  readonly keyHash: string
+}
+
+/** The whole id counts, however little of it is shown. */
+const keyHashOf = ({ name }: WebhookSettings, id: string): string => sha256(`webhook ${name} ${id}`)
+
+async function remember(
+  { received, clock }: WebhookDependencies,
+  webhook: WebhookSettings,
+  names: readonly string[],
+  { id, session, keyHash }: Known,
+): Promise<Known> {
+  const until = clock.now() + KNOWN_MS
+  const value = await received.remember(webhook.tenant, names, JSON.stringify([id, session, keyHash]), until)
+  // An earlier version made the key of the id that is shown, and stored none.
+  const [knownId, knownSession, knownHash] = JSON.parse(value) as [string, string, string?]
+  return { id: knownId, session: knownSession, keyHash: knownHash ?? keyHashOf(webhook, knownId) }
+}
+
+async function submit(
+  dependencies: WebhookDependencies,
+  webhook: WebhookSettings,
+  delivered: Signed,
+  { session, keyHash }: Known,
+): Promise<string> {
+  const { service, caps, here } = dependencies
+  const owner = webhook.owner === undefined ? '' : ownerOf(fillTemplate(webhook.owner, delivered).text)
+  const found = await sessionOf(dependencies, webhook, session, owner)
+  if (!channelMayEnter(found, owner))
+    throw new TooltrailError('owner_not_allowed', `session ${session} was made for another owner`)
+  const to = webhook.callback && fillTemplate(webhook.callback.url, delivered).text
+  const isAsked = webhook.callback?.url.startsWith('{{') === true
+  const delivery =
+    to === undefined || to === '' ? undefined : callbackDelivery(`webhook:${webhook.name}`, isAsked ? to : undefined)
+  const idempotency = { keyHash, bodyHash: 'webhook' }
+  const parts = [{ type: 'text', text: fillTemplate(webhook.text, delivered).text }] as const
+  const user = owner === '' ? undefined : owner
+  const fields = {
+    parts,
+    clientTools: [],
+    onBusy: 'queue',
+    idempotency,
+    ...definedFields({ user, delivery }),
+    ...countedFor({ tenant: webhook.tenant }, caps),
+  } as const
+  return (await service.submit(found, fields, { here })).runId
+}
+
+/** Owners that only begin alike do not become one. */
+function ownerOf(rendered: string): string {
+  if (rendered.length <= LONGEST_OWNER) return rendered
+  const cut = rendered.slice(0, LONGEST_OWNER - OWNER_HASH - 1).toWellFormed()
+  return `${cut}-${sha256(rendered).slice(0, OWNER_HASH)}`
+}
+
+/**
+ * The session as it is, or a new one, which is made only if its run may be accepted. Of two that make it at once, both go on with
+ * the one that is there.
+ */
+async function sessionOf(
+  { sessions, agents, service, caps }: WebhookDependencies,
+  { tenant, agent }: WebhookSettings,
+  session: string,
+  owner: string,
+): Promise<Session> {
+  const key = { tenant, session }
+  const found = await sessions.read(key)
+  if (found !== undefined) return found
+  await service.requireRoom(tenant, countedFor({ tenant }, caps))
+  const ttlDays = agents.get(agent)?.policies.ttlDays ?? undefined
+  try {
+    return await sessions.create({
+      ...key,
+      agent,
+      metadata: {},
+      byChannel: true,
+      ...definedFields({ ttlDays, owner: owner === '' ? undefined : owner }),
+    })
+  } catch (error) {
+    const made =
+      error instanceof TooltrailError && error.code === 'session_exists' ? await sessions.read(key) : undefined
+    if (made === undefined) throw error
+    return made
+  }
+}
+
+const isWanted = ({ when }: WebhookSettings, body: Json): boolean =>
+  Object.entries(when).every(([pointer, wanted]) => {
+    const value = valueAt(body, pointer)
+    return wanted.some((one) => isDeepStrictEqual(one, value))
+  })
+
+const unusable = (field: string, missing: readonly string[]): Refusal => ({
+  status: 422,
+  code: 'delivery_incomplete',
+  detail: `nothing stands in the delivery where the setting ${field} points to`,
+  errors: missing.map((place) => ({ path: field, message: `${place} points to nothing` })),
+})
+
+const sha256 = (what: Buffer | string): string => createHash('sha256').update(what).digest('hex')

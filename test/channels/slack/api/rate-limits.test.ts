@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { createRateLimits } from '../../../../functions/channels/slack/api/rate-limits.ts'
+
+const open = () => {
+  const time = { now: 1_000_000 }
+  return { time, limits: createRateLimits({ now: () => time.now }) }
+}
+
+test('a method of the second tier takes 20 calls a minute, then waits until the first is a minute old', () => {
+  const { time, limits } = open()
+  for (let call = 0; call < 20; call++) {
+    expect(limits.wait('T1', 'chat.startStream')).toBe(0)
+    limits.take('T1', 'chat.startStream')
+    time.now += 100
+  }
+  expect(limits.wait('T1', 'chat.startStream')).toBe(58_000)
+  time.now += 58_000
+  expect(limits.wait('T1', 'chat.startStream')).toBe(0)
+})
+
+test('workspaces and methods do not count for each other', () => {
+  const { limits } = open()
+  for (let call = 0; call < 20; call++) limits.take('T1', 'chat.startStream')
+  expect(limits.wait('T1', 'chat.stopStream')).toBe(0)
+  expect(limits.wait('T2', 'chat.startStream')).toBe(0)
+})
+
+test('calls that wait for their turn get turns one after the other', () => {
+  const { limits } = open()
+  for (let call = 0; call < 40; call++) limits.take('T1', 'chat.startStream')
+  expect(limits.wait('T1', 'chat.startStream')).toBe(120_000)
+})
+
+test('Retry-After holds for its method alone, and a shorter one does not shorten it', () => {
+  const { time, limits } = open()
+  limits.pause('T1', 'chat.update', 30_000)
+  limits.pause('T1', 'chat.update', 1_000)
+  expect(limits.wait('T1', 'chat.update')).toBe(30_000)
+  expect(limits.wait('T1', 'chat.appendStream')).toBe(0)
+  time.now += 30_000
+  expect(limits.wait('T1', 'chat.update')).toBe(0)
+})

@@ -1,0 +1,57 @@
+import { defineTool } from '../../../../functions/tools/define-tool.ts'
+import { z } from 'zod'
+import { completionOf } from '../../../agent/harness.ts'
+import type { Turn } from '../../../agent/harness.ts'
+import type { StoredMessage } from '../../../slack-server/slack-messages.ts'
+import type { SlackServer } from '../../../slack-server/slack-server.ts'
+
+export const TS = '1600000001.000100'
+
+/** A tool whose arguments and results nobody in Slack may see. */
+export const leakyTool = defineTool({
+  name: 'leaky',
+  description: 'Returns a secret.',
+  input: z.object({ secret: z.string() }),
+  idempotent: true,
+  execute: async (_, { progressed }) => {
+    progressed({ progress: 1, total: 2, text: 'SECRET-PROGRESS' })
+    return { text: 'SECRET-RESULT' }
+  },
+})
+
+interface Named extends StoredMessage {
+  readonly metadata: {
+    readonly event_type: string
+    readonly event_payload: { readonly run_id: string; readonly part: number }
+  }
+}
+
+/** The finished messages of replies, as their metadata name them. */
+export const repliesOf = (slack: SlackServer, channel: string, thread: string): Named[] =>
+  slack
+    .replies(channel, thread)
+    .filter((one): one is Named => (one.metadata as Named['metadata'] | undefined)?.event_type === 'tooltrail_reply')
+
+/** What all messages of a thread's replies say together. */
+export const wholeText = (slack: SlackServer, channel: string, thread: string): string =>
+  repliesOf(slack, channel, thread)
+    .map(({ text }) => text)
+    .join('')
+
+/** A completion whose first piece comes at once, and the others when it is let go. */
+export function streamed(pieces: readonly string[]): { readonly turn: Turn; letGo(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    letGo: () => resolve(),
+    async *turn(_request, signal) {
+      const aborted = new Promise<never>((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      )
+      for (const [index, text] of pieces.entries()) {
+        if (index === 1) await Promise.race([promise, aborted])
+        yield { type: 'text.delta', part: 0, text }
+      }
+      yield { type: 'completion', completion: completionOf({ text: pieces.join('') }) }
+    },
+  }
+}
