@@ -10,8 +10,8 @@ import {
   write,
   type Database,
 } from '../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/history-index.ts'
-import { createHistoryTables, type HistoryTables } from '../functions/adapters/sqlite/history/tables.ts'
+import { createSqliteHistoryIndex } from '../functions/adapters/sqlite/history/search/history-index.ts'
+import { createHistoryTables, type HistoryTables } from '../functions/adapters/sqlite/history/documents/tables.ts'
 import type { HistoryDocument } from '../functions/domain/history.ts'
 import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile, timed } from './report.ts'

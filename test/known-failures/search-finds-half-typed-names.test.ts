@@ -6,8 +6,8 @@
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction } from '../../functions/adapters/sqlite/database.ts'
-import { createSqliteHistoryIndex } from '../../functions/adapters/sqlite/history/history-index.ts'
-import { createHistoryTables } from '../../functions/adapters/sqlite/history/tables.ts'
+import { createSqliteHistoryIndex } from '../../functions/adapters/sqlite/history/search/history-index.ts'
+import { createHistoryTables } from '../../functions/adapters/sqlite/history/documents/tables.ts'
 import { document } from '../contracts/history-index-harness.ts'
 
 async function expectFound(name: string, text: string): Promise<void> {

@@ -79,7 +79,7 @@ export const DELIVERY_MUTANTS = [
       'const dependencies = ports',
     ],
   ]),
-  ...inFile('functions/adapters/sqlite/log/outbox.ts', [
+  ...inFile('functions/adapters/sqlite/log/deliveries/outbox.ts', [
     ['a change asks for no mark', 'AND id = ? AND mark = ?', 'AND id = ? AND mark <> ?'],
   ]),
   ...inFile('functions/channels/callbacks/channel.ts', [

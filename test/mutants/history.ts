@@ -69,11 +69,9 @@ export const HISTORY_MUTANTS = [
   ]),
 ]
 
-const SQLITE = 'functions/adapters/sqlite'
-
 /** The index that SQLite keeps beside the log. */
 export const PROJECTION_MUTANTS = [
-  ...inFile(`${SQLITE}/history/merge.ts`, [
+  ...inFile('functions/adapters/sqlite/history/documents/merge.ts', [
     ['what has changed meanwhile is stored as it was', "if (state !== 'same') return", "if (state === 'gone') return"],
     ['what is gone meanwhile is stored', "if (state !== 'same') return", "if (state === 'changed') return"],
     [
@@ -101,7 +99,7 @@ export const PROJECTION_MUTANTS = [
       "if (outcome !== 'same' || start > 0) return",
     ],
   ]),
-  ...inFile(`${SQLITE}/history/tables.ts`, [
+  ...inFile('functions/adapters/sqlite/history/documents/tables.ts', [
     ['a removal removes no words of its session', 'if (isEmpty(database, rows)) {', 'if (database === null) {'],
     [
       'former documents stay',
@@ -112,7 +110,7 @@ export const PROJECTION_MUTANTS = [
     ['words of documents that were undone are stored', '      owed.forget()\n', ''],
     ['removed documents are still counted', '  countDocuments(database, rows, -count)\n', ''],
   ]),
-  ...inFile(`${SQLITE}/history/owed-messages.ts`, [
+  ...inFile('functions/adapters/sqlite/history/documents/pending-messages.ts', [
     [
       'a change in between is not noticed',
       'UPDATE historyMarks SET first = 0, stored',
@@ -121,7 +119,7 @@ export const PROJECTION_MUTANTS = [
     ['two processes take up what the other has stored', ' AND documents IS NOT 0', ''],
     ['what has changed in between is unmarked', 'FROM json_each(?)) AND stored = ?', 'FROM json_each(?)) AND ? > 0'],
   ]),
-  ...inFile(`${SQLITE}/history/known-words.ts`, [
+  ...inFile('functions/adapters/sqlite/history/vocabulary/known-words.ts', [
     [
       'marks of owners of another age count',
       'marks.audienceAge === audienceAge ? marks.audiences &',
@@ -141,7 +139,7 @@ export const PROJECTION_MUTANTS = [
     ['what was undone is known', '      left.delete(tenant)\n', ''],
     ['marks never end', '> MOST_MARKS) begin()', '> Infinity) begin()'],
   ]),
-  ...inFile(`${SQLITE}/history/vocabulary-writer.ts`, [
+  ...inFile('functions/adapters/sqlite/history/vocabulary/vocabulary-writer.ts', [
     [
       'words that the tenant had before are taken for new ones',
       'if (added === sorted.length) addOwners',
@@ -155,7 +153,7 @@ export const PROJECTION_MUTANTS = [
     ['words of an owner are those of its tenant', 'else if (having !== all) ofOwner', 'else if (having === 0) ofOwner'],
     ['words are forgotten in any order', 'gone.toSorted((left, right) => left.id - right.id)', 'gone'],
   ]),
-  ...inFile(`${SQLITE}/log/session-deletion.ts`, [
+  ...inFile('functions/adapters/sqlite/log/sessions/session-deletion.ts', [
     ['what was written last is not merged before it is removed', '      await history.merge(key.tenant)\n', ''],
     ['documents stay', 'history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents)', '{ count: 0, more: false }'],
     ['a message goes before its last document', '    if (more) break\n', ''],

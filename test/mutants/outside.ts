@@ -83,8 +83,6 @@ export const IMPORT_MUTANTS = [
   ]),
 ]
 
-const LOG = 'functions/adapters/sqlite/log'
-
 /** What comes to a session on SQLite from outside of its runs: imports, copies and summaries by hand. */
 export const OUTSIDE_MUTANTS = [
   ...inFile('functions/agent/imports/closed-log.ts', [
@@ -94,7 +92,7 @@ export const OUTSIDE_MUTANTS = [
       'if (!page.more || after === undefined) return',
     ],
   ]),
-  ...inFile(`${LOG}/log-import.ts`, [
+  ...inFile('functions/adapters/sqlite/log/messages/log-import.ts', [
     [
       'an import is stored beside a run',
       'row.generation === seen.generation && row.leaseOwner === null && row.activeRun === null && row.queued === 0',
@@ -114,10 +112,10 @@ export const OUTSIDE_MUTANTS = [
     ],
     ['a name is forgotten at once', 'const until = name.forGood ? NEVER : now + CLAIM_MS', 'const until = now - 1'],
   ]),
-  ...inFile(`${LOG}/message-codec.ts`, [
+  ...inFile('functions/adapters/sqlite/log/messages/message-codec.ts', [
     ['what was rated is another message', 'asJson(unrated(stored))', 'asJson(stored)'],
   ]),
-  ...inFile(`${LOG}/contexts.ts`, [
+  ...inFile('functions/adapters/sqlite/log/sessions/contexts.ts', [
     ['a summary by hand replaces what came meanwhile', '      row.generation === seen.generation &&\n', ''],
     ['a summary by hand is stored beside a run', '      row.activeRun === null &&\n', ''],
     [

@@ -4,15 +4,15 @@ const LOG = 'functions/adapters/sqlite/log'
 
 /** The session store on SQLite, beside the guards that `test/adapters/sqlite/guards.ts` takes out. */
 export const SQLITE_MUTANTS = [
-  ...inFile(`${LOG}/run-rows.ts`, [
+  ...inFile('functions/adapters/sqlite/log/runs/run-rows.ts', [
     ['every queued input steers', " AND body ->> 'onBusy' = 'steer' ORDER BY id", ' ORDER BY id'],
   ]),
-  ...inFile(`${LOG}/usage-rows.ts`, [
+  ...inFile('functions/adapters/sqlite/log/usage/usage-rows.ts', [
     ['tokens that nobody told of take away those known', ', ${name}, excluded.${name})', ')'],
     ['usage of a key is not counted', '  if (keyId === undefined) return\n', '  return\n'],
     ['budgets are not looked at', '  requireBudget(spent, budget, now)\n', ''],
   ]),
-  ...inFile(`${LOG}/session-changes.ts`, [
+  ...inFile('functions/adapters/sqlite/log/sessions/session-changes.ts', [
     [
       'takeovers are not reset for the next run',
       '    head: message?.id ?? row.head,\n    takeovers: 0,\n',
@@ -35,7 +35,7 @@ export const SQLITE_MUTANTS = [
     ],
     ['activity moves back', 'Math.max(row.updatedAt, now)', 'now'],
   ]),
-  ...inFile(`${LOG}/run-endings.ts`, [
+  ...inFile('functions/adapters/sqlite/log/runs/run-endings.ts', [
     ['an end leaves the session paused', '    activeRun: null,\n    paused: 0,\n', '    activeRun: null,\n'],
     [
       'the order of the last message is not checked',
@@ -76,7 +76,7 @@ export const SQLITE_MUTANTS = [
     ],
     ['a pause stays due', 'paused: 1, due: null }', 'paused: 1 }'],
   ]),
-  ...inFile(`${LOG}/run-inbox.ts`, [
+  ...inFile('functions/adapters/sqlite/log/runs/run-inbox.ts', [
     ['an idempotency key never ends', 'AND keyHash = ? AND until >= ?', 'AND keyHash = ? AND ? >= 0'],
     ['an idempotency key is not kept', '    rememberClaim(database, row, newRun, run.id, now)\n', ''],
     ['the same key takes another body', 'claim.bodyHash !== idempotency.bodyHash', 'claim.bodyHash === ""'],
@@ -97,7 +97,7 @@ export const SQLITE_MUTANTS = [
     ],
     ['a queued input is not counted', 'queued: accepted.queued + 1 }', 'queued: accepted.queued }'],
   ]),
-  ...inFile(`${LOG}/run-lease.ts`, [
+  ...inFile('functions/adapters/sqlite/log/runs/run-lease.ts', [
     [
       'a resumed pause counts as takeover',
       'const takeovers = header.lease === undefined ? row.takeovers : row.takeovers + 1',
@@ -141,7 +141,7 @@ export const SQLITE_MUTANTS = [
       'saveSession(database, row, next)',
     ],
   ]),
-  ...inFile(`${LOG}/run-log.ts`, [
+  ...inFile('functions/adapters/sqlite/log/runs/run-log.ts', [
     ['the order of messages is not checked', '    requireGreater(message.id, head)\n', ''],
     ['a round does not reset takeovers', '{ ...row, head, waiting, takeovers: 0 }', '{ ...row, head, waiting }'],
     [
@@ -182,7 +182,7 @@ export const SQLITE_MUTANTS = [
     ],
     ['a steered input stays counted', 'queued: row.queued - 1, head', 'queued: row.queued, head'],
   ]),
-  ...inFile(`${LOG}/call-resolutions.ts`, [
+  ...inFile('functions/adapters/sqlite/log/runs/call-resolutions.ts', [
     [
       'resolutions do not count down',
       'const waiting = row.waiting - resolved.length\n',
@@ -217,14 +217,14 @@ export const SQLITE_MUTANTS = [
     ['rounds are not counted', 'rounds: before.rounds + (isLeaders(message) ? 1 : 0),', 'rounds: before.rounds,'],
     ['usage is not summed', 'usage: addUsage(before.usage, usage),', 'usage,'],
   ]),
-  ...inFile(`${LOG}/session-janitor.ts`, [
+  ...inFile('functions/adapters/sqlite/log/sessions/session-janitor.ts', [
     ['due is cleared although a lease is held', 'row === undefined || row.leaseOwner !== null', 'row === undefined'],
     ['due is cleared under a queue', 'row.activeRun === null && row.queued === 0', 'row.activeRun === null'],
     ['what is postponed is not what was seen', 'AND session = ? AND due = ?', 'AND session = ? AND due <> -?'],
     ['sessions with work expire', 'expiresAt <= ? AND due IS NULL ORDER', 'expiresAt <= ? ORDER'],
     ['deleted sessions expire', 'WHERE live = 1 AND expiresAt IS NOT NULL AND', 'WHERE expiresAt IS NOT NULL AND'],
   ]),
-  ...inFile(`${LOG}/session-deletion.ts`, [
+  ...inFile('functions/adapters/sqlite/log/sessions/session-deletion.ts', [
     ['the second removal is due at once', 'due: now + LEASE_MS })', 'due: now })'],
     ['a session in use is deleted as expired', 'row.expiresAt > now || row.due !== null)', 'row.expiresAt > now)'],
     ['a deleted session keeps its queue', '      queued: 0,\n      cancelRun', '      cancelRun'],
@@ -242,7 +242,7 @@ export const SQLITE_MUTANTS = [
     ['idempotency keys are left', "    write(database, 'DELETE FROM claims WHERE session = ?', row.number)\n", ''],
     ['a session that was made anew is removed', 'return row?.live === 0 ? row : undefined', 'return row'],
   ]),
-  ...inFile(`${LOG}/log-reader.ts`, [
+  ...inFile('functions/adapters/sqlite/log/messages/log-reader.ts', [
     [
       'deleted sessions are read',
       'const row = findLiveSession(database, key)\n      return row === undefined ? absent',

@@ -23,7 +23,7 @@ import {
   STEERING_SCHEMA,
   TEAM_SCHEMA,
 } from './log/schema.ts'
-import { USAGE_SCHEMA } from './log/usage-schema.ts'
+import { USAGE_SCHEMA } from './log/usage/usage-schema.ts'
 
 /** In the header of every file of ours. Files from before the first release have none; their rows cannot be read any more. */
 const APPLICATION = 0x74747261

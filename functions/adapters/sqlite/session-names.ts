@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { SessionNames } from '../../ports/session-names.ts'
 import { reading, readOne, transaction, write, type Database } from './database.ts'
 import { toColumn } from './exact-text.ts'
-import { liveSession } from './log/session-rows.ts'
+import { liveSession } from './log/sessions/session-rows.ts'
 
 /** Names whose time is over that are removed with each new one, so that they do not pile up. */
 const FORGOTTEN_AT_ONCE = 10

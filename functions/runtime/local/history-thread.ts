@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { createWriteGate, goFirst, releaseGate } from '../../adapters/sqlite/write-gate.ts'
 import type { Database } from '../../adapters/sqlite/database.ts'
-import type { HistoryMerger } from '../../adapters/sqlite/history/merger.ts'
+import type { HistoryMerger } from '../../adapters/sqlite/history/documents/merger.ts'
 import type { FromThread, ThreadSettings, ToThread, Work } from './history-worker.ts'
 
 interface Dependencies extends Omit<ThreadSettings, 'gate'> {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
 import { openDatabase } from '../../adapters/sqlite/database.ts'
-import { createHistoryMerger } from '../../adapters/sqlite/history/merger.ts'
+import { createHistoryMerger } from '../../adapters/sqlite/history/documents/merger.ts'
 import { emptyLog } from '../../adapters/sqlite/write-ahead-log.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
 

@@ -10,13 +10,13 @@ import {
   write,
   type Database,
 } from '../../../functions/adapters/sqlite/database.ts'
-import type { HistoryMerger } from '../../../functions/adapters/sqlite/history/merger.ts'
-import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
-import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/projection.ts'
+import type { HistoryMerger } from '../../../functions/adapters/sqlite/history/documents/merger.ts'
+import { createSqliteHistoryProjection } from '../../../functions/adapters/sqlite/history/documents/projection.ts'
+import type { HistoryProjection } from '../../../functions/adapters/sqlite/history/documents/projection.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { createHistoryThread } from '../../../functions/runtime/local/history-thread.ts'
-import { indexOn } from '../../adapters/sqlite/projection.ts'
-import { storeMessages } from '../../adapters/sqlite/stored-messages.ts'
+import { indexOn } from '../../adapters/sqlite/history/projection.ts'
+import { storeMessages } from '../../adapters/sqlite/log/stored-messages.ts'
 import { writeLog } from '../../generators/messages.ts'
 
 let folder: string

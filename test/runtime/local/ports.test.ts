@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDatabase, readOne } from '../../../functions/adapters/sqlite/database.ts'
 import { openLocalPorts } from '../../../functions/runtime/local/ports.ts'
 import { DATABASE } from '../../../functions/runtime/local/private-data.ts'
-import { storeMessages } from '../../adapters/sqlite/stored-messages.ts'
+import { storeMessages } from '../../adapters/sqlite/log/stored-messages.ts'
 import { until } from '../../eventually.ts'
 import { writeLog } from '../../generators/messages.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../ports/clock.ts'
 import type { Database } from '../database.ts'
-import type { HistoryProjection } from '../history/projection.ts'
+import type { HistoryProjection } from '../history/documents/projection.ts'
 import { sharedTransaction } from './shared-commit.ts'
 
 export interface LogDependencies {

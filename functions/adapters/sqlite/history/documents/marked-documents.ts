@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util'
+import { TooltrailError } from '../../../../domain/errors.ts'
+import type { HistoryDocument } from '../../../../domain/history.ts'
+import type { Message } from '../../../../domain/messages/message.ts'
+import { outputText } from '../../../../log/output-text.ts'
+import { mostDocuments, projectMessage, shownText, wholeText } from '../../../../search/documents/documents.ts'
+import type { OutputStore } from '../../../../ports/output-store.ts'
+import { reading, readOne, type Database } from '../../database.ts'
+import { fromColumn } from '../../exact-text.ts'
+import { messageOf, SELECT_MESSAGES, type MessageRow } from '../../log/messages/message-rows.ts'
+
+export interface MarkedDependencies {
+  readonly database: Database
+  readonly outputs: Pick<OutputStore, 'read'>
+  /** Gets the reason why messages could not be indexed: all of them while nobody waits, or one that cannot be read. */
+  readonly report: (error: unknown) => void
+}
+
+/** A marked message as its row is now. */
+export interface MarkedRow extends MessageRow {
+  readonly number: number
+  readonly tenant: string
+  readonly session: string
+  readonly owner: string | null
+}
+
+export interface Documents {
+  readonly documents: readonly HistoryDocument[]
+  readonly more: boolean
+}
+
+export interface MarkedDocuments {
+  readonly row: MarkedRow
+  readonly first: readonly HistoryDocument[]
+  /** Makes so many of the others; undefined if the message cannot be read any further. Absent if there are none. */
+  readonly rest?: (count: number) => Promise<Documents | undefined>
+  /** How many documents there are at most. */
+  readonly most: number
+}
+
+const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.tenant, s.session, s.owner,')}
+  JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
+
+/** Inside a transaction: whether the message is marked and says what it said; `gone` where another process was faster, too. */
+export function stillMarked(database: Database, row: MarkedRow): 'same' | 'changed' | 'gone' {
+  const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
+  if (now === undefined) return 'gone'
+  return isDeepStrictEqual(now, row) ? 'same' : 'changed'
+}
+
+/** Makes up to `count` documents of a message; undefined if it is no longer marked or cannot be read. */
+export async function readMarked(
+  dependencies: MarkedDependencies,
+  number: number,
+  count: number,
+): Promise<MarkedDocuments | undefined> {
+  const { database, report } = dependencies
+  const row = reading(database, () => readOne<MarkedRow>(database, SELECT_MARKED, number))
+  if (row === undefined) return undefined
+  try {
+    const message = messageOf(row)
+    const documents = documentsOf(dependencies, row, message)
+    let next = await documents.next()
+    const take = async (wanted: number): Promise<Documents> => {
+      const taken: HistoryDocument[] = []
+      for (; next.done !== true && taken.length < wanted; next = await documents.next()) taken.push(next.value)
+      return { documents: taken, more: next.done !== true }
+    }
+    const first = await take(count)
+    const most = mostDocuments(message)
+    if (!first.more) return { row, first: first.documents, most }
+    const rest = (wanted: number): Promise<Documents | undefined> =>
+      take(wanted).catch((error: unknown) => {
+        report(unread(row, error))
+        return undefined
+      })
+    return { row, first: first.documents, rest, most }
+  } catch (error) {
+    report(unread(row, error))
+    return undefined
+  }
+}
+
+const unread = ({ id, session }: MarkedRow, cause: unknown): Error =>
+  new Error(`message ${id} of session ${session} is not indexed`, { cause })
+
+function documentsOf(
+  { outputs, report }: MarkedDependencies,
+  row: MarkedRow,
+  message: Message,
+): AsyncGenerator<HistoryDocument> {
+  const key = { tenant: row.tenant, session: row.session }
+  const session = row.owner === null ? { key } : { key, owner: fromColumn(row.owner) }
+  let reported = false
+  return projectMessage(message, session, async function* (result) {
+    try {
+      yield* wholeText(result, (object, output) => outputText((range) => outputs.read(key, object, range), output))
+    } catch (error) {
+      if (!(error instanceof TooltrailError) || error.code !== 'output_not_found') throw error
+      const reason = new Error(`the output of message ${result.id} is gone, its preview is indexed`, { cause: error })
+      if (!reported) report(reason)
+      reported = true
+      yield shownText(result)
+    }
+  })
+}

@@ -1,0 +1,97 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SessionKey } from '../../../../domain/session.ts'
+import { readAll, readOne, transaction, write, type Database } from '../../database.ts'
+import type { HistoryProjection } from './projection.ts'
+
+/** Messages marked at a time: about as many as have their words stored at once (`owed-messages.ts`). */
+const PAGE = 1_000
+/** Messages removed at a time, in one transaction. */
+const ORPHANS = 100
+/** Pages of the index rewritten at a time, in one transaction: some 10 ms. */
+const MERGED_PAGES = 64
+
+interface Dependencies {
+  readonly database: Database
+  readonly history: HistoryProjection
+}
+
+interface Rebuilt {
+  readonly messages: number
+  /** Messages whose documents were removed because the log no longer has them. */
+  readonly removed: number
+}
+
+/**
+ * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches go on
+ * working meanwhile. Documents without a message are removed. `tell` hears how many messages are done.
+ */
+export async function rebuildSqliteHistory(
+  dependencies: Dependencies,
+  tell?: (messages: number) => void,
+): Promise<Rebuilt> {
+  const { database, history } = dependencies
+  let messages = 0
+  for (let after = 0; ;) {
+    const numbers = transaction(database, () => markAfter(database, after))
+    const last = numbers.at(-1)
+    if (last === undefined) {
+      const removed = removeOrphans(dependencies)
+      await forgetWords(database)
+      return { messages, removed }
+    }
+    await history.merge()
+    messages += numbers.length
+    after = last
+    tell?.(messages)
+  }
+}
+
+/** Inside a transaction: marks the next messages by number, and returns them. */
+function markAfter(database: Database, number: number): number[] {
+  const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
+    WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`
+  const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
+  write(
+    database,
+    `INSERT OR REPLACE INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
+     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session`,
+    JSON.stringify(numbers),
+  )
+  return numbers
+}
+
+/** Rewrites the index without the words of documents that are gone, which FTS5 otherwise drops with later merges (promises L9). */
+async function forgetWords(database: Database): Promise<void> {
+  const merge = "INSERT INTO historyWords (historyWords, rank) VALUES ('merge', ?)"
+  const changes = (): number =>
+    readOne<{ changes: number }>(database, 'SELECT total_changes() AS changes')?.changes ?? 0
+  // Below zero, all segments are to become one; then this goes on until a step has nothing left to do.
+  for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
+    const before = changes()
+    transaction(database, () => write(database, merge, pages))
+    if (changes() - before < 2) return
+    await nextTurn()
+  }
+}
+
+function removeOrphans({ database, history }: Dependencies): number {
+  let removed = 0
+  for (let orphans = findOrphans(database); orphans.length > 0; orphans = findOrphans(database)) {
+    transaction(database, () => {
+      for (const { tenant, session, message } of orphans) history.remove({ tenant, session }, [message])
+    })
+    removed += orphans.length
+  }
+  return removed
+}
+
+function findOrphans(database: Database): (SessionKey & { readonly message: string })[] {
+  return readAll(
+    database,
+    `SELECT t.tenant, h.session, h.message FROM historyMessages h JOIN historyTenants t ON t.id = h.tenant
+     WHERE NOT EXISTS (
+       SELECT 1 FROM messages m JOIN sessions s ON s.number = m.session
+       WHERE s.tenant = t.tenant AND s.session = h.session AND m.id = h.message) LIMIT ?`,
+    ORPHANS,
+  )
+}

@@ -1,0 +1,264 @@
+import type { HistoryDocument } from '../../../../domain/history.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import { createDocumentReader } from '../../../../search/tokens/document-words.ts'
+import type { Run } from '../../../../search/tokens/runs.ts'
+import { readAll, readOne, write, type Database } from '../../database.ts'
+import {
+  countDocuments,
+  findSessionRows,
+  isEmpty,
+  lastDocument,
+  removeSession,
+  reserveDocuments,
+  sessionRows,
+  type SessionRows,
+} from '../vocabulary/audiences.ts'
+import { createPreparedWords, type WordsOf } from '../vocabulary/prepared-words.ts'
+import {
+  findMessage,
+  insertDocument,
+  insertMessage,
+  insertWords,
+  isIndexed,
+  removeDocuments,
+  updateMessage,
+} from './indexed-rows.ts'
+import { createVocabularyWriter, type SessionWords, type VocabularyWriter } from '../vocabulary/vocabulary-writer.ts'
+
+/** SQLite's word for no limit. */
+const ALL = -1
+/** Words of a session without documents, for each document that may be removed: one costs some tenths of a millisecond. */
+const WORDS_A_DOCUMENT = 3
+
+/**
+ * The full-text tables, written inside the caller's transactions. Documents and their words may be written in several of them:
+ * new words are spread over all of a vocabulary, so that more of them at a time change fewer pages for each.
+ */
+export interface HistoryTables {
+  /** Reads the words of a document that will be put, which takes as long as writing them: a transaction need not wait for it. */
+  prepare(document: HistoryDocument): void
+  /**
+   * Runs `work`, which puts documents; what they share with each other is written once, at its end. They are found from then on,
+   * but for words that resemble theirs: `settle` is owed.
+   */
+  put<Result>(work: (batch: HistoryBatch) => Result): Result
+  /** Adds the words of all that was put before to the vocabularies of their sessions, owners and tenants. */
+  settle(): void
+  /**
+   * Removes so many of the message's documents, and with the last of its session the session's words; returns how many
+   * documents there were to remove, and whether there is more to do.
+   */
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed
+  /** Removes what the tables have of the message; returns how many documents. */
+  remove(key: SessionKey, messageId: string): number
+  /** Call when a transaction of these tables was undone: what it has learned is not true, and nothing is owed any more. */
+  undone(): void
+}
+
+export interface HistoryBatch {
+  /** Replaces all documents of the message with these. */
+  replace(key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): void
+  /** Replaces as many of the former documents with some of these, which get the ids from `first` on. */
+  replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
+  /** Returns the first of so many ids of documents, all greater than the tenant's before, which nobody else gets. */
+  reserve(document: HistoryDocument, count: number): number
+}
+
+export interface Removed {
+  readonly count: number
+  readonly more: boolean
+}
+
+/** Where documents go: the first of them is the message's `start`th, whose first has the id `first`; `last`: it has no more. */
+interface Part {
+  readonly first: number
+  readonly start: number
+  readonly last: boolean
+}
+
+/** Writes the full-text tables. */
+export function createHistoryTables(database: Database): HistoryTables {
+  const reader = createDocumentReader()
+  const vocabulary = createVocabularyWriter(database, reader)
+  const words = createPreparedWords(reader)
+  const owed = createOwedWords(database, vocabulary)
+  return {
+    prepare: words.prepare,
+    put(work) {
+      const batch = createBatch({ database, vocabulary, wordsOf: words.of, owed })
+      const result = work(batch)
+      batch.end()
+      return result
+    },
+    removeSome: (key, messageId, limit) => removeSome(database, vocabulary, { key, messageId, limit }),
+    remove: (key, messageId) => removeSome(database, vocabulary, { key, messageId, limit: ALL }).count,
+    settle: owed.settle,
+    undone() {
+      owed.forget()
+      vocabulary.undone()
+    },
+  }
+}
+
+/** What a batch has of a session that is not yet written. */
+interface Gathered {
+  readonly rows: SessionRows
+  documents: number
+  readonly runs: (readonly Run[])[]
+}
+
+/** Words of documents that were put, which their vocabularies do not have yet. */
+function createOwedWords(database: Database, vocabulary: VocabularyWriter) {
+  const sessions = new Map<number, SessionWords>()
+  return {
+    owe({ rows, runs }: SessionWords): void {
+      const owed = sessions.get(rows.session)
+      if (owed === undefined) sessions.set(rows.session, { rows, runs })
+      else owed.runs.push(...runs)
+    },
+    /** But for those of sessions that are gone meanwhile. */
+    settle(): void {
+      vocabulary.add([...sessions.values()].filter(({ rows }) => !isEmpty(database, rows)))
+      sessions.clear()
+    },
+    forget: (): void => sessions.clear(),
+  }
+}
+
+interface Batching {
+  readonly database: Database
+  readonly vocabulary: VocabularyWriter
+  readonly wordsOf: WordsOf
+  readonly owed: ReturnType<typeof createOwedWords>
+}
+
+function createBatch({ database, vocabulary, wordsOf, owed }: Batching): HistoryBatch & { end(): void } {
+  const sessions = new Map<string, Gathered>()
+  /** By tenant, the last id of a document. */
+  const reserved = new Map<number, number>()
+  const gather = (document: HistoryDocument): Gathered => {
+    const name = JSON.stringify([document.tenant, document.session])
+    const known = sessions.get(name)
+    if (known !== undefined) return known
+    const made = { rows: sessionRows(database, document), documents: 0, runs: [] }
+    sessions.set(name, made)
+    return made
+  }
+  const end = (): void => {
+    for (const [tenant, last] of reserved) reserveDocuments(database, tenant, last)
+    reserved.clear()
+    for (const gathered of sessions.values()) {
+      countDocuments(database, gathered.rows, gathered.documents)
+      owed.owe(gathered)
+    }
+    sessions.clear()
+  }
+  const reserve: HistoryBatch['reserve'] = (document, count) => {
+    const { tenant } = gather(document).rows
+    const last = reserved.get(tenant) ?? lastDocument(database, tenant)
+    reserved.set(tenant, last + count)
+    return last + 1
+  }
+  const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
+    const [document] = documents
+    if (document !== undefined)
+      return putSome({ database, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
+    // Most messages without documents never had any: what is gathered of others goes on.
+    if (!isIndexed(database, key, messageId)) return
+    // We must know whether anything of its session is left.
+    end()
+    owed.settle()
+    removeSome(database, vocabulary, { key, messageId, limit: ALL })
+  }
+  return {
+    end,
+    reserve,
+    replaceSome,
+    replace(key, messageId, documents) {
+      const [document] = documents
+      // An assistant's texts alone may change later.
+      if (document?.role === 'assistant') {
+        const known = findMessage(database, gather(document).rows, key, messageId)
+        if (known !== undefined && rescope({ database, wordsOf }, known, documents)) return
+      }
+      const first = document === undefined ? 0 : reserve(document, documents.length)
+      replaceSome(key, messageId, documents, { first, start: 0, last: true })
+    },
+  }
+}
+
+function removeSome(
+  database: Database,
+  vocabulary: VocabularyWriter,
+  { key, messageId, limit }: { readonly key: SessionKey; readonly messageId: string; readonly limit: number },
+): Removed {
+  const rows = findSessionRows(database, key)
+  const id = rows && findMessage(database, rows, key, messageId)
+  if (rows === undefined || id === undefined) return { count: 0, more: false }
+  const count = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit })
+  countDocuments(database, rows, -count)
+  const left = readOne(database, 'SELECT 1 FROM historyDocuments WHERE message = ? LIMIT 1', id) !== undefined
+  if (left) return { count, more: true }
+  if (isEmpty(database, rows)) {
+    if (vocabulary.forget(rows, limit === ALL ? ALL : limit * WORDS_A_DOCUMENT)) return { count, more: true }
+    removeSession(database, rows)
+  }
+  write(database, 'DELETE FROM historyMessages WHERE id = ?', id)
+  return { count, more: false }
+}
+
+/**
+ * Replaces the scope of a message's texts where they stand: their age is that of the message. Returns false, and changes nothing,
+ * when they are others than before.
+ */
+function rescope(
+  { database, wordsOf }: { readonly database: Database; readonly wordsOf: WordsOf },
+  id: number,
+  documents: readonly HistoryDocument[],
+): boolean {
+  const sql = 'SELECT id, part, text FROM historyDocuments WHERE message = ? ORDER BY id'
+  const stored = readAll<{ id: number; part: string; text: string }>(database, sql, id)
+  const isSame = ({ part, text }: HistoryDocument, place: number): boolean =>
+    stored[place]?.part === part && stored[place].text === text
+  if (stored.length !== documents.length || !documents.every(isSame)) return false
+  for (const [place, document] of documents.entries()) {
+    const rowId = stored[place]?.id ?? 0
+    write(database, 'DELETE FROM historyWords WHERE rowid = ?', rowId)
+    insertWords(database, rowId, document, wordsOf(document))
+  }
+  return true
+}
+
+interface Put {
+  readonly key: SessionKey
+  readonly messageId: string
+  readonly documents: readonly HistoryDocument[]
+}
+
+interface Putting {
+  readonly database: Database
+  readonly wordsOf: WordsOf
+  readonly gathered: Gathered
+}
+
+function putSome(
+  { database, wordsOf, gathered }: Putting,
+  { key, messageId, documents }: Put,
+  { first, start, last }: Part,
+): void {
+  const { rows, runs } = gathered
+  const known = findMessage(database, rows, key, messageId)
+  const limit = last ? ALL : documents.length
+  if (known !== undefined) gathered.documents -= removeDocuments(database, known, { below: first, limit })
+  const [document] = documents
+  if (document === undefined) return
+  const id = known ?? insertMessage(database, rows, document)
+  if (known !== undefined && last) updateMessage(database, known, document)
+  for (const [place, one] of documents.entries()) {
+    const words = wordsOf(one)
+    insertDocument(database, id, first + start + place, one)
+    insertWords(database, first + start + place, one, words)
+    runs.push(words.runs)
+  }
+  gathered.documents += documents.length
+}

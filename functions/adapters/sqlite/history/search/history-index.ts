@@ -1,0 +1,84 @@
+import { TooltrailError } from '../../../../domain/errors.ts'
+import { parseQuery } from '../../../../search/query/query.ts'
+import type { Clock } from '../../../../ports/clock.ts'
+import type { HistoryScope } from '../../../../domain/history.ts'
+import type { HistoryIndex } from '../../../../ports/history-index.ts'
+import { readOne, snapshot, type Database } from '../../database.ts'
+import { findAudience } from '../vocabulary/audiences.ts'
+import { readCursor } from './cursor.ts'
+import { findPage } from './pages.ts'
+import type { HistoryProjection } from '../documents/projection.ts'
+import { createVocabulary } from '../vocabulary/vocabulary.ts'
+
+interface Dependencies {
+  readonly database: Database
+  readonly history: Pick<HistoryProjection, 'merge'>
+  readonly clock: Pick<Clock, 'sleep'>
+}
+
+/** A search waits this long until its tenant's latest writes are indexed; then it goes on without them and says so. */
+const WAIT_MS = 5_000
+
+/**
+ * Searches the full-text tables of the log's own database: everything acknowledged before is found, unless indexing it takes
+ * longer than a search may wait.
+ */
+export function createSqliteHistoryIndex({ database, history, clock }: Dependencies): HistoryIndex {
+  const vocabulary = createVocabulary(database)
+  async function mergedInTime(tenant: string): Promise<boolean> {
+    const over = new AbortController()
+    try {
+      const late = clock.sleep(WAIT_MS, over.signal).then(() => false)
+      return await Promise.race([history.merge(tenant).then(() => true), late])
+    } finally {
+      over.abort()
+    }
+  }
+  return {
+    search(query) {
+      return available(async () => {
+        const parsed = parseQuery(query.text, query.filters.role)
+        const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
+        const merged = await mergedInTime(query.scope.tenant)
+        const audience = snapshot(database, () => findAudience(database, query.scope))
+        const search = audience && { database, query, parsed, audience, vocabulary: vocabulary.of(audience) }
+        const page = search === undefined ? { hits: [] } : await findPage(search, cursor)
+        return merged ? page : { ...page, incomplete: true }
+      })
+    },
+    locate(scope, messageId) {
+      return available(async () => {
+        const known = sessionOf(database, scope, messageId)
+        if (known !== undefined) return known
+        // It may be among what is not indexed yet: only a whole index can say that there is none.
+        if (!(await mergedInTime(scope.tenant))) throw new Error(`the index is ${WAIT_MS} ms and more behind the log`)
+        return sessionOf(database, scope, messageId)
+      })
+    },
+  }
+}
+
+/** Messages move to no other session and no other owner, so what is indexed of them is true. */
+const sessionOf = (database: Database, scope: HistoryScope, messageId: string): string | undefined =>
+  readOne<{ session: string }>(
+    database,
+    `SELECT session FROM historyMessages
+     WHERE message = ? AND tenant = (SELECT id FROM historyTenants WHERE tenant = ?)
+       AND owner IS coalesce(?, owner) AND session = coalesce(?, session)`,
+    messageId,
+    scope.tenant,
+    scope.owner ?? null,
+    scope.session ?? null,
+  )?.session
+
+async function available<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof TooltrailError && error.code === 'invalid_query') throw error
+    throw new TooltrailError('search_unavailable', 'the history index cannot be read now: try again later', {
+      retryable: true,
+      cause: error,
+    })
+  }
+}

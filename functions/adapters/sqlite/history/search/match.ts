@@ -1,0 +1,102 @@
+import type { HistoryQuery } from '../../../../domain/history.ts'
+import { MAX_QUERY, MAX_TERMS } from '../../../../search/query/query.ts'
+import { tokenize } from '../../../../search/tokens/tokens.ts'
+import { meaningful, type PlannedTerm } from '../../../../search/query/plan.ts'
+import { quote, roleToken, within, type Bounds } from './scope.ts'
+
+/** Ways to match, from strict to wide. */
+export const STAGES = ['all', 'content', 'any'] as const
+export type Stage = (typeof STAGES)[number]
+
+/** Words between the first and the last word of those that stand near each other. */
+const NEAR_WORDS = 10
+/** Documents that the widest way may look at. */
+const MAX_ANY = 4_000
+/** Parts that the widest way tries, however common they are, if nothing else was found. */
+export const MIN_ANY = 3
+
+/** A query as it is matched: its words, within what it may see. */
+export interface Matching {
+  readonly query: HistoryQuery
+  readonly terms: readonly PlannedTerm[]
+  readonly bounds: Bounds
+}
+
+/**
+ * The match expression of a query: `all` terms, all that carry `content`, or `any` of the rarest. Undefined if it would be
+ * the same as a stricter one.
+ */
+export function matchExpression(matching: Matching, stage: Stage): string | undefined {
+  const { terms } = matching
+  if (stage === 'all') return bounded(matching, `(${terms.map(termExpression).join(' AND ')})`)
+  if (stage === 'content') {
+    const content = terms.filter(({ term }) => term.weight === 1)
+    if (content.length === terms.length || content.length === 0) return undefined
+    return bounded(matching, `(${content.map(termExpression).join(' AND ')})`)
+  }
+  const parts = rareParts(terms, MIN_ANY)
+  if (parts.length === 0 || (parts.length === 1 && terms.length === 1)) return undefined
+  return bounded(matching, `(${parts.map(({ expression }) => expression).join(' OR ')})`)
+}
+
+const bounded = ({ query, bounds }: Matching, expression: string): string =>
+  within(expression, query.scope.tenant, bounds)
+
+/** A part of a query that a document may match, and what it is worth. */
+export interface RarePart {
+  readonly expression: string
+  readonly importance: number
+}
+
+/**
+ * The rarest terms, and the words of compounds, that stand in few documents together, or at `least` so many of them: each is
+ * worth a look by itself.
+ */
+export function rareParts(terms: readonly PlannedTerm[], least: number): RarePart[] {
+  const parts = terms
+    .flatMap((planned) => [
+      { expression: termExpression(planned), importance: planned.importance, frequency: planned.frequency },
+      ...looseParts(planned),
+    ])
+    .filter(({ frequency }) => frequency > 0)
+    .toSorted((left, right) => left.frequency - right.frequency)
+  let documents = 0
+  return parts.filter(({ frequency }, index) => {
+    documents += frequency
+    return documents <= MAX_ANY || index < least
+  })
+}
+
+/** The part, within the bounds. */
+export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
+
+/**
+ * Where very many documents match, those to look at first: with the query as it stands, with its words near each other, and
+ * calls that have them all.
+ */
+export function crowdExpressions(matching: Matching): string[] {
+  const { query, terms } = matching
+  const words = [...new Set(terms.filter(({ term }) => term.weight === 1).flatMap(({ term }) => term.words))].map(quote)
+  const phrase = tokenize(query.text.slice(0, MAX_QUERY)).words.slice(0, MAX_TERMS)
+  const ways = [
+    ...(phrase.length < 2 ? [] : [phrase.map(quote).join(' + ')]),
+    ...(words.length < 2 ? [] : [`NEAR(${words.join(' ')}, ${NEAR_WORDS})`]),
+    ...(words.length === 0 ? [] : [`(${words.join(' AND ')} AND ${quote(roleToken('tool_call'))})`]),
+  ]
+  return ways.map((way) => bounded(matching, way))
+}
+
+/** The words of a compound one by one: the best that is left when they stand nowhere together. */
+function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency: number })[] {
+  return meaningful(parts).map(({ tokens, frequency }) => ({
+    expression: anyOf(tokens),
+    importance: importance / (2 * parts.length),
+    frequency,
+  }))
+}
+
+function termExpression({ alternatives }: PlannedTerm): string {
+  return `(${alternatives.map((groups) => `(${groups.map(anyOf).join(' AND ')})`).join(' OR ')})`
+}
+
+const anyOf = (tokens: readonly string[]): string => `(${tokens.map(quote).join(' OR ')})`

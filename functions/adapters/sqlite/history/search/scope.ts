@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto'
+import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../../../domain/history.ts'
+
+/**
+ * Filters as tokens of the full-text index, so that a match skips what they exclude. They begin with a private-use character,
+ * which no text's token has.
+ */
+const MARK = '\uE000'
+const HOUR_MS = 3_600_000
+/** Hours, and blocks of 32 of the level before: 1 hour, 32 hours, 43 days, 3.7 years. */
+const TIME_LEVELS = 4
+const BLOCK = 32
+
+/** All tokens that a document can be filtered by, joined by spaces. */
+export function scopeText(document: HistoryDocument): string {
+  const { feedback = [] } = document
+  const texts = [sharedText(document), kindText(document), ...feedback.map((rating) => token('f', rating))]
+  return texts.join(' ')
+}
+
+/** What documents of a kind share: there are few kinds. */
+function kindText({ role, toolName, status }: HistoryDocument): string {
+  const name = `${role} ${status ?? ''}${toolName === undefined ? '' : ` ${toolName}`}`
+  const made =
+    kinds.get(name) ??
+    [
+      roleToken(role),
+      ...optional(toolName, (tool) => token('n', tool)),
+      ...optional(status, (is) => token('x', is)),
+    ].join(' ')
+  if (kinds.size >= REMEMBERED) kinds.clear()
+  kinds.set(name, made)
+  return made
+}
+const kinds = new Map<string, string>()
+
+/** What most documents share with the one before: making these tokens anew took a twentieth of what indexing takes. */
+function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocument): string {
+  const of = [tenant, session, owner, agent, runId, hourOf(time)]
+  if (shared?.of.every((value, place) => value === of[place]) === true) return shared.text
+  const tokens = [
+    tenantToken(tenant),
+    token('s', tenant, session),
+    ...(owner === undefined ? [] : [token('o', tenant, owner)]),
+    token('a', agent),
+    token('u', runId),
+    ...levels().map((level) => timeToken(level, hourOf(time))),
+  ]
+  shared = { of, text: tokens.join(' ') }
+  return shared.text
+}
+let shared: { readonly of: readonly unknown[]; readonly text: string } | undefined
+
+/** The bounds of a match within its tenant's range: expressions that must match, and one that must not. */
+export interface Bounds {
+  readonly must: readonly string[]
+  readonly not: string | undefined
+}
+
+/** The tokens that all documents of a scope have, of those that the tenant has. A session's and an owner's name their tenant. */
+export function scopeTokensOf({ tenant, session, owner }: HistoryScope): string[] {
+  return [
+    ...optional(session, (name) => token('s', tenant, name)),
+    ...optional(owner, (name) => token('o', tenant, name)),
+  ]
+}
+
+/** What the scope and the filters admit, times to the hour. */
+export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
+  const { tenant } = scope
+  const wanted = [
+    ...scopeTokensOf(scope),
+    ...optional(filters.session, (session) => token('s', tenant, session)),
+    ...optional(filters.owner, (owner) => token('o', tenant, owner)),
+    ...optional(filters.role, roleToken),
+    ...optional(filters.tool, (tool) => token('n', tool)),
+    ...optional(filters.status, (status) => token('x', status)),
+    ...optional(filters.feedback, (rating) => token('f', rating)),
+    ...optional(filters.agent, (agent) => token('a', agent)),
+  ].map(quote)
+  const times = timeTokens(filters.since, filters.until)
+  return {
+    must: times === undefined ? wanted : [...wanted, `(${times.map(quote).join(' OR ')})`],
+    not: filters.notRun === undefined ? undefined : quote(token('u', filters.notRun)),
+  }
+}
+
+/** An expression within bounds; without an expression, everything of the tenant within them. */
+export function within(expression: string | undefined, tenant: string, { must, not }: Bounds): string {
+  const all = [...(expression === undefined ? [] : [expression]), ...must]
+  const joined = all.length === 0 ? quote(tenantToken(tenant)) : all.join(' AND ')
+  return not === undefined ? joined : `(${joined}) NOT ${not}`
+}
+
+const tenantToken = (tenant: string): string => token('t', tenant)
+export const roleToken = (role: HistoryRole): string => token('r', role)
+
+/** Quotes a token for a match expression. */
+export const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
+
+/** Ids may hold anything: a hash is always one token. 80 bits, and the rows found are compared with the ids themselves. */
+function token(kind: string, ...values: readonly string[]): string {
+  const name = kind + JSON.stringify(values)
+  const made = hashed.get(name) ?? MARK + kind + hash('sha256', JSON.stringify(values)).slice(0, 20)
+  if (hashed.size >= REMEMBERED) hashed.clear()
+  hashed.set(name, made)
+  return made
+}
+
+/** Documents share most tokens with those before them: hashing took a thirtieth of what indexing takes. */
+const hashed = new Map<string, string>()
+const REMEMBERED = 1_000
+
+const optional = <Value>(value: Value | undefined, make: (value: Value) => string): string[] =>
+  value === undefined ? [] : [make(value)]
+
+const levels = (): number[] => Array.from({ length: TIME_LEVELS }, (_, level) => level)
+const hourOf = (time: number): number => Math.floor(time / HOUR_MS)
+const timeToken = (level: number, hour: number): string =>
+  `${MARK}h${level}-${Math.floor(hour / BLOCK ** level).toString(36)}`
+
+/** Tokens that cover the hours from `since` to `until`, as few as there are; undefined where neither is set. */
+function timeTokens(since: number | undefined, until: number | undefined): string[] | undefined {
+  if (since === undefined && until === undefined) return undefined
+  const end = BLOCK ** (TIME_LEVELS - 1) * 64
+  let from = Math.min(end, Math.max(0, hourOf(since ?? 0)))
+  let to = Math.min(end, Math.max(0, hourOf(until ?? Infinity) + 1))
+  const tokens: string[] = []
+  for (let level = 0; level < TIME_LEVELS && from < to; level++) {
+    const size = BLOCK ** level
+    const last = level === TIME_LEVELS - 1
+    for (; from < to && (last || from % (size * BLOCK) !== 0); from += size) tokens.push(timeToken(level, from))
+    for (; to > from && (last || to % (size * BLOCK) !== 0); to -= size) tokens.push(timeToken(level, to - size))
+  }
+  return tokens.length === 0 ? [token('none')] : tokens
+}

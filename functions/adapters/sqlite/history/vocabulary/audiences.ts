@@ -1,0 +1,187 @@
+import type { HistoryDocument, HistoryScope } from '../../../../domain/history.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import { readOne, statement, write, type Database } from '../../database.ts'
+import { quote, scopeTokensOf } from '../search/scope.ts'
+
+/** Ids of each tenant's documents, and of its words: eight thousand million of them, of a million tenants. */
+const SPAN = 2 ** 33
+
+/** Ids from `first` to `last`. */
+export interface IdRange {
+  readonly first: number
+  readonly last: number
+}
+
+const rangeOf = (tenant: number): IdRange => ({ first: tenant * SPAN, last: (tenant + 1) * SPAN - 1 })
+
+/** Who may see what: all of a tenant, an owner's sessions, or one session. */
+export interface Audience {
+  readonly tenant: number
+  /** The row of the session, or else of the owner; none for the whole tenant. */
+  readonly session?: number
+  readonly owner?: number
+  readonly range: IdRange
+  /** Tokens that all its documents have, within the range. */
+  readonly tokens: readonly string[]
+  /** How many documents it may see. */
+  readonly documents: number
+  /** Changes whenever any of the tenant's documents do. */
+  readonly version: string
+}
+
+interface TenantRow {
+  readonly id: number
+  readonly documents: number
+  readonly lastDocument: number
+}
+
+interface AudienceRow {
+  readonly id: number
+  readonly owner: number | null
+  readonly documents: number
+}
+
+const SELECT_AUDIENCE = 'SELECT id, owner, documents FROM historyAudiences WHERE tenant = ? AND kind = ? AND name = ?'
+
+/** The audience of a scope; undefined if there is nothing that it may see. */
+export function findAudience(database: Database, scope: HistoryScope): Audience | undefined {
+  const sql = 'SELECT id, documents, lastDocument FROM historyTenants WHERE tenant = ?'
+  const tenant = readOne<TenantRow>(database, sql, scope.tenant)
+  if (tenant === undefined) return undefined
+  const base = {
+    tenant: tenant.id,
+    range: rangeOf(tenant.id),
+    tokens: scopeTokensOf(scope).map(quote),
+    version: `${tenant.lastDocument} ${tenant.documents}`,
+  }
+  if (scope.session === undefined && scope.owner === undefined) return { ...base, documents: tenant.documents }
+  const find = (kind: 'owner' | 'session', name: string | undefined): AudienceRow | undefined =>
+    name === undefined ? undefined : findRow(database, tenant.id, kind, name)
+  const [owner, session] = [find('owner', scope.owner), find('session', scope.session)]
+  const narrowest = scope.session === undefined ? owner : session
+  if (narrowest === undefined) return undefined
+  if (scope.session !== undefined && scope.owner !== undefined && session?.owner !== owner?.id) return undefined
+  const row = scope.session === undefined ? { owner: narrowest.id } : { session: narrowest.id }
+  return { ...base, ...row, documents: narrowest.documents }
+}
+
+/** Who sees a session without being bound to it: its tenant, and its owner. */
+export function audiencesOf(
+  database: Database,
+  rows: SessionRows,
+): { readonly tenant: Audience | undefined; readonly owner: Audience | undefined } {
+  const sql = `SELECT tenant, (SELECT name FROM historyAudiences WHERE id = ?) AS owner FROM historyTenants WHERE id = ?`
+  const names = readOne<{ tenant: string; owner: string | null }>(database, sql, rows.owner ?? null, rows.tenant)
+  if (names === undefined) return { tenant: undefined, owner: undefined }
+  const { tenant, owner } = names
+  return {
+    tenant: findAudience(database, { tenant }),
+    owner: owner === null ? undefined : findAudience(database, { tenant, owner }),
+  }
+}
+
+/** A session as the tables keep it, with what its documents are counted in. */
+export interface SessionRows {
+  readonly tenant: number
+  readonly session: number
+  readonly owner: number | undefined
+}
+
+/** The tenant's number; undefined if nothing of it was ever indexed. */
+function findTenant(database: Database, tenant: string): number | undefined {
+  return readOne<{ id: number }>(database, 'SELECT id FROM historyTenants WHERE tenant = ?', tenant)?.id
+}
+
+/** Inside a transaction: the session's rows, created if they are missing. */
+export function sessionRows(
+  database: Database,
+  document: Pick<HistoryDocument, keyof SessionKey | 'owner'>,
+): SessionRows {
+  const tenant = findTenant(database, document.tenant) ?? insert(database, INSERT_TENANT, document.tenant)
+  const owner =
+    document.owner === undefined
+      ? undefined
+      : (findRow(database, tenant, 'owner', document.owner)?.id ??
+        insert(database, INSERT_AUDIENCE, tenant, 'owner', document.owner, null))
+  const session =
+    findRow(database, tenant, 'session', document.session)?.id ??
+    insert(database, INSERT_AUDIENCE, tenant, 'session', document.session, owner ?? null)
+  return { tenant, owner, session }
+}
+
+const INSERT_TENANT = 'INSERT INTO historyTenants (tenant) VALUES (?)'
+const INSERT_AUDIENCE = 'INSERT INTO historyAudiences (tenant, kind, name, owner) VALUES (?, ?, ?, ?)'
+
+const insert = (database: Database, sql: string, ...values: (string | number | null)[]): number =>
+  Number(statement(database, sql).run(...values).lastInsertRowid)
+
+function findRow(database: Database, tenant: number, kind: 'owner' | 'session', name: string): AudienceRow | undefined {
+  return readOne<AudienceRow>(database, SELECT_AUDIENCE, tenant, kind, name)
+}
+
+/** The session's rows; undefined if nothing of it is indexed. */
+export function findSessionRows(database: Database, { tenant, session }: SessionKey): SessionRows | undefined {
+  const number = findTenant(database, tenant)
+  if (number === undefined) return undefined
+  const row = findRow(database, number, 'session', session)
+  return row && { tenant: number, session: row.id, owner: row.owner ?? undefined }
+}
+
+/*
+ * No statement here that FTS5 would take for a savepoint (`RETURNING`, several rows, upserts): it writes what it has gathered
+ * as a segment of its own then, which costs more than all else.
+ */
+
+/** The greatest id of the tenant's documents that was ever reserved. */
+export function lastDocument(database: Database, tenant: number): number {
+  const sql = 'SELECT lastDocument AS id FROM historyTenants WHERE id = ?'
+  return rangeOf(tenant).first + idOf(readOne(database, sql, tenant))
+}
+
+/** Inside a transaction: reserves the ids up to this one, greater than all of the tenant's before. */
+export function reserveDocuments(database: Database, tenant: number, last: number): void {
+  const sql = 'UPDATE historyTenants SET lastDocument = ? WHERE id = ?'
+  write(database, sql, last - rangeOf(tenant).first, tenant)
+}
+
+/** Inside a transaction: returns the first of so many ids of words. */
+export function reserveWords(database: Database, tenant: number, count: number): number {
+  const last = lastWord(database, tenant)
+  const { first } = rangeOf(tenant)
+  write(database, 'UPDATE historyTenants SET lastWord = ? WHERE id = ?', last - first + count, tenant)
+  return last + 1
+}
+
+/** Changes whenever anybody reserves words of the tenant. */
+export function lastWord(database: Database, tenant: number): number {
+  return (
+    rangeOf(tenant).first + idOf(readOne(database, 'SELECT lastWord AS id FROM historyTenants WHERE id = ?', tenant))
+  )
+}
+
+/** Inside a transaction: there are so many documents more, or fewer. */
+export function countDocuments(database: Database, { tenant, session, owner }: SessionRows, change: number): void {
+  if (change === 0) return
+  write(database, 'UPDATE historyTenants SET documents = documents + ? WHERE id = ?', change, tenant)
+  const audiences = owner === undefined ? [session] : [session, owner]
+  for (const audience of audiences)
+    write(database, 'UPDATE historyAudiences SET documents = documents + ? WHERE id = ?', change, audience)
+}
+
+/** Whether no document of the session is left. */
+export function isEmpty(database: Database, { session }: SessionRows): boolean {
+  return readOne(database, 'SELECT 1 FROM historyAudiences WHERE id = ? AND documents > 0', session) === undefined
+}
+
+/** Inside a transaction: forgets a session without documents and words, and its owner when it was the last. */
+export function removeSession(database: Database, { session, owner }: SessionRows): void {
+  write(database, 'DELETE FROM historyAudiences WHERE id = ? AND documents = 0', session)
+  if (owner === undefined) return
+  const unused = 'NOT EXISTS (SELECT 1 FROM historyOwnerWords WHERE owner = ?1)'
+  write(database, `DELETE FROM historyAudiences WHERE id = ?1 AND documents = 0 AND ${unused}`, owner)
+}
+
+function idOf(row: { readonly id: number } | undefined): number {
+  if (row === undefined) throw new Error('the history tables returned nothing')
+  return row.id
+}

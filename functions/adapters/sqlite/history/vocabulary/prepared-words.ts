@@ -1,0 +1,16 @@
+import type { HistoryDocument } from '../../../../domain/history.ts'
+import type { DocumentReader, DocumentWords } from '../../../../search/tokens/document-words.ts'
+
+export type WordsOf = DocumentReader['read']
+
+/** The words of documents, read before they are asked for or then. */
+export function createPreparedWords({ read }: DocumentReader): {
+  prepare(document: HistoryDocument): void
+  readonly of: WordsOf
+} {
+  const prepared = new WeakMap<HistoryDocument, DocumentWords>()
+  return {
+    prepare: (document) => void prepared.set(document, read(document)),
+    of: (document) => prepared.get(document) ?? read(document),
+  }
+}

@@ -1,0 +1,164 @@
+import type { Vocabulary } from '../../../../search/query/plan.ts'
+import { slipsOf, withinOneSlip } from '../../../../search/query/word-forms.ts'
+import { readAll, readOne, type Database } from '../../database.ts'
+import type { Audience } from './audiences.ts'
+import { quote } from '../search/scope.ts'
+import { sessionWords } from './session-words.ts'
+
+/** Letters of the shortest word that is known. */
+const SHORTEST = 3
+/** From this length on, half a word is enough to look for words that resemble it. */
+const SHORTEST_HALVED = 6
+/** Documents with a token that are counted: what stands in more is common in every history. */
+const COUNTED = 20_000
+/** Frequencies above this are costly to count, and remembered until the tenant's documents change; so many of them. */
+const COUNTED_EACH_TIME = 500
+const REMEMBERED = 20_000
+/** Sorts after every word that continues a prefix. */
+const LAST = '\u{10FFFF}'
+
+/** Reads the words that an audience may see, as the query planner wants them. */
+export function createVocabulary(database: Database): { of(audience: Audience): Vocabulary } {
+  const counted = new Map<string, { readonly version: string; readonly frequency: number }>()
+  return {
+    of(audience) {
+      const { documents, version, session, owner, tenant } = audience
+      const words = session === undefined ? wordsOfMany(database, audience) : wordsOfSession(database, session)
+      return {
+        documents,
+        ...words,
+        frequency(token) {
+          const name = `${session ?? owner ?? ''} ${tenant} ${token}`
+          const known = counted.get(name)
+          if (known?.version === version) return known.frequency
+          const frequency = frequencyOf(database, audience, token)
+          if (frequency > COUNTED_EACH_TIME) remember(counted, name, { version, frequency })
+          return frequency
+        },
+      }
+    },
+  }
+}
+
+type Words = Omit<Vocabulary, 'documents' | 'frequency'>
+
+/** The words of an owner or a tenant. */
+const wordsOfMany = (database: Database, audience: Audience): Words => ({
+  startingWith: (prefix, limit) => startingWith(database, audience, prefix, limit),
+  resembling: (word) => resembling(database, audience, word),
+  containing: (part, limit) => containing(database, audience, part, limit),
+})
+
+/** The words of a session, read once they are asked for. */
+function wordsOfSession(database: Database, session: number): Words {
+  let read: string[] | undefined
+  const those = (isWanted: (word: string) => boolean): string[] =>
+    (read ??= sessionWords(database, session).toSorted()).filter(isWanted)
+  const shortest = (words: string[], limit: number): string[] =>
+    words.toSorted((left, right) => left.length - right.length).slice(0, limit)
+  return {
+    startingWith: (prefix, limit) =>
+      shortest(
+        those((word) => word.startsWith(prefix)),
+        limit,
+      ),
+    resembling: (word) => those((other) => withinOneSlip(word, other)),
+    containing: (part, limit) =>
+      Array.from(part).length < SHORTEST
+        ? []
+        : shortest(
+            those((word) => word.includes(part)),
+            limit,
+          ),
+  }
+}
+
+function remember<Value>(cache: Map<string, Value>, key: string, value: Value): void {
+  if (cache.size >= REMEMBERED) cache.clear()
+  cache.set(key, value)
+}
+
+function frequencyOf(database: Database, { range, tokens }: Audience, token: string): number {
+  const sql = `SELECT count(*) AS n FROM (
+    SELECT 1 FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ? LIMIT ${COUNTED})`
+  return readOne<{ n: number }>(database, sql, [quote(token), ...tokens].join(' AND '), range.first, range.last)?.n ?? 0
+}
+
+/** What holds a query of `historyVocabulary v` to the audience: to its tenant in the query, to less here. */
+const mine = ({ owner }: Audience): string =>
+  owner === undefined ? '' : `AND EXISTS (SELECT 1 FROM historyOwnerWords o WHERE o.owner = ${owner} AND o.word = v.id)`
+
+function startingWith(database: Database, audience: Audience, prefix: string, limit: number): string[] {
+  return words(
+    database,
+    `SELECT v.word FROM historyVocabulary v WHERE v.tenant = ? AND v.word >= ? AND v.word < ? ${mine(audience)}
+     ORDER BY length(v.word), v.word LIMIT ?`,
+    audience.tenant,
+    prefix,
+    prefix + LAST,
+    limit,
+  )
+}
+
+function existing(database: Database, audience: Audience, wanted: readonly string[]): string[] {
+  return words(
+    database,
+    `SELECT v.word FROM historyVocabulary v
+     WHERE v.tenant = ? AND v.word IN (SELECT value FROM json_each(?)) ${mine(audience)} ORDER BY v.word`,
+    audience.tenant,
+    JSON.stringify(wanted),
+  )
+}
+
+function resembling(database: Database, audience: Audience, word: string): string[] {
+  const letters = Array.from(word)
+  if (letters.length < SHORTEST_HALVED) return existing(database, audience, slipsOf(word))
+  const half = Math.floor(letters.length / 2)
+  const first = letters.slice(0, half).join('')
+  const last = letters.slice(half).join('')
+  return words(
+    database,
+    `SELECT v.word FROM historyVocabulary v
+     WHERE v.tenant = ?1 AND v.word >= ?2 AND v.word < ?2 || ?3 AND length(v.word) BETWEEN ?4 AND ?5 ${mine(audience)}
+     UNION
+     SELECT v.word FROM historyVocabulary v
+     WHERE v.id IN (SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH ?6 AND rowid BETWEEN ?7 AND ?8)
+       AND length(v.word) BETWEEN ?4 AND ?5 ${mine(audience)}
+     ORDER BY 1`,
+    audience.tenant,
+    first,
+    LAST,
+    letters.length - 1,
+    letters.length + 1,
+    triples(last),
+    audience.range.first,
+    audience.range.last,
+  )
+}
+
+/** The match expression for words with these letters inside, and maybe others. */
+function triples(part: string): string {
+  const characters = Array.from(part)
+  const all = characters.slice(2).map((last, index) => quote(`${characters[index]}${characters[index + 1]}${last}`))
+  return [...new Set(all)].join(' AND ')
+}
+
+function containing(database: Database, audience: Audience, part: string, limit: number): string[] {
+  if (Array.from(part).length < SHORTEST) return []
+  return words(
+    database,
+    `SELECT v.word FROM historyVocabulary v
+     WHERE v.id IN (SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH ? AND rowid BETWEEN ? AND ?)
+       AND instr(v.word, ?) > 0 ${mine(audience)}
+     ORDER BY length(v.word), v.word LIMIT ?`,
+    triples(part),
+    audience.range.first,
+    audience.range.last,
+    part,
+    limit,
+  )
+}
+
+function words(database: Database, sql: string, ...values: (string | number)[]): string[] {
+  return readAll<{ word: string }>(database, sql, ...values).map(({ word }) => word)
+}

@@ -1,0 +1,34 @@
+import { resolvedCalls, type Resolution } from '../../../../domain/runs/call-resolution.ts'
+import { TooltrailError } from '../../../../domain/errors.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import type { Resolved } from '../../../../ports/run-inbox.ts'
+import { writeLog, type LogDependencies } from '../write.ts'
+import { callsOfRun, updateToolMessage } from '../messages/message-rows.ts'
+import { resolvedRun } from './run-rows.ts'
+import { woken } from '../sessions/session-changes.ts'
+import { liveSession, saveSession } from '../sessions/session-rows.ts'
+
+/** Stores what people and clients give to waiting calls, all or nothing; the last one makes the session due. */
+export async function resolveCalls(
+  dependencies: LogDependencies,
+  key: SessionKey,
+  runId: string,
+  resolutions: readonly Resolution[],
+): Promise<Resolved> {
+  const { database, clock } = dependencies
+  const now = clock.now()
+  return writeLog(dependencies, () => {
+    const row = liveSession(database, key)
+    const stored = resolvedRun(database, row.number, runId)
+    if (stored === undefined) throw new TooltrailError('run_not_found', `session ${row.session} has no run ${runId}`)
+    const { id } = stored.run
+    const isActive = row.activeRun === id
+    const run = { runId: id, calls: callsOfRun(database, stored.number), isOpen: isActive && row.cancelRun === null }
+    const resolved = resolvedCalls(run, resolutions, now)
+    for (const call of resolved) updateToolMessage(database, row.number, call)
+    const waiting = row.waiting - resolved.length
+    const next = { ...row, waiting }
+    saveSession(database, row, resolved.length > 0 && waiting === 0 ? woken(next, now) : next)
+    return { stored: resolved.length, complete: !isActive || waiting === 0 }
+  })
+}

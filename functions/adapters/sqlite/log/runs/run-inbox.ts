@@ -1,0 +1,184 @@
+import { TooltrailError } from '../../../../domain/errors.ts'
+import { newDelivery } from '../../../../domain/delivery.ts'
+import { nextRunId } from '../../../../domain/ids.ts'
+import { isEnded, type Run } from '../../../../domain/runs/run.ts'
+import { acceptedRun, requireRoom } from '../../../../domain/runs/run-changes.ts'
+import { isBlocked, isFree, type SessionKey } from '../../../../domain/session.ts'
+import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
+import { resolveCalls } from './call-resolutions.ts'
+import { insertDelivery } from '../deliveries/delivery-rows.ts'
+import { runStatusCode } from '../codes.ts'
+import { readOne, snapshot, transaction, write, type Database } from '../../database.ts'
+import { writeLog, type LogDependencies } from '../write.ts'
+import { insertMessage } from '../messages/message-rows.ts'
+import { insertRun, resolvedRun, saveRun, type StoredRun } from './run-rows.ts'
+import { atStart, withRun, woken } from '../sessions/session-changes.ts'
+import { headerOf, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
+import { requireBudgetOf } from '../usage/usage-rows.ts'
+
+/** How long an idempotency key is remembered, in milliseconds. */
+export const CLAIM_MS = 86_400_000
+
+/** Takes what clients send, on SQLite. */
+export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
+  const { database, clock } = dependencies
+  return {
+    enqueue: (key, run) => enqueue(dependencies, key, run),
+    requireRoom: async (tenant, limits) =>
+      snapshot(database, () => requireRoomOf(database, tenant, limits, clock.now())),
+    join: async (key, runId, idempotency) => join(database, key, runId, idempotency, clock.now()),
+    resolve: (key, runId, resolutions) => resolveCalls(dependencies, key, runId, resolutions),
+    cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
+  }
+}
+
+function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun): Promise<Enqueued> {
+  const { database, clock } = dependencies
+  const now = clock.now()
+  return writeLog(dependencies, () => {
+    const row = liveSession(database, key)
+    const known = knownRun(database, row, newRun, now)
+    if (known !== undefined) return { runId: known, repeated: true }
+    requireAcceptable(database, row, newRun)
+    requireRoomOf(database, key.tenant, newRun, now)
+    const id = nextRunId(row.tail ?? undefined, row.head ?? undefined, now)
+    const run = acceptedRun(newRun, id, now)
+    rememberClaim(database, row, newRun, run.id, now)
+    if (newRun.delivery !== undefined)
+      insertDelivery(database, row.number, newDelivery({ ...key, id: run.id }, newRun.delivery, now))
+    const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
+    return newRun.startAs !== undefined && isIdle(row)
+      ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })
+      : putInQueue(database, row, accepted, run, now)
+  })
+}
+
+function join(
+  database: Database,
+  key: SessionKey,
+  runId: string,
+  idempotency: NonNullable<NewRun['idempotency']>,
+  now: number,
+): Pick<Enqueued, 'runId' | 'repeated'> {
+  return transaction(database, () => {
+    const row = liveSession(database, key)
+    const known = knownRun(database, row, { idempotency }, now)
+    if (known === undefined) rememberClaim(database, row, { idempotency }, runId, now)
+    return { runId: known ?? runId, repeated: known !== undefined }
+  })
+}
+
+const isIdle = (row: SessionRow): boolean => row.leaseOwner === null && row.activeRun === null && row.queued === 0
+
+function startAtOnce(
+  database: Database,
+  before: SessionRow,
+  accepted: SessionRow,
+  run: Run,
+  options: { readonly owner: string; readonly now: number },
+): Enqueued {
+  const { row, started } = atStart(accepted, run, options)
+  const { number } = insertRun(database, row.number, started.run)
+  if (started.message !== undefined) insertMessage(database, row.number, number, started.message)
+  saveSession(database, before, row)
+  return { runId: run.id, repeated: false, started }
+}
+
+/** During a pause whose calls still wait, the paused run gives way to the new one. */
+function putInQueue(database: Database, before: SessionRow, accepted: SessionRow, run: Run, now: number): Enqueued {
+  const row = woken({ ...accepted, queued: accepted.queued + 1 }, now)
+  const superseded: Partial<SessionRow> = isBlocked(headerOf(before))
+    ? { cancelRun: before.activeRun, cancelReason: 'superseded' }
+    : {}
+  insertRun(database, row.number, run)
+  saveSession(database, before, { ...row, ...superseded })
+  return { runId: run.id, repeated: false }
+}
+
+/** The run that was accepted before under this idempotency key. */
+function knownRun(
+  database: Database,
+  row: SessionRow,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  now: number,
+): string | undefined {
+  if (idempotency === undefined) return undefined
+  const claim = readOne<{ bodyHash: string; run: string }>(
+    database,
+    'SELECT bodyHash, run FROM claims WHERE session = ? AND keyHash = ? AND until >= ?',
+    row.number,
+    idempotency.keyHash,
+    now,
+  )
+  if (claim !== undefined && claim.bodyHash !== idempotency.bodyHash)
+    throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${claim.run}`)
+  return claim?.run
+}
+
+function rememberClaim(
+  database: Database,
+  row: SessionRow,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  runId: string,
+  now: number,
+): void {
+  if (idempotency === undefined) return
+  write(database, 'DELETE FROM claims WHERE session = ? AND until < ?', row.number, now)
+  write(
+    database,
+    'INSERT INTO claims (session, keyHash, bodyHash, run, until) VALUES (?, ?, ?, ?, ?)',
+    row.number,
+    idempotency.keyHash,
+    idempotency.bodyHash,
+    runId,
+    now + CLAIM_MS,
+  )
+}
+
+function requireAcceptable(database: Database, row: SessionRow, { trigger, onBusy }: NewRun): void {
+  const busy = row.activeRun !== null || row.queued > 0
+  if (trigger === 'continue') {
+    const latest = row.tail === null ? undefined : resolvedRun(database, row.number, row.tail)
+    if (busy || latest?.run.status !== 'failed' || !isLastOfLog(database, row, latest))
+      throw new TooltrailError('nothing_to_continue', `session ${row.session} has no failed run to continue`)
+    return
+  }
+  const gives = isBlocked(headerOf(row)) && row.queued === 0
+  if (onBusy === 'reject' && busy && !gives)
+    throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
+}
+
+/** Behind a run there may be an import, whose runs `tail` does not name. */
+function isLastOfLog(database: Database, { number, head }: SessionRow, { number: run }: StoredRun): boolean {
+  const sql = 'SELECT run FROM messages WHERE session = ? AND id = ?'
+  return readOne<{ readonly run: number }>(database, sql, number, head)?.run === run
+}
+
+function requireRoomOf(database: Database, tenant: string, limits: RunLimits, now: number): void {
+  requireRoomFor(database, limits)
+  requireBudgetOf(database, tenant, limits, now)
+}
+
+function requireRoomFor(database: Database, { keyId, mostActive }: RunLimits): void {
+  if (keyId === undefined || mostActive === undefined) return
+  const sql = `SELECT count(*) AS count FROM runs r JOIN sessions s ON s.number = r.session
+    WHERE r.apiKey = ? AND r.status < 3 AND s.live = 1`
+  requireRoom(readOne<{ count: number }>(database, sql, keyId)?.count ?? 0, mostActive)
+}
+
+function cancel(database: Database, key: SessionKey, runId: string, now: number): Cancelled {
+  return transaction(database, () => {
+    const row = liveSession(database, key)
+    const stored = resolvedRun(database, row.number, runId)
+    if (stored === undefined) throw new TooltrailError('run_not_found', `session ${row.session} has no run ${runId}`)
+    if (isEnded(stored.run.status)) return { state: 'ended' }
+    if (stored.run.status === 'queued') {
+      const ended = { status: 'cancelled', stopReason: 'cancelled', endedAt: now } as const
+      const { run } = saveRun(database, stored, { ...stored.run, ...ended })
+      saveSession(database, row, withRun({ ...row, queued: row.queued - 1 }, run))
+      return { state: 'cancelled' }
+    }
+    saveSession(database, row, woken({ ...row, cancelRun: stored.run.id, cancelReason: 'user' }, now))
+    return { state: 'cancelling', free: isFree(headerOf(row), now) }
+  })
+}

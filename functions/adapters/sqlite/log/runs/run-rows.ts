@@ -1,0 +1,103 @@
+import type { Run } from '../../../../domain/runs/run.ts'
+import { runStatusCode, runStatusOf } from '../codes.ts'
+import { readAll, readOne, write, type Database } from '../../database.ts'
+import { pack, unpack } from '../messages/packed-text.ts'
+
+export interface RunRow {
+  readonly number: number
+  readonly id: string
+  readonly status: number
+  readonly apiKey: string | null
+  readonly body: string
+  readonly request: string | Uint8Array | null
+}
+/** A run and the number by which its messages name it. */
+export interface StoredRun {
+  readonly number: number
+  readonly run: Run
+}
+
+/** What every read of runs selects, as `RunRow`. */
+export const SELECT_RUNS = `SELECT r.number, r.id, r.status, r.apiKey, r.body, q.body AS request
+  FROM runs r LEFT JOIN requests q ON q.run = r.number`
+
+/** The run that a row holds. */
+export function runOf(row: RunRow): StoredRun {
+  const columns = {
+    id: row.id,
+    status: runStatusOf(row.status),
+    ...(row.apiKey === null ? {} : { keyId: row.apiKey }),
+  }
+  const request = row.request === null ? { clientTools: [] } : (JSON.parse(unpack(row.request)) as object)
+  // `bodyOf` and `requestOf` wrote the texts from a run.
+  return { number: row.number, run: { ...(JSON.parse(row.body) as object), ...columns, ...request } as Run }
+}
+
+/** Adds a run; returns it with its number. */
+export function insertRun(database: Database, session: number, run: Run): StoredRun {
+  const row = readOne<{ number: number }>(
+    database,
+    'INSERT INTO runs (session, id, status, apiKey, body) VALUES (?, ?, ?, ?, ?) RETURNING number',
+    session,
+    run.id,
+    runStatusCode(run.status),
+    run.keyId ?? null,
+    bodyOf(run),
+  )
+  if (row === undefined) throw new Error(`run ${run.id} was not inserted`)
+  const request = requestOf(run)
+  if (request !== undefined) write(database, 'INSERT INTO requests (run, body) VALUES (?, ?)', row.number, request)
+  return { number: row.number, run }
+}
+
+/** Replaces a run's former state. */
+export function saveRun(database: Database, before: StoredRun, run: Run): StoredRun {
+  if (before.run.status === run.status)
+    write(database, 'UPDATE runs SET body = ? WHERE number = ?', bodyOf(run), before.number)
+  else {
+    const sql = 'UPDATE runs SET status = ?, body = ? WHERE number = ?'
+    write(database, sql, runStatusCode(run.status), bodyOf(run), before.number)
+  }
+  if (before.run.input !== undefined && run.input === undefined) {
+    const request = requestOf(run)
+    if (request === undefined) write(database, 'DELETE FROM requests WHERE run = ?', before.number)
+    else write(database, 'UPDATE requests SET body = ? WHERE run = ?', request, before.number)
+  }
+  return { number: before.number, run }
+}
+
+/** The run of this id in this session. */
+export function findRun(database: Database, session: number, id: string): StoredRun | undefined {
+  const row = readOne<RunRow>(database, `${SELECT_RUNS} WHERE r.session = ? AND r.id = ?`, session, id)
+  return row && runOf(row)
+}
+
+/** The run of this id, or the one that it was merged into. */
+export function resolvedRun(database: Database, session: number, id: string): StoredRun | undefined {
+  const stored = findRun(database, session, id)
+  const target = stored?.run.mergedInto
+  return target === undefined ? stored : findRun(database, session, target)
+}
+
+/** The session's queued runs in the order in which they were accepted. */
+export function queuedRuns(database: Database, session: number, limit: number): StoredRun[] {
+  const sql = `${SELECT_RUNS} WHERE r.session = ? AND r.status = 0 ORDER BY r.id LIMIT ?`
+  return readAll<RunRow>(database, sql, session, limit).map(runOf)
+}
+
+/** As the index `runs_steering` has it. */
+const STEERING = `SELECT id FROM runs WHERE session = ? AND status = 0 AND body ->> 'onBusy' = 'steer' ORDER BY id LIMIT ?`
+
+/** Ids of queued runs that steer, in the order in which they were accepted. */
+export const steeringRuns = (database: Database, session: number, limit: number): string[] =>
+  readAll<{ readonly id: string }>(database, STEERING, session, limit).map(({ id }) => id)
+
+function bodyOf(run: Run): string {
+  const elsewhere = { id: undefined, status: undefined, keyId: undefined, input: undefined, clientTools: undefined }
+  return JSON.stringify({ ...run, ...elsewhere, instructions: undefined })
+}
+
+function requestOf({ input, clientTools, instructions }: Run): string | Uint8Array | undefined {
+  if (input === undefined && clientTools.length === 0 && instructions === undefined) return undefined
+  return pack(JSON.stringify({ input, clientTools, instructions }))
+}

@@ -1,0 +1,61 @@
+import { isBlocked, type SessionKey } from '../../../../domain/session.ts'
+import { fairShares } from '../../../../domain/fair-shares.ts'
+import type { DueSession, SessionJanitor } from '../../../../ports/session-janitor.ts'
+import { readAll, snapshot, transaction, write, type Database } from '../../database.ts'
+import { findLiveSession, headerOf, saveSession } from './session-rows.ts'
+
+/** What runs by the clock, on SQLite. */
+export function createSqliteSessionJanitor({ database }: { database: Database }): SessionJanitor {
+  return {
+    due: async (now, limit) => fairShares(dueOfTenants(database, now, limit), limit),
+    postpone: async (seen, until) => postpone(database, seen, until),
+    clearDue: async (key) => clearDue(database, key),
+    expired: async (now, limit) => {
+      const sql = `SELECT tenant, session FROM sessions
+        WHERE live = 1 AND expiresAt IS NOT NULL AND expiresAt <= ? AND due IS NULL ORDER BY expiresAt LIMIT ?`
+      return snapshot(database, () => readAll<SessionKey>(database, sql, now, limit)).map(keyOf)
+    },
+  }
+}
+
+const keyOf = ({ tenant, session }: SessionKey): SessionKey => ({ tenant, session })
+
+/** The tenants that have due sessions, found by a step in the index each. */
+const DUE_TENANTS = `WITH RECURSIVE tenants(tenant) AS (
+    SELECT min(tenant) FROM sessions WHERE due IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(tenant) FROM sessions WHERE due IS NOT NULL AND tenant > tenants.tenant) FROM tenants
+      WHERE tenants.tenant IS NOT NULL
+  )
+  SELECT tenant FROM tenants WHERE tenant IS NOT NULL`
+
+/** Of each tenant its oldest: of one alone up to `limit`, of several their shares of twice as many. */
+function dueOfTenants(database: Database, now: number, limit: number): DueSession[] {
+  const oldest = 'SELECT tenant, session, due FROM sessions WHERE tenant = ? AND due <= ? ORDER BY due LIMIT ?'
+  return snapshot(database, () => {
+    const tenants = readAll<{ readonly tenant: string }>(database, DUE_TENANTS)
+    const share = Math.min(limit, Math.ceil((2 * limit) / Math.max(1, tenants.length)))
+    return tenants.flatMap(({ tenant }) =>
+      readAll<SessionKey & { readonly due: number }>(database, oldest, tenant, now, share).map((row) => ({
+        key: keyOf(row),
+        due: row.due,
+      })),
+    )
+  })
+}
+
+function postpone(database: Database, { key, due }: DueSession, until: number): boolean {
+  const sql = 'UPDATE sessions SET due = ? WHERE tenant = ? AND session = ? AND due = ?'
+  return transaction(database, () => write(database, sql, until, key.tenant, key.session, due) === 1)
+}
+
+function clearDue(database: Database, key: SessionKey): boolean {
+  return transaction(database, () => {
+    const row = findLiveSession(database, key)
+    if (row === undefined || row.leaseOwner !== null) return false
+    const idle = row.activeRun === null && row.queued === 0
+    if (!idle && !isBlocked(headerOf(row))) return false
+    saveSession(database, row, { ...row, due: null })
+    return true
+  })
+}

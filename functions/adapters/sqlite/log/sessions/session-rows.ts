@@ -1,0 +1,88 @@
+import type { SessionHeader, SessionKey, SessionTotals } from '../../../../domain/session.ts'
+import { TooltrailError } from '../../../../domain/errors.ts'
+import { readOne, write, type Database } from '../../database.ts'
+
+/** A row of `sessions`: the header, what lists look at, and the totals. */
+export interface SessionRow extends SessionKey {
+  readonly number: number
+  readonly live: number
+  readonly generation: number
+  readonly leaseOwner: string | null
+  readonly leaseUntil: number | null
+  readonly activeRun: string | null
+  readonly paused: number
+  readonly waiting: number
+  readonly queued: number
+  readonly tail: string | null
+  readonly head: string | null
+  readonly cancelRun: string | null
+  readonly cancelReason: 'user' | 'superseded' | null
+  readonly takeovers: number
+  readonly due: number | null
+  readonly agent: string
+  readonly owner: string | null
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly ttlDays: number | null
+  readonly expiresAt: number | null
+  /** The latest run accepted, or the one that it was merged into. */
+  readonly run: string | null
+  readonly runStatus: number | null
+  readonly totals: string
+}
+
+/** The columns that differ between the two are written; indexes of the others stay untouched. */
+export function saveSession(database: Database, before: SessionRow, after: SessionRow): void {
+  const names = Object.keys(after) as (keyof SessionRow)[]
+  const changed = names.filter((name) => before[name] !== after[name])
+  if (changed.length === 0) return
+  const sql = `UPDATE sessions SET ${changed.map((name) => `${name} = ?`).join(', ')} WHERE number = ?`
+  write(database, sql, ...changed.map((name) => after[name]), before.number)
+}
+
+/** The session's row, live or tombstone. */
+export function findSession(database: Database, key: SessionKey): SessionRow | undefined {
+  return readOne(database, 'SELECT * FROM sessions WHERE tenant = ? AND session = ?', key.tenant, key.session)
+}
+
+/** The row of a session that is neither unknown nor deleted. */
+export function findLiveSession(database: Database, key: SessionKey): SessionRow | undefined {
+  const row = findSession(database, key)
+  return row?.live === 1 ? row : undefined
+}
+
+export const sessionNotFound = ({ session }: SessionKey): TooltrailError =>
+  new TooltrailError('session_not_found', `there is no session ${session}`)
+
+/** The row of a live session; throws `session_not_found` when there is none. */
+export function liveSession(database: Database, key: SessionKey): SessionRow {
+  const row = findLiveSession(database, key)
+  if (row === undefined) throw sessionNotFound(key)
+  return row
+}
+
+/** The coordination state that a row holds. */
+export function headerOf(row: SessionRow): SessionHeader {
+  return {
+    tenant: row.tenant,
+    session: row.session,
+    status: row.live === 1 ? 'live' : 'deleted',
+    generation: row.generation,
+    ...(row.leaseOwner === null ? {} : { lease: { owner: row.leaseOwner, until: row.leaseUntil ?? 0 } }),
+    ...(row.activeRun === null ? {} : { activeRun: row.activeRun }),
+    paused: row.paused === 1,
+    waiting: row.waiting,
+    queued: row.queued,
+    ...(row.tail === null ? {} : { tail: row.tail }),
+    ...(row.head === null ? {} : { head: row.head }),
+    ...(row.cancelRun === null ? {} : { cancel: { run: row.cancelRun, reason: row.cancelReason ?? 'user' } }),
+    takeovers: row.takeovers,
+    ...(row.due === null ? {} : { due: row.due }),
+  }
+}
+
+/** Totals as a row keeps them. */
+export const encodeTotals = (totals: SessionTotals): string => JSON.stringify(totals)
+
+/** The totals that a row holds. */
+export const totalsOf = (row: SessionRow): SessionTotals => JSON.parse(row.totals) as SessionTotals

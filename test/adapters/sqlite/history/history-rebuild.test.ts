@@ -1,0 +1,60 @@
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { makeTool, openHarness } from '../../../agent/harness.ts'
+
+const query = (text: string) => ({ scope: { tenant: 'default' }, text, filters: {}, limit: 10 })
+
+test('a rebuild brings back what the index had lost and removes what the log no longer has', async () => {
+  const echo = makeTool('echo', async () => ({ text: 'a purple result '.repeat(5_000) }))
+  const harness = await openHarness({
+    script: [{ calls: [{ name: 'echo' }] }, { text: 'the green answer' }],
+    tools: [echo],
+  })
+  await harness.settled(await harness.submit('an orange question'))
+  // A search takes in what is pending, so that there is something to lose.
+  expect((await harness.ports.index.search(query('purple'))).hits).toHaveLength(1)
+  const database = new DatabaseSync(join(harness.folder, 'tooltrail.db'))
+  database.exec(`
+    DELETE FROM historyWords;
+    DELETE FROM historyDocuments WHERE role <> 'user';
+    UPDATE historyMessages SET message = '01M80D4KDC0000000000000000' WHERE id = 1`)
+  database.close()
+  expect((await harness.ports.index.search(query('purple'))).hits).toHaveLength(0)
+
+  const { messages, removed } = await harness.rebuildHistory()
+
+  expect({ messages, removed }).toEqual({ messages: 4, removed: 1 })
+  const rebuilt = new DatabaseSync(join(harness.folder, 'tooltrail.db'))
+  expect(rebuilt.prepare('SELECT * FROM historyMarks').all()).toEqual([])
+  rebuilt.close()
+  for (const word of ['orange', 'purple', 'green'])
+    expect((await harness.ports.index.search(query(word))).hits, word).toHaveLength(1)
+  await harness.close()
+})
+
+test('searches go on and find everything while a rebuild and the program write', async () => {
+  const harness = await openHarness({ script: Array.from({ length: 80 }, (_, n) => ({ text: `answer number${n}` })) })
+  for (let turn = 0; turn < 40; turn++) await harness.settled(await harness.submit(`question ${turn}`))
+  let done = false
+  const rebuilt = harness.rebuildHistory().finally(() => (done = true))
+  const write = (async () => {
+    for (let turn = 40; turn < 60; turn++) await harness.settled(await harness.submit(`question ${turn}`))
+  })()
+  let searches = 0
+  while (!done) {
+    expect((await harness.ports.index.search(query('number7'))).hits[0]?.snippet).toBe('answer «number7»')
+    searches++
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await Promise.all([rebuilt, write])
+  expect(searches).toBeGreaterThan(0)
+  expect((await harness.ports.index.search(query('number59'))).hits[0]?.snippet).toBe('answer «number59»')
+  await harness.close()
+})
+
+test('an empty log is rebuilt at once', async () => {
+  const harness = await openHarness({ script: [] })
+  expect(await harness.rebuildHistory()).toEqual({ messages: 0, removed: 0 })
+  await harness.close()
+})

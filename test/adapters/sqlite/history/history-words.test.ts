@@ -1,0 +1,223 @@
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openDatabase, readAll, transaction, type Database } from '../../../../functions/adapters/sqlite/database.ts'
+import { HISTORY_WORDS_SCHEMA } from '../../../../functions/adapters/sqlite/history/schema.ts'
+import {
+  createHistoryTables,
+  type HistoryBatch,
+  type HistoryTables,
+} from '../../../../functions/adapters/sqlite/history/documents/tables.ts'
+import { migrate, MIGRATIONS } from '../../../../functions/adapters/sqlite/migrations.ts'
+import { randomNumbers } from '../../../e2e/crashes/random-numbers.ts'
+import { writeLog } from '../../../generators/messages.ts'
+import { indexOn, projectionOn } from './projection.ts'
+import { storeMessages } from '../log/stored-messages.ts'
+
+interface Said {
+  readonly session: string
+  readonly message: string
+  readonly text: string
+  readonly owner?: string
+}
+
+let database: Database
+let tables: HistoryTables
+beforeEach(() => {
+  database = openDatabase(':memory:')
+  tables = createHistoryTables(database)
+})
+
+function put({ session, message, text, owner }: Said, batch?: HistoryBatch): void {
+  const key = { tenant: 'acme', session }
+  const ofMessage = { messageId: message, runId: 'r', agent: 'default', part: 'u', role: 'user' as const, time: 0 }
+  const document = { ...key, ...ofMessage, ...(owner === undefined ? {} : { owner }), text }
+  if (batch !== undefined) return batch.replace(key, message, [document])
+  tables.put((own) => own.replace(key, message, [document]))
+  tables.settle()
+}
+
+const say = (said: Said): void => transaction(database, () => put(said))
+
+const forget = (session: string, message: string): unknown =>
+  transaction(database, () => tables.remove({ tenant: 'acme', session }, message))
+
+const list = (sql: string, ...values: string[]): string[] =>
+  readAll<{ word: string }>(database, sql, ...values).map(({ word }) => word)
+
+const known = (): string[] => list('SELECT word FROM historyVocabulary ORDER BY word')
+const knownTo = (owner: string): string[] =>
+  list(
+    `SELECT v.word FROM historyOwnerWords o JOIN historyVocabulary v ON v.id = o.word JOIN historyAudiences a ON a.id = o.owner
+     WHERE a.kind = 'owner' AND a.name = ? ORDER BY v.word`,
+    owner,
+  )
+
+async function find(
+  text: string,
+  scope: { readonly owner?: string; readonly session?: string } = {},
+): Promise<string[]> {
+  const index = indexOn({ database, history: { merge: async () => undefined } })
+  const { hits } = await index.search({ scope: { tenant: 'acme', ...scope }, text, filters: {}, limit: 10 })
+  return hits.map(({ messageId }) => messageId)
+}
+
+describe('words that SQLite knows', () => {
+  test('are forgotten with the last document of their owner, and by the tenant when nobody else has them', () => {
+    say({ session: 's-1', message: 'm-1', text: 'a zebra and a giraffe', owner: 'ann' })
+    say({ session: 's-2', message: 'm-2', text: 'a zebra', owner: 'ann' })
+    say({ session: 's-3', message: 'm-3', text: 'a giraffe', owner: 'bob' })
+    expect(knownTo('ann')).toEqual(['and', 'giraffe', 'zebra'])
+    forget('s-1', 'm-1')
+    expect([knownTo('ann'), knownTo('bob'), known()]).toEqual([['zebra'], ['giraffe'], ['giraffe', 'zebra']])
+    forget('s-2', 'm-2')
+    expect([knownTo('ann'), knownTo('bob'), known()]).toEqual([[], ['giraffe'], ['giraffe']])
+  })
+
+  test('are forgotten in one piece of the index of their parts, however they are ordered', () => {
+    const next = randomNumbers(7)
+    const text = Array.from({ length: 90 }, () => `w${next().toString(36).slice(2, 9)}`).join(' ')
+    say({ session: 's-1', message: 'm-1', text })
+    const pieces = (): number => readAll(database, 'SELECT DISTINCT segid FROM historyWordParts_idx').length
+    expect(known().length).toBeGreaterThanOrEqual(90)
+    expect(pieces()).toBe(1)
+    forget('s-1', 'm-1')
+    expect([known(), pieces()]).toEqual([[], 2])
+  })
+
+  test('and that were forgotten are known again when a session says again what it had said before', async () => {
+    say({ session: 's-1', message: 'm-1', text: 'a zebra' })
+    say({ session: 's-1', message: 'm-1', text: 'a horse' })
+    say({ session: 's-2', message: 'm-2', text: 'a zebra' })
+    forget('s-2', 'm-2')
+    expect(known()).toEqual(['horse'])
+    say({ session: 's-1', message: 'm-3', text: 'another zebra' })
+    expect(await find('zebar')).toEqual(['m-3'])
+    expect(await find('zebar', { session: 's-1' })).toEqual(['m-3'])
+  })
+
+  test('are known to nobody when the transaction that had them was undone', async () => {
+    say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
+    const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
+    const undone = (): void =>
+      transaction(database, () => {
+        put(said)
+        throw new RangeError('undone')
+      })
+    expect(undone).toThrow('undone')
+    expect(known()).toEqual(['horse'])
+    say(said)
+    for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
+  })
+
+  test('are known to nobody when they could not be written, and are once they can', async () => {
+    say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
+    const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
+    database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    expect(() => say(said)).toThrow('full')
+    database.exec('DROP TRIGGER full')
+    say(said)
+    for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
+  })
+
+  test('are known to nobody when their commit failed, also if another process has added as many since', async () => {
+    const merging = projectionOn({ database, outputs: { read: async () => new Uint8Array() }, report: () => undefined })
+    const { log } = writeLog().user('a zebra')
+    storeMessages(database, { tenant: 'acme', session: 's-1' }, log)
+    database.exec(`CREATE TABLE parents (id INTEGER PRIMARY KEY);
+      CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER orphan AFTER INSERT ON historyVocabulary BEGIN INSERT INTO children VALUES (1); END`)
+    await expect(merging.merge()).rejects.toThrow('FOREIGN KEY')
+    database.exec('DROP TRIGGER orphan')
+    expect(known()).toEqual([])
+    // These tables know nothing of the others, as those of another process.
+    say({ session: 's-2', message: 'm-2', text: 'a horse' })
+    await merging.merge()
+    for (const scope of [{}, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual([log[0]?.id])
+  })
+
+  test('of many in one session are all known and all forgotten, a bounded number at a time', async () => {
+    const words = Array.from({ length: 450 }, (_, place) => `word${(place + 1_000).toString(36)}x`)
+    say({ session: 's-1', message: 'm-1', text: words.join(' '), owner: 'ann' })
+    expect(knownTo('ann')).toEqual(words.toSorted())
+    const key = { tenant: 'acme', session: 's-1' }
+    const left: number[] = []
+    for (let more = true; more;) {
+      ;({ more } = transaction(database, () => tables.removeSome(key, 'm-1', 10)))
+      left.push(known().length)
+    }
+    expect(left).toEqual([350, 250, 150, 50, 0])
+    expect(list("SELECT rowid AS word FROM historyWordParts WHERE historyWordParts MATCH 'wor'")).toEqual([])
+  })
+
+  test('are those of their session, owner and tenant, in whatever order more of them come than are told apart', () => {
+    const random = randomNumbers(20_261_124)
+    const pick = (count: number): number => Math.floor(random() * count)
+    const wanted = {
+      tenant: new Set<string>(),
+      owners: new Map<string, Set<string>>(),
+      sessions: new Map<string, Set<string>>(),
+    }
+    const add = (sets: Map<string, Set<string>>, name: string, word: string): void => {
+      sets.set(name, (sets.get(name) ?? new Set()).add(word))
+    }
+    for (let batch = 0; batch < 40; batch++)
+      transaction(database, () => {
+        tables.put((puts) => {
+          for (let place = 0; place < 60; place++) {
+            const session = `s-${pick(80)}`
+            const owner = `o-${Number(session.slice(2)) % 40}`
+            const words = Array.from({ length: 3 }, () => `word${pick(400)}x`)
+            for (const word of words) {
+              wanted.tenant.add(word)
+              add(wanted.owners, owner, word)
+              add(wanted.sessions, session, word)
+            }
+            put({ session, message: `m-${batch}-${place}`, text: words.join(' '), owner }, puts)
+          }
+        })
+        if (batch % 3 === 0) tables.settle()
+      })
+    expect(known()).toEqual([...wanted.tenant].toSorted())
+    for (const [owner, words] of wanted.owners) expect(knownTo(owner)).toEqual([...words].toSorted())
+    for (const [session, words] of wanted.sessions)
+      expect(
+        list(
+          `SELECT w.words AS word FROM historySessionWords w JOIN historyAudiences a ON a.id = w.session
+           WHERE a.kind = 'session' AND a.name = ?`,
+          session,
+        )
+          .flatMap((some) => some.split(' '))
+          .toSorted(),
+      ).toEqual([...words].toSorted())
+  })
+
+  test('are known once, also when there are more than are remembered', () => {
+    const letters = (place: number): string =>
+      (place + 100_000).toString().replaceAll(/\d/gu, (digit) => 'abcdefghij'.charAt(Number(digit)))
+    const lists = ['x', 'y'].map((letter) => Array.from({ length: 51_000 }, (_, place) => letter + letters(place)))
+    const [first = [], second = []] = lists
+    const some = first.slice(0, 50)
+    for (const [place, words] of [first, some, second, some, some].entries())
+      say({ session: `s-${place}`, message: `m-${place}`, text: words.join(' '), owner: 'ann' })
+    expect(known()).toEqual([...first, ...second])
+    expect(knownTo('ann')).toEqual([...first, ...second])
+  })
+
+  test('of a file from before are those of the same sessions, owners and tenants', async () => {
+    const old = new DatabaseSync(':memory:')
+    migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_WORDS_SCHEMA)))
+    const words = Array.from({ length: 250 }, (_, place) => `word${place + 100}`)
+    old.exec(`INSERT INTO historyTenants (id, tenant) VALUES (1, 'acme');
+      INSERT INTO historyAudiences (id, tenant, kind, name, owner) VALUES (1, 1, 'owner', 'ann', NULL), (2, 1, 'session', 's-1', 1)`)
+    for (const [place, word] of words.entries()) {
+      old.prepare('INSERT INTO historyVocabulary (id, tenant, word, uses) VALUES (?, 1, ?, 1)').run(place + 1, word)
+      for (const audience of [1, 2])
+        old.prepare('INSERT INTO historyWordUses (audience, word, uses) VALUES (?, ?, 1)').run(audience, place + 1)
+    }
+    migrate(old)
+    database = old
+    const ofSession = readAll<{ words: string }>(old, 'SELECT words FROM historySessionWords WHERE session = 2')
+    expect(ofSession.flatMap((row) => row.words.split(' ')).toSorted()).toEqual(words)
+    expect([knownTo('ann'), known()]).toEqual([words, words])
+  })
+})

@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  openDatabase,
+  readAll,
+  readOne,
+  transaction,
+  type Database,
+} from '../../../../functions/adapters/sqlite/database.ts'
+import { createOwedMessages } from '../../../../functions/adapters/sqlite/history/documents/pending-messages.ts'
+import type { HistoryProjection } from '../../../../functions/adapters/sqlite/history/documents/projection.ts'
+import { writeLog } from '../../../generators/messages.ts'
+import { indexOn, projectionOn } from './projection.ts'
+import { dropMessages, storeMessages } from '../log/stored-messages.ts'
+
+const key = { tenant: 'acme', session: 's-1' }
+/** More than one transaction takes. */
+const MANY = 300
+
+let database: Database
+let projection: HistoryProjection
+beforeEach(() => {
+  database = openDatabase(':memory:')
+  projection = project()
+})
+
+const project = (): HistoryProjection =>
+  projectionOn({
+    database,
+    outputs: { read: async () => new Uint8Array() },
+    report: (error) => expect(error).toBeUndefined(),
+  })
+
+/** `count` messages, each with a word of its own; returns their ids. */
+function store(count: number, session = key): string[] {
+  const { log } = Array.from({ length: count }).reduce<ReturnType<typeof writeLog>>(
+    (writer, _, place) => writer.user(`the zebra of word${place}x`),
+    writeLog(),
+  )
+  storeMessages(database, session, log)
+  return log.map(({ id }) => id)
+}
+
+const count = (table: string): number => readOne<{ n: number }>(database, `SELECT count(*) AS n FROM ${table}`)?.n ?? 0
+
+const find = async (text: string): Promise<string[]> => {
+  const index = indexOn({ database, history: { merge: async () => undefined } })
+  const { hits } = await index.search({ scope: { tenant: 'acme' }, text, filters: {}, limit: 10 })
+  return hits.map(({ messageId }) => messageId)
+}
+
+/** Merges; calls `then` when documents are stored and their words are not. */
+async function mergeAnd(then: () => void): Promise<void> {
+  const merged = projection.merge()
+  while (count('historyDocuments') === 0) await nextTurn()
+  expect(count('historyVocabulary')).toBe(0)
+  then()
+  await merged
+}
+
+describe('words that are stored after their documents', () => {
+  test('are those of all messages, none of which stays marked', async () => {
+    const ids = store(MANY)
+    await mergeAnd(() => expect(count('historyMarks')).toBe(MANY))
+    expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
+    expect(await find('wrod7x')).toEqual([ids[7]])
+  })
+
+  test('are stored later when they could not be: their messages stay marked', async () => {
+    const ids = store(MANY)
+    database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    await expect(projection.merge()).rejects.toThrow('full')
+    expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([MANY, MANY, 0])
+    database.exec('DROP TRIGGER full')
+    await projection.merge()
+    expect([count('historyMarks'), count('historyDocuments')]).toEqual([0, MANY])
+    expect(await find('wrod7x')).toEqual([ids[7]])
+  })
+
+  test('are stored by whoever comes next when their process has crashed', async () => {
+    const ids = store(MANY)
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-owed-'))
+    const left = join(folder, 'left.db')
+    await mergeAnd(() => database.exec(`VACUUM INTO '${left}'`))
+    database = openDatabase(left)
+    expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([MANY, 256, 0])
+    await project().merge()
+    expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
+    expect(await find('wrod7x')).toEqual([ids[7]])
+    database.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('of a message that changes in between are those that it says then', async () => {
+    const ids = store(MANY)
+    await mergeAnd(() => {
+      const [first] = writeLog().user('a giraffe').log
+      if (first === undefined) throw new RangeError('no message')
+      storeMessages(database, key, [{ ...first, id: ids[0] ?? '' }])
+    })
+    expect([count('historyMarks'), count('historyDocuments')]).toEqual([0, MANY])
+    expect(await find('griaffe')).toEqual([ids[0]])
+    expect(readAll(database, "SELECT 1 FROM historyDocuments WHERE text LIKE '%word0x'")).toEqual([])
+  })
+
+  test('are nobody’s when their session goes in between', async () => {
+    const ids = store(MANY)
+    await mergeAnd(() => {
+      dropMessages(database, key, ids)
+      transaction(database, () => projection.remove(key, ids))
+    })
+    for (const table of ['historyMarks', 'historyDocuments', 'historyVocabulary', 'historySessionWords'])
+      expect(count(table), table).toBe(0)
+  })
+
+  test('are nobody’s when the transaction that put their documents was undone', async () => {
+    const ids = store(MANY)
+    database.exec(`CREATE TABLE parents (id INTEGER PRIMARY KEY);
+      CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER orphan AFTER INSERT ON historyMessages BEGIN INSERT INTO children VALUES (1); END`)
+    await expect(projection.merge()).rejects.toThrow('FOREIGN KEY')
+    database.exec('DROP TRIGGER orphan')
+    dropMessages(database, key, ids)
+    // Its rows get the numbers that those of the other session had.
+    storeMessages(database, { tenant: 'acme', session: 's-2' }, writeLog().user('a giraffe').log)
+    await projection.merge()
+    expect(readAll(database, 'SELECT word FROM historyVocabulary')).toEqual([{ word: 'giraffe' }])
+  })
+
+  test('are stored by one of two processes that index at once', async () => {
+    const ids = store(MANY)
+    await Promise.all([projection.merge(), project().merge()])
+    expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
+    expect(await find('wrod7x')).toEqual([ids[7]])
+  })
+
+  test('of one message that two processes owe are for the last of them to settle, and read again by neither', () => {
+    store(1)
+    const [first, second] = [createOwedMessages(database), createOwedMessages(database)]
+    for (const owed of [first, second]) owed.add(1, 5)
+    expect([first.settle(), count('historyMarks')]).toEqual([[], 1])
+    expect([second.settle(), count('historyMarks')]).toEqual([[], 0])
+  })
+
+  test('are stored once where all tenants and one are indexed side by side', async () => {
+    store(MANY)
+    await Promise.all([projection.merge(), projection.merge('acme')])
+    expect(readAll(database, 'SELECT documents, lastDocument FROM historyTenants')).toEqual([
+      { documents: MANY, lastDocument: MANY },
+    ])
+    expect(count('historyMarks')).toBe(0)
+  })
+})

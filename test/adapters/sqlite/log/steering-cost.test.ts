@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
+import { steeringRuns } from '../../../../functions/adapters/sqlite/log/runs/run-rows.ts'
+
+test('behind 1,000 queued inputs, finding those that steer reads those alone', () => {
+  const database = openDatabase(':memory:')
+  const insert = database.prepare(`INSERT INTO runs (session, id, status, body) VALUES (1, ?, 0, ?)`)
+  for (let place = 0; place < 1_001; place++)
+    insert.run(String(place).padStart(4, '0'), JSON.stringify({ onBusy: place === 1_000 ? 'steer' : 'queue' }))
+  expect(steeringRuns(database, 1, 64)).toEqual(['1000'])
+  // Rows of the queue that the search goes through: none but those of the index, which holds what steers alone.
+  const plan = readAll<{ detail: string }>(
+    database,
+    `EXPLAIN QUERY PLAN SELECT id FROM runs WHERE session = 1 AND status = 0 AND body ->> 'onBusy' = 'steer' ORDER BY id LIMIT 64`,
+  )
+  expect(plan.map(({ detail }) => detail)).toEqual([expect.stringContaining('runs_steering (session=?)')])
+  database.close()
+})
