@@ -1,4 +1,4 @@
-import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/session-store.ts'
+import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/sessions/session-store.ts'
 import { present } from '../../functions/adapters/dynamodb/expressions.ts'
 import { messageKey } from '../../functions/adapters/dynamodb/keys.ts'
 import {
@@ -7,8 +7,11 @@ import {
   putMessage,
   textOfResult,
   textsOfMessage,
-} from '../../functions/adapters/dynamodb/log/message-item.ts'
-import { createSessionRows, type DynamoDependencies } from '../../functions/adapters/dynamodb/log/session-rows.ts'
+} from '../../functions/adapters/dynamodb/log/messages/message-item.ts'
+import {
+  createSessionRows,
+  type DynamoDependencies,
+} from '../../functions/adapters/dynamodb/log/sessions/session-rows.ts'
 import type { Action } from '../../functions/adapters/dynamodb/table.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { textOf, type Message, type ToolMessage } from '../../functions/domain/messages/message.ts'

@@ -8,7 +8,7 @@ import { createDiskOutputStore } from '../../functions/adapters/disk/output-stor
 import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
 import { createDynamoMessageRows } from '../../functions/adapters/dynamodb/stream/message-rows.ts'
 import { createDynamoRowRecords, type StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
-import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/session-store.ts'
+import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/sessions/session-store.ts'
 import { startStreamPoller } from '../../functions/adapters/dynamodb/stream/poller.ts'
 import type { ShardDependencies } from '../../functions/adapters/dynamodb/stream/shard.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'

@@ -7,7 +7,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { headerKey } from '../../functions/adapters/dynamodb/keys.ts'
-import { moveCounters } from '../../functions/adapters/dynamodb/log/usage-folding.ts'
+import { moveCounters } from '../../functions/adapters/dynamodb/log/usage/usage-folding.ts'
 import { createTable } from '../../functions/adapters/dynamodb/table.ts'
 import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
 import { endAfter, headOf, openFixture, roundAfter, startRun } from '../contracts/session-fixture.ts'

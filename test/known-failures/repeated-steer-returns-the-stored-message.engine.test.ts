@@ -12,7 +12,7 @@ import { newRun, openFixture, startRun } from '../contracts/session-fixture.ts'
 import type { Stores } from '../contracts/stores.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { dynamodbEngine } from '../adapters/dynamodb/engine.ts'
-import { createInterloper } from '../adapters/dynamodb/interloper.ts'
+import { createInterloper } from '../adapters/dynamodb/runs/interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   describe('a first attempt that lands late', () => {

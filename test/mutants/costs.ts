@@ -4,7 +4,7 @@ const DYNAMODB = 'functions/adapters/dynamodb'
 
 /** What keeps a cost from growing with what else is stored, queued or followed. */
 export const COST_MUTANTS = [
-  ...inFile(`${DYNAMODB}/log/session-list.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/sessions/session-list.ts', [
     ["an owner's page reads the list of the tenant", 'owner === undefined\n      ? ', 'owner !== null\n      ? '],
     ['sessions are read whose entry shows that they do not match', 'if (mayMatch(entry, filter)) batch', 'batch'],
     [
@@ -18,7 +18,7 @@ export const COST_MUTANTS = [
     ["a tenant's due sessions are one partition", 'const SHARDS_OF_A_TENANT = 4', 'const SHARDS_OF_A_TENANT = 1'],
     ["a tenant's due sessions fill all partitions", 'const SHARDS_OF_A_TENANT = 4', 'const SHARDS_OF_A_TENANT = 16'],
   ]),
-  ...inFile(`${DYNAMODB}/log/log-reader.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/messages/log-reader.ts', [
     ['the whole queue is read', 'if (runs.length >= limit) break', 'if (runs.length < 0) break'],
     [
       'what steers is looked for in the whole queue',

@@ -1,17 +1,15 @@
 import { inFile } from './mutant.ts'
 
-const LOG = 'functions/adapters/dynamodb/log'
-
 /** The session store on DynamoDB: conditions, tokens, strong reads. */
 export const DYNAMODB_MUTANTS = [
-  ...inFile(`${LOG}/run-item.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/runs/run-item.ts', [
     [
       'a run that leaves the queue goes on steering',
       "onBusy === 'steer' ? [{ remove:",
       'onBusy === undefined ? [{ remove:',
     ],
   ]),
-  ...inFile(`${LOG}/import-writes.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/messages/import-writes.ts', [
     ['numbers of sources do not come with an import', '    ...putNumbers(seen, message),\n', ''],
   ]),
   ...inFile('functions/adapters/dynamodb/table.ts', [
@@ -37,7 +35,7 @@ export const DYNAMODB_MUTANTS = [
       '',
     ],
   ]),
-  ...inFile(`${LOG}/run-endings.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/runs/run-endings.ts', [
     ['an end asks for no generation', 'const conditions = [mine(lease), queue,', 'const conditions = [live, queue,'],
     [
       'an end asks for no queue',
@@ -75,7 +73,7 @@ export const DYNAMODB_MUTANTS = [
     ],
     ['the end of another generation is mine', "&& numberAt(run, 'ended_gen') === lease.generation", ''],
   ]),
-  ...inFile(`${LOG}/run-log.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/runs/run-log.ts', [
     ['a round asks for no head', 'when: all(mine(lease), headBelow(assistant.id)),', 'when: mine(lease),'],
     ['a round does not reset takeovers', '          takeovers: 0,\n', ''],
     ['refused calls ask for no holder', 'when: all(mine(lease), headBelow(first.id)),', 'when: headBelow(first.id),'],
@@ -99,10 +97,10 @@ export const DYNAMODB_MUTANTS = [
       "update: runKey(lease, queuedRunId),\n      when: present('pk'),",
     ],
   ]),
-  ...inFile(`${LOG}/header-item.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/sessions/header-item.ts', [
     ['giving a lease back keeps the generation', '  set: { gen: lease.generation + 1 },\n', ''],
   ]),
-  ...inFile(`${LOG}/run-lease.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/runs/run-lease.ts', [
     ['heartbeats never move due', '...(movesDue ? { due: until } : {})', ''],
     ['heartbeats move the end back', "all(mine(lease), below('lease_until', until))", 'mine(lease)'],
     [
@@ -134,7 +132,7 @@ export const DYNAMODB_MUTANTS = [
     ['a takeover is not counted', 'seen.lease === undefined ? {} : { add: { takeovers: 1 } }', '{}'],
     ['a hand-over is not due', '{ set: { due: clock.now() } }', '{}'],
   ]),
-  ...inFile(`${LOG}/run-inbox.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/runs/run-inbox.ts', [
     ['an input asks for no order', '[live, tailBelow(run.id), blocked', '[live, blocked'],
     [
       'an input into a busy session asks no more whether it is',
@@ -156,7 +154,7 @@ export const DYNAMODB_MUTANTS = [
     ],
     ['a cancel asks for no active run', "all(live, is('active_run', id)), flagged", 'live, flagged'],
   ]),
-  ...inFile(`${LOG}/call-resolutions.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/runs/call-resolutions.ts', [
     ['the last resolution wakes nobody', 'change: waiting === 0 ? together(change, woken(now)) : change,', 'change,'],
     [
       'resolutions ask for no cancel',
@@ -166,7 +164,7 @@ export const DYNAMODB_MUTANTS = [
     ['resolutions do not ask which is the last', 'notCancelled, isLast)', 'notCancelled)'],
     ['a closed call is resolved again', "      when: is('status', 'waiting'),\n", "      when: present('pk'),\n"],
   ]),
-  ...inFile(`${LOG}/session-deletion.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/sessions/session-deletion.ts', [
     ['a deletion asks for no generation', "all(live, below('gen', gen), ", 'all(live, '],
     ['an expiry does not ask for due', "...(ifExpired ? [absent('due')] : [])", ''],
     [
@@ -175,7 +173,7 @@ export const DYNAMODB_MUTANTS = [
       '',
     ],
   ]),
-  ...inFile(`${LOG}/session-janitor.ts`, [
+  ...inFile('functions/adapters/dynamodb/log/sessions/session-janitor.ts', [
     [
       'due is cleared under a lease',
       "all(live, absent('lease_owner'), any(idle, blocked))",

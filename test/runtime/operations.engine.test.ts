@@ -8,7 +8,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTableIfAbsent } from '../../functions/adapters/dynamodb/create-table.ts'
 import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
-import { createDynamoLogReader } from '../../functions/adapters/dynamodb/log/log-reader.ts'
+import { createDynamoLogReader } from '../../functions/adapters/dynamodb/log/messages/log-reader.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 import { createS3OutputStore } from '../../functions/adapters/s3/output-store.ts'
 import { nextId } from '../../functions/domain/ids.ts'

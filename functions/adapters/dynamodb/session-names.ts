@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { SessionNames } from '../../ports/session-names.ts'
 import { numberAt, requiredText, toItem } from './attributes.ts'
 import { headerKey, nameKey, namePrint, nameRowKey } from './keys.ts'
-import { isLive, live } from './log/header-item.ts'
+import { isLive, live } from './log/sessions/header-item.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
 /**

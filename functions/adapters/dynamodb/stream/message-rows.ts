@@ -5,7 +5,7 @@ import { createScope, present } from '../expressions.ts'
 import { messageKey } from '../keys.ts'
 import { createRetry } from '../retry.ts'
 import { isMessage, rowOf } from './row-records.ts'
-import { createSessionRows, type DynamoDependencies } from '../log/session-rows.ts'
+import { createSessionRows, type DynamoDependencies } from '../log/sessions/session-rows.ts'
 
 /** Every message row of the table, read strongly. */
 export function createDynamoMessageRows(dependencies: DynamoDependencies): MessageRows {

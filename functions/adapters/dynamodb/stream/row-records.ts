@@ -4,9 +4,9 @@ import type { SessionKey } from '../../../domain/session.ts'
 import type { MessageRow, RowRecords } from '../../../ports/message-rows.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import { numberAt, requiredText, textAt, type Item } from '../attributes.ts'
-import { createBodies, type Bodies } from '../log/bodies.ts'
+import { createBodies, type Bodies } from '../log/messages/bodies.ts'
 import { EXPIRY, sessionOf } from '../keys.ts'
-import { messageOf } from '../log/message-item.ts'
+import { messageOf } from '../log/messages/message-item.ts'
 
 /** A record of the table's stream, as a Lambda function and as the streams' own client get it. */
 export interface StreamRecord {

@@ -1,0 +1,113 @@
+import { TooltrailError } from '../../../../domain/errors.ts'
+import {
+  progressAfter,
+  type ImportName,
+  type ImportProgress,
+  type ImportStep,
+} from '../../../../domain/messages/imported.ts'
+import type { SessionHeader, SessionKey } from '../../../../domain/session.ts'
+import type { LogImport } from '../../../../ports/log-import.ts'
+import { numberAt, textAt, toItem, type Item } from '../../attributes.ts'
+import { absent, all, any, below, is, present, together } from '../../expressions.ts'
+import { claimKey, headerKey, runKey } from '../../keys.ts'
+import type { Action } from '../../table.ts'
+import { renewExpiry, seconds } from '../sessions/expiry.ts'
+import { active, live, liveHeader } from '../sessions/header-item.ts'
+import { putMessage, textsOfMessage } from './message-item.ts'
+import { CLAIM_MS } from '../runs/run-inbox.ts'
+import { putImportedRun, textOfEnd, textsOfRun } from '../runs/run-item.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
+import { putNumbers } from './source-items.ts'
+
+/** The writes of imports. */
+export function createImportWrites(dependencies: DynamoDependencies): LogImport {
+  const rows = createSessionRows(dependencies)
+  return {
+    progress: (key, name) => progress(rows, key, name),
+    append: (seen, step) => append(rows, seen, step),
+  }
+}
+
+async function progress(
+  { table, clock }: SessionRows,
+  key: SessionKey,
+  name: ImportName,
+): Promise<ImportProgress | undefined> {
+  const [header, claim] = await table.readMany([headerKey(key), claimKey(key, name.keyHash)])
+  liveHeader(header, key)
+  return progressOf(claim, name, clock.now())
+}
+
+function progressOf(claim: Item | undefined, name: ImportName, now: number): ImportProgress | undefined {
+  if (claim === undefined || (numberAt(claim, 'until') ?? Infinity) < now) return undefined
+  const text = textAt(claim, 'import')
+  if (text === undefined || textAt(claim, 'body_hash') !== name.bodyHash)
+    throw new TooltrailError('idempotency_conflict', 'the idempotency key was used for another request')
+  return JSON.parse(text) as ImportProgress
+}
+
+async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep): Promise<ImportProgress | undefined> {
+  const { table, clock } = rows
+  const now = clock.now()
+  const header = await table.read(headerKey(seen))
+  if (header === undefined) return undefined
+  const after = progressAfter(step)
+  const refusal = await table.write([
+    {
+      update: headerKey(seen),
+      when: all(...[live, is('gen', seen.generation), absent('lease_until'), absent('active_run'), is('queued', 0)]),
+      change: together(active(header, now), { set: { head: after.last, gen: seen.generation + 1 } }),
+    },
+    ...(await putRuns(rows, seen, step)),
+    ...(await putMessages(rows, seen, step)),
+    ...(step.name === undefined ? [] : [remember(seen, step.name, after, step.before, now)]),
+    ...renewExpiry(seen, header, now),
+  ])
+  if (refusal === undefined) return after
+  // The response to an earlier attempt may have been lost: then the log ends with these messages, whose ids are new.
+  const found = await table.read(headerKey(seen))
+  return found !== undefined && textAt(found, 'head') === after.last ? after : undefined
+}
+
+async function putRuns(
+  { bodies }: SessionRows,
+  seen: SessionHeader,
+  { runs, messages }: ImportStep,
+): Promise<Action[]> {
+  const texts = await bodies.store(
+    seen,
+    runs.flatMap(({ run }) => [...textsOfRun(run), textOfEnd(run.id, run)]),
+  )
+  let since = seen.head
+  return runs.map(({ run, isNew }, place) => {
+    const before = since
+    const last = messages.findLast(({ runId }) => runId === run.id)?.id
+    since = last ?? since
+    const fields = [texts[place * 2] ?? {}, texts[place * 2 + 1] ?? {}]
+    return putImportedRun(runKey(seen, run.id), run, fields, { last, ...(isNew ? { since: before } : {}), isNew })
+  })
+}
+
+async function putMessages({ bodies }: SessionRows, seen: SessionHeader, { messages }: ImportStep): Promise<Action[]> {
+  const texts = messages.map(textsOfMessage)
+  const stored = await bodies.store(seen, texts.flat())
+  return messages.flatMap((message, place) => [
+    putMessage(seen, message, stored.splice(0, texts[place]?.length ?? 0)),
+    ...putNumbers(seen, message),
+  ])
+}
+
+function remember(
+  key: SessionKey,
+  { keyHash, bodyHash, forGood }: ImportName,
+  after: ImportProgress,
+  before: ImportProgress | undefined,
+  now: number,
+): Action {
+  const until = now + CLAIM_MS
+  const limits = forGood ? {} : { until, expires_at: seconds(until) }
+  const fields = { body_hash: bodyHash, run: after.run, import: JSON.stringify(after), count: after.messages }
+  const put = toItem({ ...claimKey(key, keyHash), ...fields, ...limits })
+  const isPast = all(present('until'), below('until', now))
+  return { put, when: before === undefined ? any(absent('pk'), isPast) : is('count', before.messages) }
+}

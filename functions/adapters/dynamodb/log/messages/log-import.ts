@@ -1,0 +1,12 @@
+import type { LogImport } from '../../../../ports/log-import.ts'
+import type { DynamoDependencies } from '../sessions/session-rows.ts'
+
+/** Adds turns that were executed elsewhere, on DynamoDB. */
+export function createDynamoLogImport(dependencies: DynamoDependencies): LogImport {
+  // Few processes import: loaded when one does.
+  const load = async () => (await import('./import-writes.ts')).createImportWrites(dependencies)
+  return {
+    progress: async (key, name) => (await load()).progress(key, name),
+    append: async (seen, step) => (await load()).append(seen, step),
+  }
+}

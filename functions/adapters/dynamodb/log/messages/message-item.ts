@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from 'node:util'
+import { SHORTEST_CHUNK } from '../../../../search/documents/chunks.ts'
+import { historyDocuments, offloadedBytes, shownText } from '../../../../search/documents/documents.ts'
+import { unrated } from '../../../../domain/messages/message.ts'
+import type {
+  ApprovalDecision,
+  Message,
+  Output,
+  StoredSource,
+  ToolMessage,
+  ToolPart,
+  ToolStatus,
+} from '../../../../domain/messages/message.ts'
+import type { Feedback } from '../../../../domain/messages/feedback.ts'
+import { definedFields } from '../../../../domain/defined-fields.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
+import { joined, type Bodies, type Text, type TextFields } from './bodies.ts'
+import { absent, all, is, type Change, type Condition } from '../../expressions.ts'
+import { messageKey } from '../../keys.ts'
+import type { Action } from '../../table.ts'
+import { BYTES_AT_ONCE, bytesOf } from '../write-limits.ts'
+
+/** The result of a call: written once, when it ends, so that it can be stored without reading the row. */
+interface Result {
+  readonly parts: readonly ToolPart[]
+  readonly output?: Output
+  readonly sources?: readonly StoredSource[]
+  readonly completedAt?: number
+  readonly durationMs?: number
+  /** Also what the call's own text may say. */
+  readonly searched?: true
+}
+
+/** What never changes in a row; the rest are attributes, which conditions check, and the result. */
+type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | 'decision' | 'feedback' | keyof Result>
+
+const RESULT_FIELDS = [
+  'parts',
+  'output',
+  'sources',
+  'completedAt',
+  'durationMs',
+] as const satisfies readonly (keyof Result)[]
+
+/** The texts of a new message; store them before `putMessage` is written. */
+export function textsOfMessage(message: Message): Text[] {
+  const { id } = message
+  if (message.role !== 'tool')
+    return [{ id, attribute: 'body', text: JSON.stringify({ ...message, id: undefined, feedback: undefined }) }]
+  const unset = { id: undefined, status: undefined, generation: undefined }
+  const apart = { ...unset, resolutionHash: undefined, decision: undefined }
+  const noResult = Object.fromEntries(RESULT_FIELDS.map((field) => [field, undefined]))
+  const body: Text = { id, attribute: 'body', text: JSON.stringify({ ...message, ...apart, ...noResult }) }
+  const hasResult = message.parts.length > 0 || message.completedAt !== undefined || message.output !== undefined
+  return hasResult ? [body, textOfResult(id, message)] : [body]
+}
+
+/** The text of a result; store it before the change to the row is written. */
+export function textOfResult(id: string, result: Result): Text {
+  const { parts, output, sources, completedAt, durationMs, searched } = result
+  return {
+    id,
+    attribute: 'result',
+    text: JSON.stringify({ parts, output, sources, completedAt, durationMs, searched } satisfies Unset<Result>),
+  }
+}
+type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }
+
+/** Puts a new message whose texts are stored. */
+export function putMessage(key: SessionKey, message: Message, texts: readonly TextFields[]): Action {
+  const tool = message.role === 'tool' ? message : undefined
+  const feedback = message.role === 'assistant' ? message.feedback : undefined
+  const item = toItem({
+    ...messageKey(key, message.id),
+    run: message.runId,
+    role: message.role,
+    status: tool?.status,
+    gen: tool?.generation,
+    resolution_hash: tool?.resolutionHash,
+    decision: jsonText(tool?.decision),
+    feedback: jsonText(feedback),
+    rev: 1,
+    documents: countDocuments(message),
+    ...joined(texts),
+  })
+  return { put: item, when: absent('pk') }
+}
+
+/** What a change may add to a row, as it is stored. */
+export const jsonText = (value: ApprovalDecision | readonly Feedback[] | undefined): string | undefined =>
+  value === undefined ? undefined : JSON.stringify(value)
+
+/** The session's items count each change, so that a projection can tell an older state from a newer one. */
+export function changeMessage(change: Change): Change {
+  return { ...change, add: { ...change.add, rev: 1 } }
+}
+
+/** The row is a call in this state, of this holder. */
+export const isCall = (status: ToolStatus, generation: number): Condition =>
+  all(is('status', status), is('gen', generation))
+
+/** The message of an item, whole: a text that was spilled is read back. */
+export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Promise<Message> {
+  const id = requiredText(item, 'sk')
+  const [body, result] = await Promise.all([bodies.read(key, item, 'body'), bodies.read(key, item, 'result')])
+  if (body === undefined) throw new Error(`message ${id} has no body`)
+  const fixed = JSON.parse(body) as Fixed
+  if (fixed.role !== 'tool') return { id, ...fixed, ...parsedField(item, 'feedback') } as Message
+  const resolutionHash = textAt(item, 'resolution_hash')
+  return {
+    id,
+    ...fixed,
+    parts: [],
+    ...(result === undefined ? {} : (JSON.parse(result) as Result)),
+    status: requiredText(item, 'status') as ToolStatus,
+    generation: numberAt(item, 'gen') ?? 0,
+    ...(resolutionHash === undefined ? {} : { resolutionHash }),
+    ...parsedField(item, 'decision'),
+  } as ToolMessage
+}
+
+function parsedField(item: Item, name: 'feedback' | 'decision'): object {
+  const text = textAt(item, name)
+  return text === undefined ? {} : { [name]: JSON.parse(text) as unknown }
+}
+
+/** The same for what must be a tool message. */
+export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item): Promise<ToolMessage> {
+  const message = await messageOf(bodies, key, item)
+  if (message.role !== 'tool') throw new Error(`message ${message.id} is no call`)
+  return message
+}
+
+/** Of the 100 items of one write; the rest are the header, the run and the like. */
+const ROWS_AT_ONCE = 90
+
+/** As many of the first calls as one atomic write may change. */
+export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
+  let bytes = 0
+  const end = calls.findIndex((call, place) => {
+    bytes += bytesOf(call)
+    return place > 0 && (place >= ROWS_AT_ONCE || bytes > BYTES_AT_ONCE)
+  })
+  return end < 0 ? calls : calls.slice(0, end)
+}
+
+/** Whether a stored message, which may have been rated since, says the same as one that is about to be stored. */
+export const isSame = (stored: Message, message: Message): boolean =>
+  isDeepStrictEqual(unrated(stored), JSON.parse(JSON.stringify(message)))
+
+/** The most history documents that a message can have: kept in its row, so that they can be deleted without its text. */
+function countDocuments(message: Message): number {
+  const tool = message.role === 'tool' ? message : undefined
+  const content = { text: shownText(message), call: tool?.call ?? '' }
+  const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, content).length
+  return shown + (tool === undefined ? 0 : Math.ceil(offloadedBytes(tool) / SHORTEST_CHUNK))
+}
+
+/** How many more a result adds to those of its call. */
+export function documentsOfResult({ parts, output, sources }: Result): number {
+  const result = { parts, ...definedFields({ output, sources }) }
+  const [call, text] = ['', shownText(result)]
+  const message = { role: 'tool', parts, output, call } as unknown as ToolMessage
+  const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, { text, call }).length
+  return shown + Math.ceil(offloadedBytes(result) / SHORTEST_CHUNK)
+}

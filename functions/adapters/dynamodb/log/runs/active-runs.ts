@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { isEnded } from '../../../../domain/runs/run.ts'
+import { requireRoom } from '../../../../domain/runs/run-changes.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import type { RunLimits } from '../../../../ports/run-inbox.ts'
+import { numberAt, textAt, toItem } from '../../attributes.ts'
+import { absent, is } from '../../expressions.ts'
+import { headerKey, runKey, type ItemKey } from '../../keys.ts'
+import { isLive } from '../sessions/header-item.ts'
+import { runStatusOf } from './run-item.ts'
+import type { SessionRows } from '../sessions/session-rows.ts'
+import type { Action } from '../../table.ts'
+
+/** A run that was accepted for a key; the key's tenant is the run's. */
+type Accepted = readonly [session: string, run: string]
+
+/** Bytes after which the list is cleaned although its key may have more runs: an item has room for 400 KB. */
+const MOST_BYTES = 300_000
+
+/** Ids of keys may hold any character. */
+export const activeKey = (keyId: string): ItemKey => ({
+  pk: `A#${createHash('sha256').update(JSON.stringify(keyId)).digest('hex')}`,
+  sk: '#ACTIVE',
+})
+
+/**
+ * What the write that accepts a run must also contain for its key's cap: the item that lists the runs of the key, as it was
+ * read, with this one added. So simultaneous runs never exceed the cap. Nothing is written when a run ends: whoever finds the
+ * list full, by the cap or by what an item has room for, checks with strong reads which of its runs have ended. Throws
+ * `too_many_active_runs` if none has.
+ */
+export async function countActions(
+  rows: SessionRows,
+  key: SessionKey,
+  { keyId, mostActive }: RunLimits,
+  runId: string,
+): Promise<Action[]> {
+  if (keyId === undefined || mostActive === undefined) return []
+  const item = await rows.table.read(activeKey(keyId))
+  const text = (item && textAt(item, 'runs')) ?? '[]'
+  const listed = JSON.parse(text) as Accepted[]
+  const isFull = listed.length >= mostActive || text.length > MOST_BYTES
+  const active = isFull ? await stillActive(rows, key.tenant, listed) : listed
+  requireRoom(active.length, JSON.stringify(active).length > MOST_BYTES ? active.length : mostActive)
+  const revision = item && numberAt(item, 'rev')
+  const runs: Accepted[] = [...active, [key.session, runId]]
+  const put = toItem({ ...activeKey(keyId), runs: JSON.stringify(runs), rev: (revision ?? 0) + 1 })
+  return [{ put, when: revision === undefined ? absent('pk') : is('rev', revision) }]
+}
+
+/** Those that have not ended, of sessions that are not deleted. */
+async function stillActive(
+  { table }: SessionRows,
+  tenant: string,
+  listed: readonly Accepted[],
+): Promise<readonly Accepted[]> {
+  const keys = listed.map(([session, run]) => ({ key: { tenant, session }, run }))
+  const items = await table.readMany(keys.flatMap(({ key, run }) => [headerKey(key), runKey(key, run)]))
+  return listed.filter((_, place) => {
+    const [header, run] = [items[place * 2], items[place * 2 + 1]]
+    if (!isLive(header) || run === undefined) return false
+    const status = runStatusOf(run)
+    return status !== 'merged' && !isEnded(status)
+  })
+}

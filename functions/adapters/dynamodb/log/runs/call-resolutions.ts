@@ -1,0 +1,92 @@
+import { resolvedCalls, type Resolution } from '../../../../domain/runs/call-resolution.ts'
+import { TooltrailError } from '../../../../domain/errors.ts'
+import type { ToolMessage } from '../../../../domain/messages/message.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import type { Resolved } from '../../../../ports/run-inbox.ts'
+import { numberAt, textAt, type Item } from '../../attributes.ts'
+import { above, all, is, together, type Change, type Condition } from '../../expressions.ts'
+import { live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
+import { headerKey, messageKey } from '../../keys.ts'
+import {
+  batchOf,
+  changeMessage,
+  documentsOfResult,
+  jsonText,
+  textOfResult,
+  toolMessageOf,
+} from '../messages/message-item.ts'
+import { runIdOf } from './run-item.ts'
+import { readResolvedRun, rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
+
+/**
+ * Stores what people and clients give to waiting calls, all or nothing; what one write does not take follows in the next. The
+ * last one makes the session due. Returns undefined when the session changed meanwhile: look again.
+ */
+export async function resolveCalls(
+  rows: SessionRows,
+  key: SessionKey,
+  runId: string,
+  resolutions: readonly Resolution[],
+): Promise<Resolved | undefined> {
+  const { table, clock } = rows
+  const header = liveHeader(await table.read(headerKey(key)), key)
+  const run = await readResolvedRun(rows, key, runId)
+  if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
+  const id = runIdOf(run)
+  const now = clock.now()
+  const isActive = textAt(header, 'active_run') === id
+  const isOpen = isActive && textAt(header, 'cancel_run') === undefined
+  const resolved = resolvedCalls({ runId: id, calls: await callsOf(rows, key, run), isOpen }, resolutions, now)
+  // A round has 64 that wait at most, but its members have rounds, too, and their arguments may be long.
+  const part = batchOf(resolved)
+  const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
+  if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
+  const refusal = await writeResolutions(rows, key, id, part, { waiting, now })
+  if (refusal !== undefined) return undefined
+  if (part.length === resolved.length) return { stored: part.length, complete: waiting === 0 }
+  const rest = await resolveCalls(rows, key, runId, resolutions)
+  return rest && { ...rest, stored: part.length + rest.stored }
+}
+
+async function callsOf(rows: SessionRows, key: SessionKey, run: Item): Promise<ToolMessage[]> {
+  const items = (await rowsOfRun(rows, key, run)).filter((item) => textAt(item, 'role') === 'tool')
+  return Promise.all(items.map((item) => toolMessageOf(rows.bodies, key, item)))
+}
+
+async function writeResolutions(
+  { table, bodies }: SessionRows,
+  key: SessionKey,
+  runId: string,
+  calls: readonly ToolMessage[],
+  { waiting, now }: { waiting: number; now: number },
+): ReturnType<SessionRows['table']['write']> {
+  const closed = calls.filter(({ status }) => status !== 'approved')
+  const stored = await bodies.store(
+    key,
+    closed.map((call) => textOfResult(call.id, call)),
+  )
+  const texts = new Map(closed.map(({ id }, place) => [id, stored[place]]))
+  // The last one wakes the session, and expressions cannot branch, so the number of those left is computed here and checked.
+  const isLast: Condition = waiting === 0 ? is('waiting', calls.length) : above('waiting', calls.length)
+  const change: Change = { add: { waiting: -calls.length } }
+  return table.write([
+    {
+      update: headerKey(key),
+      when: all(live, is('active_run', runId), notCancelled, isLast),
+      change: waiting === 0 ? together(change, woken(now)) : change,
+    },
+    ...calls.map((call) => ({
+      update: messageKey(key, call.id),
+      when: is('status', 'waiting'),
+      change: changeMessage({
+        set: {
+          status: call.status,
+          resolution_hash: call.resolutionHash,
+          decision: jsonText(call.decision),
+          ...texts.get(call.id),
+        },
+        add: { documents: documentsOfResult(call) },
+      }),
+    })),
+  ])
+}

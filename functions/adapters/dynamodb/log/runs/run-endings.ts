@@ -1,0 +1,259 @@
+import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
+import type { AssistantMessage, ToolMessage } from '../../../../domain/messages/message.ts'
+import type { Run } from '../../../../domain/runs/run.ts'
+import { callAtEnd, CLOSED_AT_END, endedRun, pausedRun, type RunEnd } from '../../../../domain/runs/run-changes.ts'
+import type { Lease, SessionKey } from '../../../../domain/session.ts'
+import type { UsageAccount } from '../../../../domain/usage/usage-count.ts'
+import type { RunLog } from '../../../../ports/run-log.ts'
+import { numberAt, textAt, type Item } from '../../attributes.ts'
+import type { TextFields } from '../messages/bodies.ts'
+import { putContext } from '../sessions/context-item.ts'
+import { above, all, is, present, together, type Change, type Condition } from '../../expressions.ts'
+import { renewExpiry } from '../sessions/expiry.ts'
+import { active, headIs, heldHeader, isHeld, isLive, mine, notCancelled, released } from '../sessions/header-item.ts'
+import { detailsKey, headerKey, messageKey, runKey } from '../../keys.ts'
+import {
+  batchOf,
+  changeMessage,
+  documentsOfResult,
+  isCall,
+  isSame,
+  messageOf,
+  putMessage,
+  textOfResult,
+  textsOfMessage,
+  toolMessageOf,
+} from '../messages/message-item.ts'
+import { decidedAs, runOf, runStatusOf, textOfEnd, textOfNotices } from './run-item.ts'
+import { openCalls, rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
+import { putNumbers } from '../messages/source-items.ts'
+import type { Action } from '../../table.ts'
+import { counterNames } from '../usage/usage-counters.ts'
+import { countersAtEnd, hasMoreCounters, moveCounters } from '../usage/usage-folding.ts'
+import { countUsage } from '../usage/usage-items.ts'
+
+type Ended = NonNullable<Awaited<ReturnType<RunLog['endRun']>>>
+
+/** An attempt fails only if a client has written to this session meanwhile. */
+const ATTEMPTS = 16
+
+/** The run and its session, both read strongly, of a holder. */
+async function readHeld({ table }: SessionRows, lease: Lease): Promise<{ header: Item | undefined; run: Item }> {
+  const [header, run] = await table.readMany([headerKey(lease), runKey(lease, lease.runId)])
+  if (run === undefined) throw new LeaseLost(lease.session, lease.generation)
+  return { header, run }
+}
+
+/** Releases the lease with the run paused if a call waits and no cancel has come in. */
+export async function pause(rows: SessionRows, lease: Lease): Promise<Run | undefined> {
+  const { table, bodies, clock } = rows
+  const read = await readHeld(rows, lease)
+  const header = heldHeader(read.header, lease)
+  if ((numberAt(header, 'waiting') ?? 0) === 0 || textAt(header, 'cancel_run') !== undefined) return undefined
+  const [before, calls] = await Promise.all([runOf(bodies, lease, read.run, header), openCalls(rows, lease, header)])
+  const waiting = calls.filter(({ status }) => status === 'waiting')
+  const run = pausedRun(before, waiting, textAt(header, 'head'))
+  const [notices = {}] = await bodies.store(lease, [textOfNotices(run.id, run.notices ?? [])])
+  const refusal = await table.write([
+    {
+      update: headerKey(lease),
+      when: all(mine(lease), above('waiting', 0), notCancelled),
+      change: together(released(lease), { set: { paused: true }, remove: ['due'] }),
+    },
+    {
+      update: runKey(lease, lease.runId),
+      when: all(is('status', 'running'), decidedAs(read.run)),
+      change: { set: { status: 'paused', ...notices } },
+    },
+    ...renewExpiry(lease, header, clock.now()),
+  ])
+  if (refusal === undefined) return run
+  if (refusal[0] !== undefined && isHeld(refusal[0].item, lease)) return undefined
+  throw new LeaseLost(lease.session, lease.generation)
+}
+
+/** Ends the run with its last message and whatever calls are open, and gives the lease back. */
+export async function endRun(
+  rows: SessionRows,
+  lease: Lease,
+  end: RunEnd,
+  account: UsageAccount = {},
+): Promise<Ended | undefined> {
+  const { bodies, clock } = rows
+  const now = clock.now()
+  const texts = await bodies.store(lease, [
+    textOfEnd(lease.runId, end),
+    ...(end.message === undefined ? [] : textsOfMessage(end.message)),
+  ])
+  const closed = new Map<string, ToolMessage>()
+  for (let refused = 0; refused < ATTEMPTS;) {
+    const { header, run } = await readHeld(rows, lease)
+    if (!isHeld(header, lease)) return endedBefore(rows, lease, end, { header, run })
+    if (hasMoreCounters(header)) {
+      if ((await rows.table.write(moveCounters(lease, header))) !== undefined) refused++
+      continue
+    }
+    if (textAt(header, 'cancel_run') !== undefined && end.outcome !== 'cancelled') return undefined
+    requireGreater(end.message, header)
+    const open = await openCalls(rows, lease, header)
+    const batch = batchOf(open)
+    const isLast = batch.length === open.length
+    const calls = batch.map((call) => callAtEnd(call, now))
+    const actions = isLast
+      ? [
+          ...(await endActions(rows, lease, end, { header, run, texts, now, calls: batch })),
+          ...countUsage(lease, end.message, account),
+        ]
+      : await closeActions(rows, lease, batch, now)
+    if ((await rows.table.write(actions)) !== undefined) {
+      refused++
+      continue
+    }
+    for (const call of calls) closed.set(call.id, call)
+    if (!isLast) continue
+    const before = await runOf(bodies, lease, run, header)
+    return { run: endedRun(before, end, now), closed: [...closed.values()], queued: isQueued(header) }
+  }
+  throw new TooltrailError('storage_failed', `session ${lease.session} kept changing at the end of a run`, {
+    retryable: true,
+  })
+}
+
+function requireGreater(message: AssistantMessage | undefined, header: Item): void {
+  const head = textAt(header, 'head')
+  if (message !== undefined && head !== undefined && message.id <= head)
+    throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
+}
+
+/** Closes calls as `close` says; each only if unchanged since it was read, as a client may resolve a waiting one meanwhile. */
+export async function closeRows(
+  { bodies }: SessionRows,
+  key: SessionKey,
+  calls: readonly ToolMessage[],
+  close: (call: ToolMessage) => ToolMessage,
+): Promise<Action[]> {
+  const closed = calls.map(close)
+  const texts = await bodies.store(
+    key,
+    closed.map((call) => textOfResult(call.id, call)),
+  )
+  return closed.map((after, place) => ({
+    update: messageKey(key, after.id),
+    when: isCall(calls[place]?.status ?? after.status, after.generation),
+    change: changeMessage({
+      set: { status: after.status, ...texts[place] },
+      add: { documents: documentsOfResult(after) },
+    }),
+  }))
+}
+
+const isQueued = (header: Item): boolean => (numberAt(header, 'queued') ?? 0) > 0
+
+const waitingIn = (calls: readonly ToolMessage[]): number => calls.filter(({ status }) => status === 'waiting').length
+
+/** If there are more calls than one write takes, some are closed first and a later write ends the run. */
+async function closeActions(
+  rows: SessionRows,
+  lease: Lease,
+  calls: readonly ToolMessage[],
+  now: number,
+): Promise<Action[]> {
+  const change = { add: { waiting: -waitingIn(calls) } }
+  return [
+    { update: headerKey(lease), when: mine(lease), change },
+    ...(await closeRows(rows, lease, calls, (call) => callAtEnd(call, now))),
+  ]
+}
+
+interface EndState {
+  readonly header: Item
+  readonly run: Item
+  readonly texts: readonly TextFields[]
+  readonly now: number
+  readonly calls: readonly ToolMessage[]
+}
+
+async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: EndState): Promise<Action[]> {
+  const { header, texts, now, calls } = state
+  const { message, outcome } = end
+  const [endText = {}, ...messageTexts] = texts
+  const counters = countersAtEnd(header, end)
+  return [
+    { update: headerKey(lease), when: endCondition(lease, end, header), change: headerAtEnd(lease, end, header, now) },
+    {
+      update: runKey(lease, lease.runId),
+      when: is('status', 'running'),
+      change: {
+        set: {
+          status: outcome,
+          ended_at: now,
+          ended_gen: lease.generation,
+          last: message?.id ?? textAt(header, 'head'),
+          ...endText,
+        },
+        add: counters,
+      },
+    },
+    { update: detailsKey(lease), when: present('pk'), change: foldTotals(lease, counters) },
+    ...(message === undefined ? [] : [putMessage(lease, message, messageTexts), ...putNumbers(lease, message)]),
+    ...(end.context === undefined ? [] : [await putContext(rows, lease, end.context)]),
+    ...(await closeRows(rows, lease, calls, (call) => callAtEnd(call, now))),
+    ...renewExpiry(lease, header, now),
+  ]
+}
+
+/** The session's totals, once for each run: `folded` names the last run, for readers that see both items at different times. */
+const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): Change => ({
+  set: { folded: lease.runId },
+  add: counters,
+})
+
+/**
+ * The head is the one that was read: a write of this holder's own that lands late, between the read and this write, may have
+ * appended calls that would never end.
+ */
+function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Condition {
+  const queue = isQueued(header) ? above('queued', 0) : is('queued', 0)
+  const conditions = [mine(lease), queue, headIs(textAt(header, 'head'))]
+  if (outcome !== 'cancelled') conditions.push(notCancelled)
+  return all(...conditions)
+}
+
+/** The session is due exactly when inputs are queued. */
+function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: number): Change {
+  const queued = isQueued(header)
+  return together(released(lease), active(header, now), {
+    set: {
+      waiting: 0,
+      paused: false,
+      rounds: 0,
+      ...(message === undefined ? {} : { head: message.id }),
+      ...(queued ? { due: now } : {}),
+    },
+    remove: [...['active_run', 'cancel_run', 'cancel_reason'], ...(queued ? [] : ['due']), ...counterNames(header)],
+  })
+}
+
+/** The same end, if this holder stored it before; throws `LeaseLost` otherwise. */
+async function endedBefore(
+  rows: SessionRows,
+  lease: Lease,
+  { message, outcome }: RunEnd,
+  { header, run }: { header: Item | undefined; run: Item },
+): Promise<Ended> {
+  const { table, bodies } = rows
+  const isMine = runStatusOf(run) === outcome && numberAt(run, 'ended_gen') === lease.generation
+  if (!isLive(header) || !isMine) throw new LeaseLost(lease.session, lease.generation)
+  if (message !== undefined) {
+    const item = await table.read(messageKey(lease, message.id))
+    if (item === undefined || !isSame(await messageOf(bodies, lease, item), message))
+      throw new LeaseLost(lease.session, lease.generation)
+  }
+  const ended = await runOf(bodies, lease, run, undefined)
+  const closedItems = (await rowsOfRun(rows, lease, run)).filter((item) =>
+    CLOSED_AT_END.some((status) => status === textAt(item, 'status')),
+  )
+  const calls = await Promise.all(closedItems.map((item) => toolMessageOf(bodies, lease, item)))
+  const closed = calls.filter(({ completedAt }) => completedAt === ended.endedAt)
+  return { run: ended, closed, queued: isQueued(header) }
+}

@@ -1,0 +1,272 @@
+import { TooltrailError } from '../../../../domain/errors.ts'
+import { nextId, nextRunId } from '../../../../domain/ids.ts'
+import { isEnded, type Run } from '../../../../domain/runs/run.ts'
+import { acceptedRun, messageOfInput, startedRun } from '../../../../domain/runs/run-changes.ts'
+import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
+import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
+import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
+import { countActions } from './active-runs.ts'
+import { requireBudgetOf } from '../usage/budget.ts'
+import { resolveCalls } from './call-resolutions.ts'
+import { deliveryActions } from '../deliveries/delivery-item.ts'
+import { absent, all, any, below, is, present, together, type Change, type Condition } from '../../expressions.ts'
+import { renewExpiry, seconds } from '../sessions/expiry.ts'
+import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
+import { claimKey, headerKey, runKey } from '../../keys.ts'
+import { putMessage, textsOfMessage } from '../messages/message-item.ts'
+import {
+  isQueued,
+  putRun,
+  putSteering,
+  removeSteering,
+  runIdOf,
+  runOf,
+  runStatusOf,
+  textOfEnd,
+  textsOfRun,
+} from './run-item.ts'
+import { headerAtStart, leaseAtStart } from './run-start.ts'
+import {
+  createSessionRows,
+  readResolvedRun,
+  type DynamoDependencies,
+  type SessionRows,
+} from '../sessions/session-rows.ts'
+import type { Action } from '../../table.ts'
+
+/** How long an idempotency key is remembered, in milliseconds. */
+export const CLAIM_MS = 86_400_000
+/** An attempt fails only if somebody else has written to this session meanwhile. */
+const ATTEMPTS = 64
+const LONGEST_WAIT_MS = 200
+
+/** Takes what clients send, on DynamoDB. */
+export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox {
+  const rows = createSessionRows(dependencies)
+  return {
+    enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
+    requireRoom: (tenant, limits) => requireRoomOf(rows, tenant, limits),
+    join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
+    resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
+    cancel: (key, runId) => untilDecided(rows, key, () => cancel(rows, key, runId)),
+  }
+}
+
+/** Repeats work that returns undefined because the session changed between its read and its write. */
+async function untilDecided<Resolution>(
+  { clock }: SessionRows,
+  key: SessionKey,
+  work: () => Promise<Resolution | undefined>,
+): Promise<Resolution> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const resolution = await work()
+    if (resolution !== undefined) return resolution
+    await clock.sleep(Math.random() * Math.min(10 * attempt, LONGEST_WAIT_MS))
+  }
+  throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })
+}
+
+async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Promise<Enqueued | undefined> {
+  const { table, clock } = rows
+  const now = clock.now()
+  const { idempotency } = newRun
+  const claims = idempotency === undefined ? [] : [claimKey(key, idempotency.keyHash)]
+  const [found, claim] = await table.readMany([headerKey(key), ...claims])
+  const header = liveHeader(found, key)
+  const known = knownRun(claim, newRun, now)
+  if (known !== undefined) return { runId: known, repeated: true }
+  const state = headerOf(header)
+  await requireAcceptable(rows, key, state, newRun)
+  await requireBudgetOf(table, key.tenant, newRun, now)
+  const run = acceptedRun(newRun, nextRunId(state.tail, state.head, now), now)
+  const claimed = [
+    ...claimActions(key, newRun, run.id, now),
+    ...(await countActions(rows, key, newRun, run.id)),
+    ...deliveryActions({ ...key, id: run.id }, header, newRun, now),
+  ]
+  return newRun.startAs !== undefined && isIdle(state)
+    ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
+    : putInQueue(rows, key, state, run, { now, claimed })
+}
+
+async function requireRoomOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
+  await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
+  // The actions are those of no run: only the refusal counts.
+  await countActions(rows, { tenant, session: '' }, limits, '')
+}
+
+async function join(
+  { table, clock }: SessionRows,
+  key: SessionKey,
+  runId: string,
+  idempotency: NonNullable<NewRun['idempotency']>,
+): Promise<Pick<Enqueued, 'runId' | 'repeated'> | undefined> {
+  const now = clock.now()
+  const [header, claim] = await table.readMany([headerKey(key), claimKey(key, idempotency.keyHash)])
+  liveHeader(header, key)
+  const known = knownRun(claim, { idempotency }, now)
+  if (known !== undefined) return { runId: known, repeated: true }
+  const refusal = await table.write([
+    { check: headerKey(key), when: live },
+    ...claimActions(key, { idempotency }, runId, now),
+  ])
+  return refusal === undefined ? { runId, repeated: false } : undefined
+}
+
+const isIdle = (header: SessionHeader): boolean =>
+  header.lease === undefined && header.activeRun === undefined && header.queued === 0
+
+const tailBelow = (id: string): Condition => any(absent('tail'), below('tail', id))
+
+async function startAtOnce(
+  rows: SessionRows,
+  key: SessionKey,
+  header: Item,
+  accepted: Run,
+  { owner, now, claimed }: { owner: string; now: number; claimed: readonly Action[] },
+): Promise<Enqueued | undefined> {
+  const { table, bodies } = rows
+  const run = startedRun(accepted, now)
+  const head = textAt(header, 'head')
+  const message = messageOfInput(accepted, run, nextId(head, now), now)
+  const [body = {}, ...texts] = await bodies.store(key, [
+    ...textsOfRun(run),
+    ...(message === undefined ? [] : textsOfMessage(message)),
+  ])
+  const start = { owner, now, runId: run.id, messageId: message?.id }
+  const refusal = await table.write([
+    {
+      update: headerKey(key),
+      when: all(
+        ...[live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)],
+        ...[absent('lease_until'), absent('active_run'), is('queued', 0)],
+      ),
+      change: together(headerAtStart(header, start), { set: { tail: run.id } }),
+    },
+    putRun(key, run, [body], head),
+    ...(message === undefined ? [] : [putMessage(key, message, texts)]),
+    ...renewExpiry(key, header, now),
+    ...claimed,
+  ])
+  if (refusal !== undefined) return undefined
+  const lease = leaseAtStart(key, header, start)
+  const started = { lease, run, ...(message === undefined ? {} : { message }) }
+  return { runId: run.id, repeated: false, started }
+}
+
+/** During a pause whose calls still wait, the paused run gives way to the new one. */
+async function putInQueue(
+  { table, bodies }: SessionRows,
+  key: SessionKey,
+  header: SessionHeader,
+  run: Run,
+  { now, claimed }: { now: number; claimed: readonly Action[] },
+): Promise<Enqueued | undefined> {
+  const texts = await bodies.store(key, textsOfRun(run))
+  const blocked = isBlocked(header) && header.activeRun !== undefined
+  const superseded: Change = blocked ? { set: { cancel_run: header.activeRun, cancel_reason: 'superseded' } } : {}
+  const refusal = await table.write([
+    {
+      update: headerKey(key),
+      when: all(
+        ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
+        // No import has come meanwhile, whose runs `tail` does not name: none comes to a session that is busy.
+        isBusy(header) ? stillBusy : is('gen', header.generation),
+      ),
+      change: together(woken(now), superseded, { set: { tail: run.id, ...superseded.set }, add: { queued: 1 } }),
+    },
+    putRun(key, run, texts),
+    ...putSteering(key, run),
+    ...claimed,
+  ])
+  return refusal === undefined ? { runId: run.id, repeated: false } : undefined
+}
+
+const isBusy = (header: SessionHeader): boolean => header.activeRun !== undefined || header.queued > 0
+
+const someWait =
+  (count: 'waiting' | 'queued'): Condition =>
+  (scope) =>
+    `NOT (${is(count, 0)(scope)})`
+
+const stillBusy: Condition = any(present('active_run'), someWait('queued'))
+
+const isBlockedBy = ({ activeRun = '' }: SessionHeader): Condition =>
+  all(is('active_run', activeRun), is('paused', true), notCancelled, someWait('waiting'))
+
+/** What `requireAcceptable` has read must still hold when it is written. */
+function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
+  const isEmpty = is('queued', 0)
+  if (run.trigger === 'continue') return [is('tail', header.tail ?? ''), absent('active_run'), isEmpty]
+  if (run.onBusy !== 'reject') return []
+  return isBlocked(header) ? [isEmpty] : [absent('active_run'), isEmpty]
+}
+
+/** The run that was accepted before under this idempotency key. */
+function knownRun(
+  claim: Item | undefined,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  now: number,
+): string | undefined {
+  if (claim === undefined || idempotency === undefined || (numberAt(claim, 'until') ?? Infinity) < now) return undefined
+  const run = requiredText(claim, 'run')
+  if (textAt(claim, 'body_hash') !== idempotency.bodyHash)
+    throw new TooltrailError('idempotency_conflict', `the idempotency key was used for another body, run ${run}`)
+  return run
+}
+
+function claimActions(
+  key: SessionKey,
+  { idempotency }: Pick<NewRun, 'idempotency'>,
+  run: string,
+  now: number,
+): Action[] {
+  if (idempotency === undefined) return []
+  const until = now + CLAIM_MS
+  const fields = { body_hash: idempotency.bodyHash, run, until, expires_at: seconds(until) }
+  const put = toItem({ ...claimKey(key, idempotency.keyHash), ...fields })
+  return [{ put, when: any(absent('pk'), below('until', now)) }]
+}
+
+async function requireAcceptable(
+  rows: SessionRows,
+  key: SessionKey,
+  header: SessionHeader,
+  { trigger, onBusy }: NewRun,
+): Promise<void> {
+  const busy = isBusy(header)
+  if (trigger === 'continue') {
+    const latest = busy || header.tail === undefined ? undefined : await readResolvedRun(rows, key, header.tail)
+    // Behind it there may be an import, whose runs `tail` does not name.
+    if (latest === undefined || runStatusOf(latest) !== 'failed' || textAt(latest, 'last') !== header.head)
+      throw new TooltrailError('nothing_to_continue', `session ${key.session} has no failed run to continue`)
+    return
+  }
+  const gives = isBlocked(header) && header.queued === 0
+  if (onBusy === 'reject' && busy && !gives)
+    throw new TooltrailError('session_busy', `session ${key.session} has a run that has not ended`, { retryable: true })
+}
+
+async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promise<Cancelled | undefined> {
+  const { table, bodies, clock } = rows
+  const now = clock.now()
+  liveHeader(await table.read(headerKey(key)), key)
+  const run = await readResolvedRun(rows, key, runId)
+  if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
+  const status = runStatusOf(run)
+  const id = runIdOf(run)
+  if (isEnded(status)) return { state: 'ended' }
+  if (status === 'queued') {
+    const [end = {}] = await bodies.store(key, [textOfEnd(id, { stopReason: 'cancelled' })])
+    const ended: Change = { set: { status: 'cancelled', ended_at: now, ...end } }
+    const refusal = await table.write([
+      { update: headerKey(key), when: all(live, present('tail')), change: { add: { queued: -1 } } },
+      { update: runKey(key, id), when: isQueued, change: ended },
+      ...removeSteering(key, await runOf(bodies, key, run, undefined)),
+    ])
+    return refusal === undefined ? { state: 'cancelled' } : undefined
+  }
+  const flagged = together(woken(now), { set: { cancel_run: id, cancel_reason: 'user' } })
+  const updated = await table.update(headerKey(key), all(live, is('active_run', id)), flagged)
+  return updated.done ? { state: 'cancelling', free: isFree(headerOf(updated.item), now) } : undefined
+}

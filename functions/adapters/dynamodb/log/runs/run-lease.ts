@@ -1,0 +1,185 @@
+import { LeaseLost } from '../../../../domain/errors.ts'
+import { nextId } from '../../../../domain/ids.ts'
+import type { ToolMessage } from '../../../../domain/messages/message.ts'
+import { messageOfInput, resumedRun, startedRun } from '../../../../domain/runs/run-changes.ts'
+import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../../../../domain/session.ts'
+import type { RunLease, Started } from '../../../../ports/run-lease.ts'
+import { textAt, type Item } from '../../attributes.ts'
+import { absent, all, any, below, is, together } from '../../expressions.ts'
+import { renewExpiry } from '../sessions/expiry.ts'
+import {
+  freeAt,
+  headerOf,
+  heldHeader,
+  isHeld,
+  isLive,
+  isNotBlocked,
+  leased,
+  live,
+  mine,
+  released,
+} from '../sessions/header-item.ts'
+import { headerKey, messageKey, runKey } from '../../keys.ts'
+import { changeMessage, putMessage, textsOfMessage } from '../messages/message-item.ts'
+import { decidedAs, isQueued, removeSteering, runOf, startedChange, textOfNotices } from './run-item.ts'
+import { headerAtStart, landedLease, landedStart, leaseAtStart } from './run-start.ts'
+import {
+  createSessionRows,
+  openCalls,
+  queuedRuns,
+  type DynamoDependencies,
+  type SessionRows,
+} from '../sessions/session-rows.ts'
+
+/** A heartbeat moves `due` about this often, in milliseconds: each time is a write of the index. */
+const DUE_STEP_MS = 60_000
+const HEARTBEATS_APART_MS = 15_000
+
+/** The right to extend a session's log, on DynamoDB. */
+export function createDynamoRunLease(dependencies: DynamoDependencies): RunLease {
+  const rows = createSessionRows(dependencies)
+  return {
+    look: async (key) => {
+      const header = await rows.table.read(headerKey(key))
+      return header && headerOf(header)
+    },
+    glance: async (key) => {
+      const header = await rows.table.glance(headerKey(key))
+      return header && headerOf(header)
+    },
+    start: (seen, owner) => start(rows, seen, owner),
+    take: (seen, owner) => take(rows, seen, owner),
+    claim: (lease) => claim(rows, lease),
+    heartbeat: (lease, until) => heartbeat(rows, lease, until),
+    release: (lease) => release(rows, lease),
+  }
+}
+
+async function start(rows: SessionRows, seen: SessionHeader, owner: string): Promise<Started | undefined> {
+  const { table, bodies, clock } = rows
+  const now = clock.now()
+  const key = { tenant: seen.tenant, session: seen.session }
+  const header = await table.read(headerKey(key))
+  if (!isLive(header)) return startedBefore(rows, key, header, owner)
+  const state = headerOf(header)
+  if (state.generation !== seen.generation || state.activeRun !== undefined || !isFree(state, now))
+    return startedBefore(rows, key, header, owner)
+  const { value: lowest } = await queuedRuns(rows, key, header).next()
+  if (lowest === undefined) return undefined
+  const before = await runOf(bodies, key, lowest, undefined)
+  const run = startedRun(before, now)
+  const message = messageOfInput(before, run, nextId(state.head, now), now)
+  const texts = message === undefined ? [] : await bodies.store(key, textsOfMessage(message))
+  const change = { owner, now, runId: run.id, messageId: message?.id }
+  const refusal = await table.write([
+    {
+      update: headerKey(key),
+      when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run')),
+      change: together(headerAtStart(header, change), { add: { queued: -1 } }),
+    },
+    { update: runKey(key, run.id), when: isQueued, change: startedChange(now, state.head) },
+    ...removeSteering(key, run),
+    ...(message === undefined ? [] : [putMessage(key, message, texts)]),
+    ...renewExpiry(key, header, now),
+  ])
+  if (refusal === undefined)
+    return { lease: leaseAtStart(key, header, change), run, ...(message === undefined ? {} : { message }) }
+  return startedBefore(rows, key, await table.read(headerKey(key)), owner)
+}
+
+/** What this owner has already started, because the store's response may have been lost. */
+async function startedBefore(
+  rows: SessionRows,
+  key: { readonly tenant: string; readonly session: string },
+  header: Item | undefined,
+  owner: string,
+): Promise<Started | undefined> {
+  const lease = landedLease(key, header, owner)
+  const item = lease && (await rows.table.read(runKey(key, lease.runId)))
+  return lease && header && item && landedStart(rows, lease, header, item)
+}
+
+async function take(rows: SessionRows, seen: SessionHeader, owner: string): Promise<Lease | undefined> {
+  const { table, bodies, clock } = rows
+  const now = clock.now()
+  const { activeRun } = seen
+  const key = { tenant: seen.tenant, session: seen.session }
+  if (activeRun === undefined) return undefined
+  const [header, item] =
+    isFree(seen, now) && !isBlocked(seen) ? await table.readMany([headerKey(key), runKey(key, activeRun)]) : []
+  if (item !== undefined) {
+    const { notices = [] } = resumedRun(await runOf(bodies, key, item, header), header && textAt(header, 'head'))
+    const [text = {}] = await bodies.store(key, [textOfNotices(activeRun, notices)])
+    const change = together(
+      leased(seen.generation, owner, now),
+      seen.lease === undefined ? {} : { add: { takeovers: 1 } },
+    )
+    const refusal = await table.write([
+      {
+        update: headerKey(key),
+        when: all(live, is('gen', seen.generation), is('active_run', activeRun), freeAt(now), isNotBlocked),
+        change,
+      },
+      {
+        update: runKey(key, activeRun),
+        when: all(any(is('status', 'running'), is('status', 'paused')), decidedAs(item)),
+        change: { set: { status: 'running', ...text } },
+      },
+    ])
+    if (refusal === undefined)
+      return {
+        ...key,
+        generation: seen.generation + 1,
+        owner,
+        runId: activeRun,
+        until: now + LEASE_MS,
+        head: seen.head,
+      }
+  }
+  return landedLease(key, await table.read(headerKey(key)), owner)
+}
+
+async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['claim']> {
+  const { table } = rows
+  const before = heldHeader(await table.read(headerKey(lease)), lease)
+  const seen = await openCalls(rows, lease, before)
+  const running = seen.filter(isClaimable(lease))
+  const result = (header: Item, open: readonly ToolMessage[]) => ({
+    lease: { ...lease, head: textAt(header, 'head') },
+    header: headerOf(header),
+    open,
+  })
+  if (running.length === 0) return result(before, seen)
+  // Refused if the call has ended meanwhile or a later holder was faster: the reads below show which.
+  await Promise.all(
+    running.map(({ id }) =>
+      table.update(
+        messageKey(lease, id),
+        all(is('status', 'running'), below('gen', lease.generation)),
+        changeMessage({ set: { gen: lease.generation } }),
+      ),
+    ),
+  )
+  const header = heldHeader(await table.read(headerKey(lease)), lease)
+  return result(header, await openCalls(rows, lease, header))
+}
+
+const isClaimable =
+  (lease: Lease) =>
+  ({ status, generation }: ToolMessage): boolean =>
+    status === 'running' && generation < lease.generation
+
+async function heartbeat({ table }: SessionRows, lease: Lease, until: number): Promise<void> {
+  const movesDue = (until - lease.until) % DUE_STEP_MS < HEARTBEATS_APART_MS && until - lease.until >= DUE_STEP_MS
+  const updated = await table.update(headerKey(lease), all(mine(lease), below('lease_until', until)), {
+    set: { lease_until: until, ...(movesDue ? { due: until } : {}) },
+  })
+  // Refused although it is mine: a later heartbeat was faster, and the lease lasts longer than requested.
+  if (!updated.done && !isHeld(updated.item, lease)) throw new LeaseLost(lease.session, lease.generation)
+}
+
+async function release({ table, clock }: SessionRows, lease: Lease): Promise<void> {
+  const change = together(released(lease), { set: { due: clock.now() } })
+  const refusal = await table.write([{ update: headerKey(lease), when: mine(lease), change }])
+  if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
+}

@@ -1,0 +1,222 @@
+import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
+import { isLeaders, type Message, type ToolMessage, type UserMessage } from '../../../../domain/messages/message.ts'
+import { interruptedCall, messageOfInput } from '../../../../domain/runs/run-changes.ts'
+import type { Lease } from '../../../../domain/session.ts'
+import type { UsageAccount } from '../../../../domain/usage/usage-count.ts'
+import type { CallResult, Round, RunLog } from '../../../../ports/run-log.ts'
+import { numberAt, textAt } from '../../attributes.ts'
+import { all, is } from '../../expressions.ts'
+import { recordDecision } from '../sessions/context-item.ts'
+import { headBelow, heldHeader, isHeld, mine } from '../sessions/header-item.ts'
+import { headerKey, messageKey, runKey } from '../../keys.ts'
+import {
+  batchOf,
+  changeMessage,
+  documentsOfResult,
+  isCall,
+  isSame,
+  messageOf,
+  putMessage,
+  textOfResult,
+  textsOfMessage,
+  toolMessageOf,
+} from '../messages/message-item.ts'
+import { closeRows, endRun, pause } from './run-endings.ts'
+import { isQueued, removeSteering, runOf, runStatusOf } from './run-item.ts'
+import { namesOf } from '../messages/bodies.ts'
+import { putNumbers } from '../messages/source-items.ts'
+import type { Action } from '../../table.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
+import { countedInRun } from '../usage/usage-counters.ts'
+import { countUsage } from '../usage/usage-items.ts'
+
+/** Extends one session's log, on DynamoDB. */
+export function createDynamoRunLog(dependencies: DynamoDependencies): RunLog {
+  const rows = createSessionRows(dependencies)
+  return {
+    appendRound: (lease, round, account) => appendRound(rows, lease, round, account),
+    append: (lease, messages) => append(rows, lease, messages),
+    completeCall: (lease, result) => completeCall(rows, lease, result),
+    beginApproved: (lease, messageId) => beginApproved(rows, lease, messageId),
+    repair: (lease, messageIds) => repair(rows, lease, messageIds),
+    steer: (lease, queuedRunId, messageId) => steer(rows, lease, queuedRunId, messageId),
+    recordDecision: (lease, decision) => recordDecision(rows, lease, decision),
+    pause: (lease) => pause(rows, lease),
+    endRun: (lease, end, account) => endRun(rows, lease, end, account),
+  }
+}
+
+async function appendRound(
+  rows: SessionRows,
+  lease: Lease,
+  { assistant, tools }: Round,
+  account: UsageAccount = {},
+): Promise<void> {
+  const { table } = rows
+  const messages: readonly Message[] = [assistant, ...tools]
+  const puts = await putsOf(rows, lease, messages)
+  const refusal = await table.write([
+    {
+      update: headerKey(lease),
+      when: all(mine(lease), headBelow(assistant.id)),
+      change: {
+        set: {
+          head: messages.at(-1)?.id,
+          floor: isLeaders(assistant) ? assistant.id : undefined,
+          takeovers: 0,
+        },
+        add: {
+          waiting: tools.filter(({ status }) => status === 'waiting').length,
+          ...countedInRun(assistant),
+        },
+      },
+    },
+    ...puts,
+    ...putNumbers(lease, assistant),
+    ...countUsage(lease, assistant, account),
+  ])
+  if (refusal !== undefined) await requireStored(rows, lease, assistant)
+}
+
+async function append(rows: SessionRows, lease: Lease, messages: readonly Message[]): Promise<void> {
+  const [first] = messages
+  if (first === undefined) return
+  const refusal = await rows.table.write([
+    {
+      update: headerKey(lease),
+      when: all(mine(lease), headBelow(first.id)),
+      change: { set: { head: messages.at(-1)?.id, takeovers: 0 } },
+    },
+    ...(await putsOf(rows, lease, messages)),
+  ])
+  if (refusal !== undefined) await requireStored(rows, lease, first)
+}
+
+/** Puts of new messages, whose texts are stored. */
+async function putsOf({ bodies }: SessionRows, lease: Lease, messages: readonly Message[]): Promise<Action[]> {
+  const texts = messages.map(textsOfMessage)
+  const stored = await bodies.store(lease, texts.flat())
+  return messages.map((message, place) => putMessage(lease, message, stored.splice(0, texts[place]?.length ?? 0)))
+}
+
+/** After a refused write: passes if an earlier attempt stored this message. Throws `LeaseLost` or `storage_failed`. */
+async function requireStored({ table, bodies }: SessionRows, lease: Lease, message: Message): Promise<void> {
+  const [header, item] = await table.readMany([headerKey(lease), messageKey(lease, message.id)])
+  heldHeader(header, lease)
+  const same = item !== undefined && isSame(await messageOf(bodies, lease, item), message)
+  if (!same) throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the log's last`)
+}
+
+async function completeCall(rows: SessionRows, lease: Lease, result: CallResult): Promise<ToolMessage> {
+  const { table, bodies } = rows
+  const { messageId, status } = result
+  const [text = {}] = await bodies.store(lease, [textOfResult(messageId, result)])
+  const updated = await table.update(
+    messageKey(lease, messageId),
+    isCall('running', lease.generation),
+    changeMessage({ set: { status, ...text }, add: { documents: documentsOfResult(result) } }),
+  )
+  if (updated.done) return toolMessageOf(bodies, lease, updated.item)
+  // The response to an earlier attempt may have been lost: then the row says exactly this.
+  const { item } = updated
+  const isMine = item !== undefined && textAt(item, 'status') === status && numberAt(item, 'gen') === lease.generation
+  if (isMine && Object.entries(text).every(([name, value]) => textAt(item, name) === value))
+    return toolMessageOf(bodies, lease, item)
+  throw new LeaseLost(lease.session, lease.generation)
+}
+
+async function beginApproved(rows: SessionRows, lease: Lease, messageId: string): Promise<ToolMessage> {
+  const { table, bodies } = rows
+  const refusal = await table.write([
+    { check: headerKey(lease), when: mine(lease) },
+    {
+      update: messageKey(lease, messageId),
+      when: is('status', 'approved'),
+      change: changeMessage({ set: { status: 'running', gen: lease.generation } }),
+    },
+  ])
+  const item = await table.read(messageKey(lease, messageId))
+  const call = item && (await toolMessageOf(bodies, lease, item))
+  const begun = call?.status === 'running' && call.generation === lease.generation
+  if (call === undefined || refusal?.[0] !== undefined || !begun) throw new LeaseLost(lease.session, lease.generation)
+  return call
+}
+
+async function repair(rows: SessionRows, lease: Lease, messageIds: readonly string[]): Promise<readonly ToolMessage[]> {
+  if (messageIds.length === 0) return []
+  const before = await readCalls(rows, lease, messageIds)
+  const completedAt = rows.clock.now()
+  const running = before.filter(({ status }) => status === 'running')
+  for (let rest: readonly ToolMessage[] = running; rest.length > 0;) {
+    const batch = batchOf(rest)
+    const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt))
+    const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
+    // Only this holder ends calls that it has claimed, and it does not do so while it repairs.
+    if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
+    rest = rest.slice(batch.length)
+  }
+  return running.length === 0 ? before : readCalls(rows, lease, messageIds)
+}
+
+/** The header and the calls of these ids; throws `LeaseLost` if one is another holder's. */
+async function readCalls(
+  { table, bodies }: SessionRows,
+  lease: Lease,
+  messageIds: readonly string[],
+): Promise<ToolMessage[]> {
+  const [header, ...items] = await table.readMany([headerKey(lease), ...messageIds.map((id) => messageKey(lease, id))])
+  heldHeader(header, lease)
+  return Promise.all(
+    items.map(async (item, place) => {
+      if (item === undefined)
+        throw new TooltrailError('message_not_found', `the log has no tool message ${messageIds[place]}`)
+      const call = await toolMessageOf(bodies, lease, item)
+      if (call.status === 'running' && call.generation !== lease.generation)
+        throw new LeaseLost(lease.session, lease.generation)
+      return call
+    }),
+  )
+}
+
+async function steer(
+  rows: SessionRows,
+  lease: Lease,
+  queuedRunId: string,
+  messageId: string,
+): Promise<UserMessage | undefined> {
+  const { table, bodies, clock } = rows
+  const keys = [headerKey(lease), runKey(lease, lease.runId), runKey(lease, queuedRunId), messageKey(lease, messageId)]
+  const [found, activeItem, queuedItem, landed] = await table.readMany(keys)
+  const header = heldHeader(found, lease)
+  if (activeItem === undefined) throw new LeaseLost(lease.session, lease.generation)
+  if (landed !== undefined && queuedItem !== undefined && textAt(queuedItem, 'merged_into') === lease.runId) {
+    const message = await messageOf(bodies, lease, landed)
+    return message.role === 'user' ? message : undefined
+  }
+  if (queuedItem === undefined || runStatusOf(queuedItem) !== 'queued') return undefined
+  const [into, queued] = await Promise.all([
+    runOf(bodies, lease, activeItem, header),
+    runOf(bodies, lease, queuedItem, undefined),
+  ])
+  const message = messageOfInput(queued, into, messageId, clock.now())
+  if (message === undefined) return undefined
+  const texts = await bodies.store(lease, textsOfMessage(message))
+  const refusal = await table.write([
+    {
+      update: headerKey(lease),
+      when: all(mine(lease), headBelow(messageId)),
+      change: { set: { head: messageId, takeovers: 0 }, add: { queued: -1 } },
+    },
+    {
+      update: runKey(lease, queuedRunId),
+      when: isQueued,
+      change: { set: { status: 'merged', merged_into: lease.runId }, remove: namesOf('input') },
+    },
+    putMessage(lease, message, texts),
+    ...removeSteering(lease, queued),
+  ])
+  if (refusal === undefined) return message
+  if (refusal[0] !== undefined && !isHeld(refusal[0].item, lease)) throw new LeaseLost(lease.session, lease.generation)
+  if (refusal[1] !== undefined) return undefined
+  throw new TooltrailError('storage_failed', `message id ${messageId} is not greater than the log's last`)
+}

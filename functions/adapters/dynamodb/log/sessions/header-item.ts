@@ -1,0 +1,87 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
+import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
+import { LEASE_MS, type Lease, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
+import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
+import { absent, all, any, below, is, present, type Change, type Condition } from '../../expressions.ts'
+import { placeAt, sessionOf, timeOfPlace } from '../../keys.ts'
+
+/*
+ * In addition to the protocol's fields, a header has: `due_shard` and `group`, `at` (the keys of the indexes), `started` (the
+ * last run started: older ones are not queued), `ttl_days`, `runs` (started so far), `rounds` and token counts of the active
+ * run, `owner_print` and `agent_print` for lists.
+ */
+
+/** The coordination state that an item holds. */
+export function headerOf(item: Item): SessionHeader {
+  const [owner, until] = [textAt(item, 'lease_owner'), numberAt(item, 'lease_until')]
+  const [run, reason] = [textAt(item, 'cancel_run'), textAt(item, 'cancel_reason')]
+  return {
+    ...sessionOf(item),
+    status: textAt(item, 'status') === 'live' ? 'live' : 'deleted',
+    generation: numberAt(item, 'gen') ?? 0,
+    ...(owner === undefined || until === undefined ? {} : { lease: { owner, until } }),
+    paused: flagAt(item, 'paused'),
+    waiting: numberAt(item, 'waiting') ?? 0,
+    queued: numberAt(item, 'queued') ?? 0,
+    ...(run === undefined ? {} : { cancel: { run, reason: reason === 'superseded' ? 'superseded' : 'user' } }),
+    takeovers: numberAt(item, 'takeovers') ?? 0,
+    ...definedFields({
+      activeRun: textAt(item, 'active_run'),
+      tail: textAt(item, 'tail'),
+      head: textAt(item, 'head'),
+      due: numberAt(item, 'due'),
+    }),
+  }
+}
+
+/** The header of a live session; throws `session_not_found` for everything else. */
+export function liveHeader(item: Item | undefined, key: SessionKey): Item {
+  if (!isLive(item)) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
+  return item
+}
+
+export const isLive = (item: Item | undefined): item is Item => item !== undefined && textAt(item, 'status') === 'live'
+
+/** Whether the session is this lease's. */
+export const isHeld = (item: Item | undefined, lease: Lease): item is Item =>
+  isLive(item) && numberAt(item, 'gen') === lease.generation
+
+/** The header of the session that this lease holds; throws `LeaseLost` for everything else. */
+export function heldHeader(item: Item | undefined, lease: Lease): Item {
+  if (!isHeld(item, lease)) throw new LeaseLost(lease.session, lease.generation)
+  return item
+}
+
+export const live: Condition = is('status', 'live')
+export const mine = (lease: Lease): Condition => all(live, is('gen', lease.generation))
+export const freeAt = (now: number): Condition => any(absent('lease_until'), below('lease_until', now))
+export const isNotBlocked: Condition = any(is('paused', false), is('waiting', 0), present('cancel_run'))
+export const notCancelled: Condition = absent('cancel_run')
+/** The log's last id is less than this one: ids order the log. */
+export const headBelow = (id: string): Condition => any(absent('head'), below('head', id))
+
+/** The log's last id is the one that was read. */
+export const headIs = (head: string | undefined): Condition => (head === undefined ? absent('head') : is('head', head))
+
+/** The lease is given back. The generation grows, so that nothing late revives it. */
+export const released = (lease: Lease): Change => ({
+  set: { gen: lease.generation + 1 },
+  remove: ['lease_owner', 'lease_until'],
+})
+
+/** The lease goes to `owner` until a lease's length from now. */
+export const leased = (generation: number, owner: string, now: number): Change => ({
+  set: { gen: generation + 1, lease_owner: owner, lease_until: now + LEASE_MS, due: now + LEASE_MS, paused: false },
+})
+
+/** Work is available: the sweeper looks now, or already does so earlier. */
+export const woken = (now: number): Change => ({ setIfAbsent: { due: now } })
+
+/** Something that lists show has happened. Never moves back, whatever the clock does. */
+export function active(header: Item, now: number): Change {
+  const { session } = sessionOf(header)
+  return { set: { at: placeAt(Math.max(updatedAt(header), now), session) } }
+}
+
+/** When something that lists show last happened. */
+export const updatedAt = (header: Item): number => timeOfPlace(textAt(header, 'at') ?? '0')

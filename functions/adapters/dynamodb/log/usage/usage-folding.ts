@@ -1,0 +1,42 @@
+import type { Lease } from '../../../../domain/session.ts'
+import type { RunEnd } from '../../../../domain/runs/run-changes.ts'
+import { numberAt, type Item } from '../../attributes.ts'
+import { is, present } from '../../expressions.ts'
+import { detailsKey, headerKey, runKey } from '../../keys.ts'
+import type { Action } from '../../table.ts'
+import { mine } from '../sessions/header-item.ts'
+import { countedInRun, counterNames } from './usage-counters.ts'
+
+/** Of a session's active run that one write moves or removes: an expression has at most 4 KB, and an agent seven counters. */
+const MOST_COUNTERS = 200
+
+/** The counters of the header that one write removes. */
+export const someCounters = (header: Item): string[] => counterNames(header).slice(0, MOST_COUNTERS)
+
+/** A run of many agents has more counters than its last write may move. */
+export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MOST_COUNTERS
+
+/** Moves some of the counters from the header to the run and the session's totals, before the write that ends the run. */
+export function moveCounters(lease: Lease, header: Item): Action[] {
+  const names = someCounters(header)
+  const add = sumsOf(header, names)
+  return [
+    { update: headerKey(lease), when: mine(lease), change: { remove: names } },
+    { update: runKey(lease, lease.runId), when: is('status', 'running'), change: { add } },
+    { update: detailsKey(lease), when: present('pk'), change: { add } },
+  ]
+}
+
+/** Rounds and tokens that have not moved: what the header has counted, plus the run's last completion. */
+export function countersAtEnd(header: Item, { message }: RunEnd): Record<string, number> {
+  const sums: Record<string, number> = {
+    rounds: numberAt(header, 'rounds') ?? 0,
+    ...sumsOf(header, counterNames(header)),
+  }
+  const added = message === undefined ? {} : countedInRun(message)
+  for (const [name, count] of Object.entries(added)) sums[name] = (sums[name] ?? 0) + count
+  return sums
+}
+
+const sumsOf = (header: Item, names: readonly string[]): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, numberAt(header, name) ?? 0]))

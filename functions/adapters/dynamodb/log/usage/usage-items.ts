@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import type { Message } from '../../../../domain/messages/message.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import {
+  countedCompletion,
+  totalTokens,
+  type CountedCompletion,
+  type UsageAccount,
+} from '../../../../domain/usage/usage-count.ts'
+import { NO_USAGE } from '../../../../domain/usage/usage.ts'
+import type { UsageSum } from '../../../../domain/usage/usage-sums.ts'
+import { numberAt, type Item } from '../../attributes.ts'
+import { is, type Condition } from '../../expressions.ts'
+import { partitionOf, printOf } from '../../keys.ts'
+import type { Action } from '../../table.ts'
+import { counted, usageOf } from './usage-counters.ts'
+
+/*
+ * What completions used is kept in items beside the sessions, which it outlives. Sessions of a tenant write at the same time,
+ * so what they share is spread: a day has some partitions, and each of these some items for the tenant's sum. If two writes
+ * meet in one of 128 items, the store makes one of them try again.
+ */
+const PARTITIONS = 4
+const SUMS_OF_A_PARTITION = 32
+/** Of a key and a day: all of them are read to accept a run. */
+const SUMS_OF_A_KEY = 32
+
+/** Items of a session and a day begin with this, then their owner's print. */
+const SESSION_PREFIX = 'S#'
+export const SUM_PREFIX = 'T#'
+
+export const dayPartitions = (tenant: string, day: string): string[] =>
+  Array.from({ length: PARTITIONS }, (_, place) => `U#${tenant}#${day}#${place}`)
+
+/** Ids of keys may hold any character. */
+const keyPartition = (keyId: string, day: string): string => `UK#${printOf(keyId)}#${day}`
+
+/** Items of an owner's sessions; of all sessions without one. */
+export const ofSessions = (owner?: string): string =>
+  owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${printOf(owner)}#`
+
+/** Counts a message that is a completion. Nothing for any other. */
+export function countUsage(key: SessionKey, message: Message | undefined, account: UsageAccount): Action[] {
+  const completion = countedCompletion(message)
+  return completion === undefined ? [] : countCompletion(key, completion, account)
+}
+
+/** Adds to the counts of a completion's session and tenant, and of its key. */
+export function countCompletion(
+  key: SessionKey,
+  { day, agent, model, usage }: CountedCompletion,
+  { owner, keyId }: UsageAccount,
+): Action[] {
+  const [first, second, third] = placesOf(key)
+  const pk = dayPartitions(key.tenant, day)[first % PARTITIONS] ?? ''
+  const add = counted(JSON.stringify([agent, model]), usage)
+  const ownerPart = owner === undefined ? '-' : printOf(owner)
+  return [
+    {
+      update: { pk, sk: `${SESSION_PREFIX}${ownerPart}#${key.session}` },
+      change: { set: { session: key.session, owner }, add },
+    },
+    { update: { pk, sk: `${SUM_PREFIX}${second % SUMS_OF_A_PARTITION}` }, change: { add } },
+    ...(keyId === undefined
+      ? []
+      : [
+          {
+            update: { pk: keyPartition(keyId, day), sk: `#${third % SUMS_OF_A_KEY}` },
+            change: { add: { tokens: totalTokens(usage) }, set: { expires_at: forgottenAt(day) } },
+          },
+        ]),
+  ]
+}
+
+const DAY_SECONDS = 86_400
+
+/** When a key's sum of a day is no longer needed, in seconds since 1970, as DynamoDB's time to live has it. */
+const forgottenAt = (day: string): number => Date.parse(day) / 1_000 + 3 * DAY_SECONDS
+
+function placesOf(key: SessionKey): readonly [number, number, number] {
+  const [first = 0, second = 0, third = 0] = createHash('sha256').update(partitionOf(key)).digest()
+  return [first, second, third]
+}
+
+/** The items of a key's sum of a day. */
+export const sumsOfKey = (keyId: string, day: string): Condition => is('pk', keyPartition(keyId, day))
+
+/** What an item counts, by agent and model. */
+export function countsOf(item: Item): (Omit<UsageSum, 'group'> & { readonly agent: string })[] {
+  return Object.entries(usageOf(item)).map(([label, usage]) => {
+    const [agent, model] = JSON.parse(label) as [string, string]
+    const completions = numberAt(item, `u:${JSON.stringify(label)}`) ?? 0
+    return { agent, model, completions, usage: { ...NO_USAGE, ...usage } }
+  })
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { explore } from '../../../contracts/schedules/exploration.ts'
+import type { Kind } from '../../../contracts/schedules/exploration.ts'
+import { IMPORT_SCHEDULES } from '../../../contracts/schedules/imports.ts'
+import { SESSION_SCHEDULES } from '../../../contracts/schedules/schedule.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
+import { isCi } from '../../../is-ci.ts'
+import { dynamodbEngine } from '../engine.ts'
+
+/** The first schedules are alike everywhere; how many there are depends on the machine. `explore-schedules.ts` looks further. */
+const SEED = 20_260_105
+const BUDGET_MS = isCi ? 10_000 : 30_000
+/** However slow the machine is. */
+const LEAST = 5
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  test.each([
+    ['of holders, clients, crashes and late writes', SESSION_SCHEDULES as Kind<unknown>],
+    ['into which turns of other logs come', IMPORT_SCHEDULES as Kind<unknown>],
+  ])('no schedule %s breaks a promise of the session protocol', async (_what, kind) => {
+    const options = { schedules: 500, budgetMs: BUDGET_MS, least: LEAST, steps: 100, seed: SEED, shrink: false }
+    const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), kind, options)
+    process.stdout.write(`${schedules} schedules on DynamoDB, ${steps} steps, seed ${SEED}\n`)
+    expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
+    expect(schedules).toBeGreaterThanOrEqual(LEAST)
+  })
+})

@@ -1,0 +1,36 @@
+import { tmpdir } from 'node:os'
+import { afterAll, expect, test } from 'vitest'
+import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'
+import { toItem } from '../../../../functions/adapters/dynamodb/attributes.ts'
+import { activeKey } from '../../../../functions/adapters/dynamodb/log/runs/active-runs.ts'
+import { createTable } from '../../../../functions/adapters/dynamodb/table.ts'
+import { fresh, newRun, openFixture } from '../../../contracts/session-fixture.ts'
+import { createManualClock } from '../../../contracts/stores.ts'
+import { dynamodbClient } from '../../../engines/clients.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
+import { createTestTable, dynamodbPorts } from '../engine.ts'
+
+/** Runs of sessions with the longest ids, so many that their list is just below the 400 KB of an item. */
+const LISTED = 2_480
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  const client = dynamodbClient(dynamodb)
+  afterAll(() => client.destroy())
+
+  test('a list of active runs that fills its item is cleaned of those that have ended, before its key has all it may have', async () => {
+    const [tableName, clock] = [await createTestTable(client), createManualClock()]
+    const ports = dynamodbPorts({ client, tableName, outputs: createDiskOutputStore({ folder: tmpdir() }), clock })
+    const stays = async (): Promise<void> => undefined
+    const fixture = await openFixture({ ...ports, peer: ports, clock, breakDown: stays, close: stays })
+    const table = createTable({ client, tableName, clock })
+    const counted = { keyId: fresh('key'), mostActive: 5_000 }
+    const ended = Array.from({ length: LISTED }, (_, place) => [
+      String(place).padStart(128, 's'),
+      '01J00000000000000000000000',
+    ])
+    await table.write([{ put: toItem({ ...activeKey(counted.keyId), runs: JSON.stringify(ended), rev: 1 }) }])
+    const { runId } = await fixture.inbox.enqueue(fixture.key, newRun(counted))
+    const item = await table.read(activeKey(counted.keyId))
+    expect(item?.['runs']?.S).toBe(JSON.stringify([[fixture.key.session, runId]]))
+  })
+})

@@ -1,0 +1,64 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { expect, test } from 'vitest'
+import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
+import { makeTool, openHarness } from '../../../agent/harness.ts'
+import { dynamodbClient } from '../../../engines/clients.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
+import { createTestTable, dynamodbPorts } from '../engine.ts'
+
+const POSTS = 30
+/** A write is tried nine times, for some three seconds: these are more than any one of the holder's has. */
+const CONFLICTS = 40
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  test('a burst of inputs whose writes conflict with those of the holder fails no run', async () => {
+    const client = dynamodbClient(dynamodb)
+    const tableName = await createTestTable(client)
+    let begin = (): void => undefined
+    const begun = new Promise<void>((resolve) => (begin = resolve))
+    const conflicts = { left: 0, met: 0 }
+    conflictWith(client, conflicts)
+    const work = makeTool('work', async () => {
+      conflicts.left = CONFLICTS
+      begin()
+      return { text: 'done' }
+    })
+    const turns = Array.from({ length: POSTS }, (_, number) => ({ text: `turn ${number}` }))
+    const harness = await openHarness({
+      script: [{ calls: [{ name: 'work' }] }, { text: 'first' }, ...turns],
+      tools: [work],
+      change: (local) => ({
+        ...local,
+        ...dynamodbPorts({ client, tableName, outputs: local.outputs, clock: createSystemClock() }),
+      }),
+    })
+    try {
+      await harness.ports.sessions.create({ ...harness.key, agent: 'default', metadata: {} })
+      const first = await harness.submit('go')
+      await begun
+      const posts = await Promise.all(turns.map(({ text }) => harness.submit(text)))
+      const runs = await Promise.all([first, ...posts].map((run) => harness.settled(run)))
+      expect(runs.map(({ status }) => status)).toEqual(runs.map(() => 'completed'))
+      expect([new Set(posts).size, conflicts]).toEqual([POSTS, { left: 0, met: CONFLICTS }])
+    } finally {
+      await harness.close()
+      client.destroy()
+    }
+  }, 240_000)
+})
+
+/** As DynamoDB does, and its local engine does not: a transaction is refused because another one writes the same item. */
+function conflictWith(client: DynamoDBClient, conflicts: { left: number; met: number }): void {
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      async (request) => {
+        if (conflicts.left === 0 || commandName !== 'TransactWriteItemsCommand') return next(request)
+        conflicts.left--
+        conflicts.met++
+        const reasons = [{ Code: 'TransactionConflict' }]
+        throw new TransactionCanceledException({ message: 'conflict', $metadata: {}, CancellationReasons: reasons })
+      },
+    { step: 'initialize', name: 'conflicts' },
+  )
+}

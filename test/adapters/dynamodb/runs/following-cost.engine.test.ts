@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createEventBus } from '../../../../functions/agent/events/event-bus.ts'
+import { followRun } from '../../../../functions/agent/events/follow-run.ts'
+import type { FollowDependencies } from '../../../../functions/agent/events/follow-run.ts'
+import { untilSettled } from '../../../../functions/agent/events/until-settled.ts'
+import type { LogReader } from '../../../../functions/ports/log-reader.ts'
+import { callOf, endAfter, openFixture, resultOf, roundAfter, startRun } from '../../../contracts/session-fixture.ts'
+import type { SessionFixture } from '../../../contracts/session-fixture.ts'
+import type { Stores } from '../../../contracts/stores.ts'
+import { dynamodbClient } from '../../../engines/clients.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
+import { dynamodbEngine } from '../engine.ts'
+import { countReadUnits } from '../read-units.ts'
+
+const SECONDS = 5
+const FOLLOWERS = 100
+/** A round under way: its call runs, which the header says nothing of. */
+const CALLS = [{ name: 'slow' }]
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  const client = dynamodbClient(dynamodb)
+  const meter = countReadUnits(client)
+  let stores: Stores
+  beforeAll(async () => void (stores = await dynamodbEngine(dynamodb, client).open()), 120_000)
+  afterAll(() => stores.close())
+
+  /** Another process than the one that executes the run. */
+  const elsewhere = ({ reader, lease }: SessionFixture): FollowDependencies => ({
+    reader,
+    lease,
+    worker: { isServing: () => false },
+    bus: createEventBus(),
+  })
+
+  /** Units a second, of any number of consumers that have read what there is. */
+  async function unitsASecond(): Promise<number> {
+    // Whoever began beside a glance reads once more after the next one.
+    await sleep(1_500)
+    const begun = performance.now()
+    meter.units = 0
+    await sleep(SECONDS * 1_000)
+    // The window may hold one reading more than its share.
+    return (Math.max(0, meter.units - 1) * 1_000) / (performance.now() - begun)
+  }
+
+  test('callers who wait for a run that is executed elsewhere cost one read unit a second, however many they are', async () => {
+    const fixture = await openFixture(stores)
+    const { lease } = await startRun({ ...fixture, ...fixture.peer })
+    const round = roundAfter(fixture, lease, lease.head, CALLS)
+    await fixture.peer.log.appendRound(lease, round)
+    let read = 0
+    const reader: LogReader = {
+      ...fixture.reader,
+      run: (...of) => fixture.reader.run(...of).finally(() => read++),
+    }
+    const following = { ...elsewhere(fixture), reader }
+    const { signal } = new AbortController()
+    const waiting = Array.from({ length: FOLLOWERS }, () => untilSettled(following, fixture.key, lease.runId, signal))
+    await expect.poll(() => read).toBeGreaterThanOrEqual(FOLLOWERS)
+    expect(await unitsASecond()).toBeLessThanOrEqual(1)
+    await fixture.peer.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+    await fixture.peer.log.endRun(lease, endAfter(fixture, lease, round.tools.at(-1)?.id))
+    await Promise.all(waiting)
+  }, 60_000)
+
+  test('those who are shown every event of such a run share what they read, and miss nothing', async () => {
+    const fixture = await openFixture(stores)
+    const { lease } = await startRun({ ...fixture, ...fixture.peer })
+    const round = roundAfter(fixture, lease, lease.head, CALLS)
+    await fixture.peer.log.appendRound(lease, round)
+    const following = elsewhere(fixture)
+    const { signal } = new AbortController()
+    const shownTypes: string[][] = Array.from({ length: FOLLOWERS }, () => [])
+    const shown = shownTypes.map(async (types) => {
+      for await (const { type } of followRun(following, fixture.key, lease.runId, { signal })) types.push(type)
+      return types
+    })
+    await expect.poll(() => shownTypes.every((types) => types.includes('tool_call.started'))).toBe(true)
+    expect(await unitsASecond()).toBeLessThanOrEqual(8)
+    await fixture.peer.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
+    await sleep(1_500)
+    await fixture.peer.log.endRun(lease, endAfter(fixture, lease, round.tools.at(-1)?.id))
+    for (const types of await Promise.all(shown))
+      expect(types).toEqual([
+        'run.started',
+        'round.started',
+        'message.completed',
+        'tool_call.started',
+        'tool_call.completed',
+        'message.completed',
+        'run.completed',
+      ])
+  }, 60_000)
+})

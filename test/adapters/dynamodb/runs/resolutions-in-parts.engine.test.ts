@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  expectCode,
+  header,
+  headOf,
+  openFixture,
+  resolutionOf,
+  roundAfter,
+  startRun,
+} from '../../../contracts/session-fixture.ts'
+import type { Stores } from '../../../contracts/stores.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
+import { dynamodbEngine } from '../engine.ts'
+
+/** Of each of two rounds: together more than one write takes. */
+const CALLS = 60
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  describe('results for more calls than one write takes', () => {
+    let stores: Stores
+    /** Does the write, or something instead. */
+    let atWrite = (send: () => Promise<unknown>): Promise<unknown> => send()
+    beforeAll(async () => {
+      const between = <Sent>(send: () => Promise<Sent>, kind?: 'read' | 'write') =>
+        kind === 'write' ? (atWrite(send) as Promise<Sent>) : send()
+      stores = await dynamodbEngine(dynamodb).open({ between })
+    }, 120_000)
+    afterAll(() => stores.close())
+
+    async function paused() {
+      const fixture = await openFixture(stores)
+      const { lease } = await startRun(fixture)
+      const asked = Array.from({ length: CALLS }, () => ({ name: 'ask', needs: 'result' }) as const)
+      const first = roundAfter(fixture, lease, lease.head, asked)
+      const second = roundAfter(fixture, lease, headOf(first), asked, 1)
+      for (const round of [first, second]) await fixture.log.appendRound(lease, round)
+      await fixture.log.pause(lease)
+      const resolutions = [first, second].flatMap(({ tools }) => tools.map((call) => resolutionOf(call.toolCallId)))
+      return { ...fixture, runId: lease.runId, resolutions }
+    }
+
+    test.each([
+      { dies: 'before', write: 1, left: 120 },
+      { dies: 'after', write: 1, left: 30 },
+      { dies: 'before', write: 2, left: 30 },
+      { dies: 'after', write: 2, left: 0 },
+    ])('whoever dies $dies write $write leaves $left calls that wait, and a repetition stores these', async (death) => {
+      const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
+      let writes = 0
+      atWrite = async (send) => {
+        const isLast = ++writes === death.write
+        const sent = writes < death.write || (isLast && death.dies === 'after') ? await send() : undefined
+        // Nothing comes through any more, also where it is tried again.
+        if (writes >= death.write) throw new Error('dead')
+        return sent
+      }
+      await expectCode(inbox.resolve(key, runId, resolutions), 'storage_failed')
+      atWrite = (send) => send()
+      expect((await header({ ...fixture, key, inbox, peer })).waiting).toBe(death.left)
+      expect(await peer.inbox.resolve(key, runId, resolutions)).toEqual({ stored: death.left, complete: true })
+      expect((await header({ ...fixture, key, inbox, peer })).due).toBe(fixture.clock.now())
+    })
+
+    test('a call that somebody else resolved otherwise between two writes is a conflict, and those of the first stay', async () => {
+      const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
+      const last = resolutions.at(-1)
+      const other = resolutionOf(last?.toolCallId ?? '', 'another')
+      let writes = 0
+      atWrite = async (send) => {
+        if (++writes === 2) {
+          atWrite = (write) => write()
+          await peer.inbox.resolve(key, runId, [other])
+        }
+        return send()
+      }
+      await expectCode(inbox.resolve(key, runId, resolutions), 'resolution_conflict')
+      expect((await header({ ...fixture, key, inbox, peer })).waiting).toBe(29)
+    })
+  })
+})
