@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { planDemo } from '../../functions/adapters/models/demo-plan.ts'
+import { planDemo } from '../../functions/adapters/models/demo/demo-plan.ts'
 import type { ModelRequest, RequestMessage } from '../../functions/domain/model-request.ts'
 import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'

@@ -33,7 +33,7 @@ const OPENERS: { readonly [provider: string]: Opener } = {
     const known = settings.server ?? missing('openai-compatible', 'set MODEL_BASE_URL')
     return async () => (await import('./openai-compatible.ts')).openCompatible(modelId, known, fetch)
   },
-  demo: () => async () => (await import('./demo.ts')).createDemoModel(),
+  demo: () => async () => (await import('./demo/demo.ts')).createDemoModel(),
 }
 
 /**

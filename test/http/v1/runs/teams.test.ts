@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createDemoModel } from '../../../../functions/adapters/models/demo.ts'
+import { createDemoModel } from '../../../../functions/adapters/models/demo/demo.ts'
 import { currentTime } from '../../../../functions/tools/current-time.ts'
 import { makeTool } from '../../../agent/harness.ts'
 import { expectJson, openHttpHarness } from '../../harness.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AssistantPart, ToolCall } from '../../domain/messages/message.ts'
-import type { ModelRequest } from '../../domain/model-request.ts'
-import type { Usage } from '../../domain/usage/usage.ts'
-import type { Model, ModelEvent } from '../../ports/model.ts'
-import { ModelError } from '../../ports/model.ts'
+import type { AssistantPart, ToolCall } from '../../../domain/messages/message.ts'
+import type { ModelRequest } from '../../../domain/model-request.ts'
+import type { Usage } from '../../../domain/usage/usage.ts'
+import type { Model, ModelEvent } from '../../../ports/model.ts'
+import { ModelError } from '../../../ports/model.ts'
 import { planDemo } from './demo-plan.ts'
 
 const DELTA_CHARACTERS = 24

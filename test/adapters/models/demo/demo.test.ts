@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createDemoModel } from '../../../functions/adapters/models/demo.ts'
-import type { ModelRequest, RequestMessage } from '../../../functions/domain/model-request.ts'
-import type { Completion, ModelEvent } from '../../../functions/ports/model.ts'
+import { createDemoModel } from '../../../../functions/adapters/models/demo/demo.ts'
+import type { ModelRequest, RequestMessage } from '../../../../functions/domain/model-request.ts'
+import type { Completion, ModelEvent } from '../../../../functions/ports/model.ts'
 
 const TOOLS = [
   ...['current_time', 'search_history', 'read_output', 'http_fetch', 'approve-me', 'delegate_task_to_member'],

@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
 import { expect, test } from 'vitest'
-import { poisonedMessages } from '../../../functions/adapters/sqs/poisoned-messages.ts'
+import { poisonedMessages } from '../../../functions/adapters/sqs/dead-letters.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
+import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
 import { dividedAt, outside } from './demo-pieces.ts'
 
 interface DemoCall {
