@@ -104,7 +104,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['functions/runtime/config.ts'],
+      files: ['functions/runtime/settings/config.ts'],
       rules: { 'node/no-process-env': 'off' },
     },
   ],

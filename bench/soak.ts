@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { readSettings } from '../functions/runtime/config.ts'
+import { readSettings } from '../functions/runtime/settings/config.ts'
 import { openPorts } from '../functions/runtime/local/open-ports.ts'
 import { indexContents } from '../test/history/index-contents.ts'
 import { awsBackend } from '../test/e2e/aws-backend.ts'

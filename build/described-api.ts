@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readSettings } from '../functions/runtime/config.ts'
+import { readSettings } from '../functions/runtime/settings/config.ts'
 import { startLocal } from '../functions/runtime/local/start.ts'
 import type { Description } from './client-types.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { faultText, reasonOf, settingWords } from '../functions/runtime/setting-words.ts'
+import { faultText, reasonOf, settingWords } from '../functions/runtime/settings/setting-text.ts'
 import { searchKinds } from './search-kinds.ts'
 import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { beforeEachLine, faultText, reasonOf, settingWords } from '../functions/runtime/setting-words.ts'
+import { beforeEachLine, faultText, reasonOf, settingWords } from '../functions/runtime/settings/setting-text.ts'
 import { EnvironmentError } from './environments.ts'
 
 const AGENTS_FILE = 'agents.json'

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { WorkerVariables } from '../functions/runtime/config.ts'
+import type { WorkerVariables } from '../functions/runtime/settings/config.ts'
 
 const STARTED_MS = 60_000
 

@@ -20,7 +20,7 @@ const FLOORS: { readonly [folder: string]: number } = {
   cli: 6,
   handlers: 6,
 }
-/** The same rule between the rooms of a folder. A file outside of them is below them all. */
+/** The same rule between the listed folders of a floor. Files outside of them are below them all. */
 const ROOMS: { readonly [folder: string]: { readonly [room: string]: number } } = {
   agent: { events: 1, loop: 1, worker: 2, imports: 3, service: 4 },
   runtime: { aws: 1, lambda: 2, local: 2 },
@@ -70,9 +70,9 @@ function refusedInfrastructure(file: string, specifier: string, typeOnly: boolea
   const target = relativePath(resolve('/', file, '..', specifier))
   if (target.startsWith('lib/')) return undefined
   if (file.startsWith('bin/')) return `bin/ imports lib/: not ${target}`
-  if (target === 'functions/runtime/config.ts' && typeOnly) return undefined
-  if (target === 'functions/runtime/setting-words.ts') return undefined
-  return `lib/ imports lib/, types of functions/runtime/config.ts, and functions/runtime/setting-words.ts: not ${target}`
+  if (target === 'functions/runtime/settings/config.ts' && typeOnly) return undefined
+  if (target === 'functions/runtime/settings/setting-text.ts') return undefined
+  return `lib/ imports lib/, types of functions/runtime/settings/config.ts, and functions/runtime/settings/setting-text.ts: not ${target}`
 }
 
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
@@ -90,7 +90,7 @@ function placeOf(path: string): Place | undefined {
   const floor = folder === undefined ? undefined : FLOORS[folder]
   if (top !== 'functions' || folder === undefined || floor === undefined) return undefined
   const isAdapter = folder === 'adapters' && rest.length > 0
-  const room = next !== undefined && rest.length > 0 && ROOMS[folder] !== undefined ? next : ''
+  const room = next !== undefined && rest.length > 0 && ROOMS[folder]?.[next] !== undefined ? next : ''
   return { folder: isAdapter ? `adapters/${next}` : folder, floor, room }
 }
 

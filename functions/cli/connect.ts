@@ -1,7 +1,7 @@
 import { newKeySecret } from '../access/key-secret.ts'
 import { createClient } from '../client/client.ts'
 import type { Client } from '../client/client.ts'
-import { readSettings } from '../runtime/config.ts'
+import { readSettings } from '../runtime/settings/config.ts'
 
 /** Where a command finds the sessions. */
 export interface ConnectionOptions {

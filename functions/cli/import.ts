@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { ApiProblem } from '../client/problem.ts'
 import { NotRunning, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
-import { readSessionFolders } from '../runtime/config.ts'
+import { readSessionFolders } from '../runtime/settings/config.ts'
 import { usualPlaces } from './import/find-files.ts'
 import { importFiles, type ImportOrder } from './import/import-files.ts'
 import { KINDS, type Kind } from './import/sessions-of-file.ts'

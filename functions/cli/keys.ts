@@ -1,8 +1,8 @@
 import { KeyCommandError, KEYS_USAGE, runKeyCommand } from './key-command.ts'
 import { definedFields } from '../domain/defined-fields.ts'
-import { readAgentNames } from '../runtime/agents-file.ts'
+import { readAgentNames } from '../runtime/settings/agents-file.ts'
 import { runCommand, UsageError } from '../runtime/command.ts'
-import { readOperationSettings, readSettings } from '../runtime/config.ts'
+import { readOperationSettings, readSettings } from '../runtime/settings/config.ts'
 import { openPorts } from '../runtime/local/open-ports.ts'
 
 await runCommand(KEYS_USAGE, async ({ environment, words }) => {

@@ -1,5 +1,5 @@
 import { readFlags, runCommand } from '../runtime/command.ts'
-import { readOperationSettings, readSettings } from '../runtime/config.ts'
+import { readOperationSettings, readSettings } from '../runtime/settings/config.ts'
 import { openPorts } from '../runtime/local/open-ports.ts'
 import { progressLine } from './terminal.ts'
 

@@ -1,5 +1,5 @@
 import { environmentOf, readFlags, runCommand } from '../runtime/command.ts'
-import { readOperationSettings } from '../runtime/config.ts'
+import { readOperationSettings } from '../runtime/settings/config.ts'
 import { openOperations } from '../runtime/aws/operations.ts'
 
 const USAGE = `Tries again what a deployed environment has put aside: messages that could not be indexed (from their rows as they are

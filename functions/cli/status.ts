@@ -1,5 +1,5 @@
 import { environmentOf, readFlags, runCommand } from '../runtime/command.ts'
-import { readOperationSettings } from '../runtime/config.ts'
+import { readOperationSettings } from '../runtime/settings/config.ts'
 import { openOperations } from '../runtime/aws/operations.ts'
 import { readStatus } from '../runtime/aws/status.ts'
 import { needsAttention, statusText } from './status-text.ts'

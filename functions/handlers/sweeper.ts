@@ -1,4 +1,4 @@
-import { readSweeperSettings } from '../runtime/config.ts'
+import { readSweeperSettings } from '../runtime/settings/config.ts'
 import { createSweeperHandler } from '../runtime/lambda/sweeper.ts'
 
 /** Lambda, on a schedule: finds what lost hints and dead processes left. */

@@ -5,8 +5,8 @@ import { inTime } from '../ports/time-limited.ts'
 import type { Door } from '../ports/inbound-endpoint.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
-import type { ChannelSettings } from './channel-settings.ts'
-import { withSecrets } from './named-secrets.ts'
+import type { ChannelSettings } from './settings/channel-settings.ts'
+import { withSecrets } from './settings/named-secrets.ts'
 
 interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'> {
   readonly reader: LogReader

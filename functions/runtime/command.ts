@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { OpenSearchError } from '../adapters/opensearch/requests.ts'
 import { TooltrailError } from '../domain/errors.ts'
-import { SettingsError } from './config.ts'
+import { SettingsError } from './settings/config.ts'
 
 /** The exit code of a mistake on the command line. */
 export const MISUSED = 2

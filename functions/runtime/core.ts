@@ -15,8 +15,8 @@ import type { Outbox } from '../ports/outbox.ts'
 import type { SessionJanitor } from '../ports/session-janitor.ts'
 import type { ToolRegistry, Tools } from '../ports/tool.ts'
 import { createToolList } from '../tools/tool-list.ts'
-import { showErrorsByKind } from './model-errors.ts'
-import { traceModels, traceTools } from './tracing.ts'
+import { showErrorsByKind } from './settings/model-errors.ts'
+import { traceModels, traceTools } from './tracing/tracing.ts'
 
 type CorePorts = Omit<AgentServiceDependencies, 'agents' | 'tools' | 'search' | 'emit' | 'worker' | 'bus'> & {
   readonly janitor: SessionJanitor

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
-import { withSecrets } from './named-secrets.ts'
+import { withSecrets } from './settings/named-secrets.ts'
 import { VERSION } from './version.ts'
 
 export interface McpSettings {

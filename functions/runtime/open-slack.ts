@@ -15,7 +15,7 @@ import type { RunLease } from '../ports/run-lease.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 import type { SessionStore } from '../ports/session-store.ts'
-import { withSecrets } from './named-secrets.ts'
+import { withSecrets } from './settings/named-secrets.ts'
 
 export interface SlackOptions {
   readonly settings: SlackSettings

@@ -8,7 +8,7 @@ import type {
   IndexerVariables,
   StoreVariables,
   WorkerVariables,
-} from '../../functions/runtime/config.ts'
+} from '../../functions/runtime/settings/config.ts'
 import type { BundleOptions, Handler } from '../bundle.ts'
 import type { HistorySearch } from './history-search.ts'
 import type { LogTable } from './log-table.ts'

@@ -4,7 +4,7 @@ import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import type { SweeperVariables } from '../../functions/runtime/config.ts'
+import type { SweeperVariables } from '../../functions/runtime/settings/config.ts'
 import type { Handler } from '../bundle.ts'
 import { shipAgents } from '../shipped-agents.ts'
 import {

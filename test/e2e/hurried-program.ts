@@ -1,5 +1,5 @@
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import { readSettings } from '../../functions/runtime/config.ts'
+import { readSettings } from '../../functions/runtime/settings/config.ts'
 import { startLocal } from '../../functions/runtime/local/start.ts'
 import { openPorts } from '../../functions/runtime/local/open-ports.ts'
 import { stopOnSignals } from '../../functions/runtime/local/stop-signals.ts'

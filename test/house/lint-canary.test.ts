@@ -19,17 +19,17 @@ const FILES: { readonly [path: string]: string } = {
   'functions/runtime/aws/clients.ts': `import { S3Client } from '@aws-sdk/client-s3'\nexport const clients = S3Client\n`,
   'functions/agent/loop/round.ts': `import { step } from '../step.ts'\nexport const round = step\n`,
   'functions/agent/service/accept.ts': `import { round } from '../loop/round.ts'\nexport const accept = round\n`,
-  'functions/runtime/config.ts': `export const port = process.env['PORT']\n`,
+  'functions/runtime/settings/config.ts': `export const port = process.env['PORT']\n`,
   'functions/http/app.ts': `export const app = 1\nexport type App = number\n`,
   'test/any.test.ts': `import { rows } from '../functions/adapters/sqlite/rows.ts'\nexport const seen = rows\n`,
 
-  'lib/stack.ts': `import type { App } from 'aws-cdk-lib'\nimport type { port } from '../functions/runtime/config.ts'\nexport type Stack = [App, typeof port]\n`,
+  'lib/stack.ts': `import type { App } from 'aws-cdk-lib'\nimport type { port } from '../functions/runtime/settings/config.ts'\nexport type Stack = [App, typeof port]\n`,
   'bin/app.ts': `import type { Stack } from '../lib/stack.ts'\nexport const account = process.env['ACCOUNT']\nexport type App = Stack\n`,
 
-  'lib/code.ts': `import { port } from '../functions/runtime/config.ts'\nexport const code = port\n`,
+  'lib/code.ts': `import { port } from '../functions/runtime/settings/config.ts'\nexport const code = port\n`,
   'lib/other-type.ts': `import type { App } from '../functions/http/app.ts'\nexport type Other = App\n`,
   'lib/environment.ts': `export const account = process.env['ACCOUNT']\n`,
-  'bin/type.ts': `import type { port } from '../functions/runtime/config.ts'\nexport type Port = typeof port\n`,
+  'bin/type.ts': `import type { port } from '../functions/runtime/settings/config.ts'\nexport type Port = typeof port\n`,
   'functions/runtime/stack.ts': `import { Stack } from 'aws-cdk-lib'\nexport const stack = Stack\n`,
   'functions/runtime/upward.ts': `import type { Stack } from '../../lib/stack.ts'\nexport type Upward = Stack\n`,
 

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { agentsSchema } from '../../build/agents-schema.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
-import { parseAgents } from '../../functions/runtime/agents-file.ts'
-import { environment } from '../../functions/runtime/config.ts'
+import { parseAgents } from '../../functions/runtime/settings/agents-file.ts'
+import { environment } from '../../functions/runtime/settings/config.ts'
 
 /** The pages say what the program does. Their links and citations are checked in `citations.test.ts`. */
 const ROOT = resolve(import.meta.dirname, '../..')

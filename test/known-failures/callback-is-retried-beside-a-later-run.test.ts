@@ -6,7 +6,7 @@
  * Suite: test/channels/
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { channelSettings } from '../../functions/runtime/channel-settings.ts'
+import { channelSettings } from '../../functions/runtime/settings/channel-settings.ts'
 import { openChannels } from '../../functions/runtime/channels.ts'
 import { expectJson, heldTurn, openHttpHarness, type HttpHarness } from '../http/harness.ts'
 import { openReceiver, SECRET, type Receiver } from '../channels/callbacks/receiver.ts'

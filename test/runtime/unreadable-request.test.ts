@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readSettings } from '../../functions/runtime/config.ts'
+import { readSettings } from '../../functions/runtime/settings/config.ts'
 import { startLocal } from '../../functions/runtime/local/start.ts'
 import type { LocalServer } from '../../functions/runtime/local/start.ts'
 

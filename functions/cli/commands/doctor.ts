@@ -1,6 +1,6 @@
 import type { Finding } from '../../runtime/local/examine.ts'
 import { createClient } from '../../client/client.ts'
-import { readSettings } from '../../runtime/config.ts'
+import { readSettings } from '../../runtime/settings/config.ts'
 import { whileConnected } from '../connect.ts'
 import type { ConnectionOptions } from '../connect.ts'
 import { NEEDS_ATTENTION } from '../failed.ts'

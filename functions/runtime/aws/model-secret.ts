@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
-import { environment, parse, SettingsError } from '../config.ts'
-import { keySettings } from '../model-variables.ts'
-import { beforeEachLine } from '../setting-words.ts'
+import { environment, parse, SettingsError } from '../settings/config.ts'
+import { keySettings } from '../settings/model-variables.ts'
+import { beforeEachLine } from '../settings/setting-text.ts'
 
 /** The fields of the secret: settings of models, what is sent with traces, and the secrets that settings name. */
 const modelSecret = {

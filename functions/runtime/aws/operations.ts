@@ -20,7 +20,7 @@ import type { RowRecords } from '../../ports/message-rows.ts'
 import { openDynamo, openSqs, signingOf } from './clients.ts'
 import { openS3 } from './outputs.ts'
 import { createAwsStores } from './stores.ts'
-import type { OperationSettings } from '../config.ts'
+import type { OperationSettings } from '../settings/config.ts'
 import { readDeployment } from './deployment.ts'
 
 /** What people can do with a deployed environment from their own machine, with their own credentials. */

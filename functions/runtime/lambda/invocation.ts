@@ -4,7 +4,7 @@ import type { DeliveryDriver } from '../../delivery/driver.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
-import type { TraceExport } from '../trace-export.ts'
+import type { TraceExport } from '../tracing/trace-export.ts'
 import type { InvocationLogger } from './logger.ts'
 import type { RunMetrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../../ports/logger.ts'
 import type { Secret } from '../aws/secrets.ts'
-import { slackSecrets } from '../slack-settings.ts'
+import { slackSecrets } from '../settings/slack-settings.ts'
 import { DEFAULT_SLACK } from '../../channels/slack/settings.ts'
 
 /** Throws what is wrong with settings; with `read`, also what is wrong with the secrets that they name. */

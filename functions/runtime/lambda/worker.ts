@@ -2,7 +2,7 @@ import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-p
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { decodeHint } from '../../adapters/sqs/hint.ts'
 import { serveHint } from '../../agent/worker/serve-hint.ts'
-import type { LoopSettings } from '../config.ts'
+import type { LoopSettings } from '../settings/config.ts'
 import { invoke } from './invocation.ts'
 import { openLoop } from './loop.ts'
 import { createFailureMetric } from './metrics.ts'

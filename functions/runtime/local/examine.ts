@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { newKeySecret } from '../../access/key-secret.ts'
 import { checkModel } from '../../adapters/models/models.ts'
 import { examineDatabase } from '../../adapters/sqlite/examine.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../settings/config.ts'
 import { startForCommand } from './start-for-command.ts'
 import { DATABASE } from './private-data.ts'
 

@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { unreadableRequest } from '../../http/middleware/error-response.ts'
-import type { Settings } from '../config.ts'
-import { SettingsError } from '../config.ts'
+import type { Settings } from '../settings/config.ts'
+import { SettingsError } from '../settings/config.ts'
 
 /** Longer than clients and load balancers keep idle connections, so that none is closed just when it is reused. */
 const KEEP_ALIVE_MS = 65_000

@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../settings/config.ts'
 import type { OpenPorts } from '../program.ts'
 
 /** The ports that the settings select, on the machine's clock by default. Loads only that backend's packages. */

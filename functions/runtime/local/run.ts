@@ -1,6 +1,6 @@
 import { TooltrailError } from '../../domain/errors.ts'
-import { readSettings, SettingsError } from '../config.ts'
-import { beforeEachLine } from '../setting-words.ts'
+import { readSettings, SettingsError } from '../settings/config.ts'
+import { beforeEachLine } from '../settings/setting-text.ts'
 import { startLocal } from './start.ts'
 import { stopOnSignals } from './stop-signals.ts'
 

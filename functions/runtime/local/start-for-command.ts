@@ -2,7 +2,7 @@ import { NO_CAPS } from '../../access/rates.ts'
 import { hashKeySecret } from '../../access/key-secret.ts'
 import type { ApiKey } from '../../domain/keys/api-key.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../settings/config.ts'
 import { openPorts } from './open-ports.ts'
 import { startLocal, type LocalServer } from './start.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callbackBody } from '../../../functions/http/v1/callbacks/body.ts'
-import { channelSettings } from '../../../functions/runtime/channel-settings.ts'
+import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openChannels } from '../../../functions/runtime/channels.ts'
 import { makeTool, type Turn } from '../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness, type HttpHarness } from '../../http/harness.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { NO_CAPS } from '../../../functions/access/rates.ts'
 import { liveSessionOf } from '../../../functions/channels/webhooks/live-session.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
-import { channelFields, channelSettings } from '../../../functions/runtime/channel-settings.ts'
+import { channelFields, channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openDoors } from '../../../functions/runtime/channels.ts'
 import { openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 

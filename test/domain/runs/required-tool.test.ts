@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { missingTool } from '../../../functions/domain/runs/required-tool.ts'
-import { parseAgents } from '../../../functions/runtime/agents-file.ts'
+import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 
 const agentsOf = (agents: object) =>

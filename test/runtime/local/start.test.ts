@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readSettings } from '../../../functions/runtime/config.ts'
+import { readSettings } from '../../../functions/runtime/settings/config.ts'
 import { startLocal } from '../../../functions/runtime/local/start.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-start-'))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
-import { SettingsError } from '../../../functions/runtime/config.ts'
+import { SettingsError } from '../../../functions/runtime/settings/config.ts'
 import { readTools } from '../../../functions/runtime/local/tools-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-tools-'))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { parseAgents } from '../../functions/runtime/agents-file.ts'
-import { readSettings } from '../../functions/runtime/config.ts'
-import { checkServers, secretsOf } from '../../functions/runtime/mcp-settings.ts'
-import { withSecrets } from '../../functions/runtime/named-secrets.ts'
+import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'
+import { readSettings } from '../../../functions/runtime/settings/config.ts'
+import { checkServers, secretsOf } from '../../../functions/runtime/settings/mcp-settings.ts'
+import { withSecrets } from '../../../functions/runtime/settings/named-secrets.ts'
 
 const agents = (server: object) => {
   const file = { agents: { default: { mcp: { github: { url: 'https://example.com/mcp', ...server } } } } }

@@ -3,11 +3,11 @@ import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentel
 import type { Context, ContextManager, Span, SpanOptions, Tracer } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ModelError } from '../../functions/ports/model.ts'
-import { traceModels, traceTools } from '../../functions/runtime/tracing.ts'
-import { defineTool } from '../../functions/tools/define-tool.ts'
-import { completionOf, openHarness } from '../agent/harness.ts'
-import type { Harness, Turn } from '../agent/harness.ts'
+import { ModelError } from '../../../functions/ports/model.ts'
+import { traceModels, traceTools } from '../../../functions/runtime/tracing/tracing.ts'
+import { defineTool } from '../../../functions/tools/define-tool.ts'
+import { completionOf, openHarness } from '../../agent/harness.ts'
+import type { Harness, Turn } from '../../agent/harness.ts'
 
 interface Recorded {
   readonly name: string

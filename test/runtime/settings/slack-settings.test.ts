@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_SLACK } from '../../functions/channels/slack/settings.ts'
-import { parseAgents } from '../../functions/runtime/agents-file.ts'
-import { checkSlack, slackSecrets, slackSettings } from '../../functions/runtime/slack-settings.ts'
+import { DEFAULT_SLACK } from '../../../functions/channels/slack/settings.ts'
+import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'
+import { checkSlack, slackSecrets, slackSettings } from '../../../functions/runtime/settings/slack-settings.ts'
 
 const agents = parseAgents({ agents: { researcher: {} } }, { model: 'demo/demo', tools: new Map(), defaultTools: [] })
 const secretsOf = (values: Record<string, string>) => (name: string) => values[name]

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
 import type { Schema } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
-import { agentsSchema } from '../../build/agents-schema.ts'
-import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
-import { roomOf } from '../../functions/log/request/context-sizes.ts'
-import { parseAgents, readAgents } from '../../functions/runtime/agents-file.ts'
-import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
-import { SettingsError } from '../../functions/runtime/config.ts'
+import { agentsSchema } from '../../../build/agents-schema.ts'
+import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
+import { roomOf } from '../../../functions/log/request/context-sizes.ts'
+import { parseAgents, readAgents } from '../../../functions/runtime/settings/agents-file.ts'
+import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
+import { SettingsError } from '../../../functions/runtime/settings/config.ts'
 
 const tools = builtInTools()
 const defaults = { model: 'demo/demo', tools, defaultTools: [...tools.keys()] }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpAddress } from './setting-words.ts'
+import { httpAddress } from './setting-text.ts'
 
 const PAIR = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?<value>.*)$/
 

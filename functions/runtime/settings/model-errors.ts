@@ -1,9 +1,9 @@
-import type { JsonObject } from '../domain/json.ts'
-import { definedFields } from '../domain/defined-fields.ts'
-import { ModelError } from '../ports/model.ts'
-import type { Model, ModelEvent, Models, ModelUse } from '../ports/model.ts'
-import type { Logger } from '../ports/logger.ts'
-import type { ModelRequest } from '../domain/model-request.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { ModelError } from '../../ports/model.ts'
+import type { Model, ModelEvent, Models, ModelUse } from '../../ports/model.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { ModelRequest } from '../../domain/model-request.ts'
 
 /** What callers see of a provider's error: its own words may contain internal addresses and echoed keys. */
 const SHOWN: { readonly [code in ModelError['code']]: string } = {

@@ -8,8 +8,8 @@ import {
   readSettings,
   readSweeperSettings,
   SettingsError,
-} from '../../functions/runtime/config.ts'
-import type { ApiVariables, IndexerVariables, SweeperVariables } from '../../functions/runtime/config.ts'
+} from '../../../functions/runtime/settings/config.ts'
+import type { ApiVariables, IndexerVariables, SweeperVariables } from '../../../functions/runtime/settings/config.ts'
 
 describe('settings', () => {
   test('need no variable at all', () => {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { Caps } from '../access/rates.ts'
-import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS } from '../domain/keys/api-key.ts'
-import { definedFields } from '../domain/defined-fields.ts'
-import { isTenant } from '../domain/ids.ts'
+import type { Caps } from '../../access/rates.ts'
+import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS } from '../../domain/keys/api-key.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isTenant } from '../../domain/ids.ts'
 
 const COUNT = 'must be a whole number above 0'
 const count = z.coerce.number(COUNT).pipe(z.int(COUNT).positive(COUNT))

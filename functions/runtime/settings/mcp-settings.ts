@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Agent, McpServer } from '../domain/agent.ts'
-import { definedFields } from '../domain/defined-fields.ts'
-import { refusedAddress } from '../tools/allowed-hosts.ts'
+import type { Agent, McpServer } from '../../domain/agent.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { refusedAddress } from '../../tools/allowed-hosts.ts'
 import { SettingsError } from './config.ts'
 import { secretNames } from './named-secrets.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { plainIssue } from '../log/json/plain-issue.ts'
+import { plainIssue } from '../../log/json/plain-issue.ts'
 
 /** Where a program is that a setting names. */
 export const httpAddress = z.url({

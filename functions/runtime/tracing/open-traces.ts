@@ -1,5 +1,5 @@
-import type { Clock } from '../ports/clock.ts'
-import type { Logger } from '../ports/logger.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Logger } from '../../ports/logger.ts'
 import type { TraceExport, TraceSettings } from './trace-export.ts'
 
 const NOWHERE: TraceExport = { flush: async () => undefined, stop: async () => undefined }

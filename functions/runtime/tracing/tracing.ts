@@ -1,9 +1,9 @@
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Attributes, Span } from '@opentelemetry/api'
-import type { ModelRequest } from '../domain/model-request.ts'
-import type { Model, ModelEvent, Models } from '../ports/model.ts'
-import { ModelError } from '../ports/model.ts'
-import type { Tool, ToolRegistry } from '../ports/tool.ts'
+import type { ModelRequest } from '../../domain/model-request.ts'
+import type { Model, ModelEvent, Models } from '../../ports/model.ts'
+import { ModelError } from '../../ports/model.ts'
+import type { Tool, ToolRegistry } from '../../ports/tool.ts'
 
 /** Names of OpenTelemetry's conventions for generative AI, where they differ from ours. */
 const PROVIDERS: { readonly [provider: string]: string } = { bedrock: 'aws.bedrock' }

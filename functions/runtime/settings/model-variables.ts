@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { defaultCredentials } from '../adapters/models/default-credentials.ts'
-import type { ModelSettings } from '../adapters/models/model-settings.ts'
-import { httpAddress } from './setting-words.ts'
+import { defaultCredentials } from '../../adapters/models/default-credentials.ts'
+import type { ModelSettings } from '../../adapters/models/model-settings.ts'
+import { httpAddress } from './setting-text.ts'
 
 /** If `MODEL` is not set: the model of the first provider in this order whose key is set. */
 export const DEFAULT_MODELS = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { parseAgents } from '../../functions/runtime/agents-file.ts'
-import { channelFields, channelSettings, checkChannels } from '../../functions/runtime/channel-settings.ts'
+import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'
+import { channelFields, channelSettings, checkChannels } from '../../../functions/runtime/settings/channel-settings.ts'
 
 test('a webhook whose agent, or a member of its team, must call a tool that nobody has is refused with its path', () => {
   const agents = parseAgents(

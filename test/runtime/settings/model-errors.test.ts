@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { ModelError } from '../../functions/ports/model.ts'
-import type { Model } from '../../functions/ports/model.ts'
-import type { ModelRequest } from '../../functions/domain/model-request.ts'
-import { showErrorsByKind } from '../../functions/runtime/model-errors.ts'
+import { ModelError } from '../../../functions/ports/model.ts'
+import type { Model } from '../../../functions/ports/model.ts'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import { showErrorsByKind } from '../../../functions/runtime/settings/model-errors.ts'
 
 const USE = { tenant: 't', session: 's', run: 'r' }
 const SECRET = 'Incorrect API key provided: sk-live-1234 at http://10.0.0.7:8080'
