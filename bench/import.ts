@@ -84,7 +84,7 @@ function row(name: string, seconds: number, bytes: number, command: Imported, pr
 async function importAll(program: RunningProgram, files: string): Promise<Imported> {
   const { url } = program.client
   const begun = performance.now()
-  const words = ['functions/cli/import.ts', 'claude-code', files, '--url', url]
+  const words = ['functions/cli/commands/import.ts', 'claude-code', files, '--url', url]
   const command = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(command, 'exit')
   let told = ''

@@ -199,7 +199,10 @@ program
   .action(async ({ env, count: counts, ...options }: { env?: string; count?: boolean; json?: boolean }) => {
     const flags = (['count', 'json'] as const).filter((name) => ({ count: counts, json: options.json })[name] === true)
     if (env !== undefined)
-      return own(() => import('./status.ts'), ['--env', env, ...flags.map((name) => `--${name}`), ...given([])])
+      return own(
+        () => import('./commands/environment-status.ts'),
+        ['--env', env, ...flags.map((name) => `--${name}`), ...given([])],
+      )
     if (counts === true) throw new Failed('--count goes with --env. See: tooltrail status --help', MISUSED)
     const { showStatus } = await import('./commands/status.ts')
     await on((connection) => showStatus(connection, options))
@@ -207,20 +210,28 @@ program
 
 /** Commands that read their own words, as their npm scripts do. `takes`: what of this command's options they know. */
 const OWN = {
-  keys: { description: 'make, list and revoke API keys', takes: [], load: () => import('./keys.ts') },
-  rebuild: { description: 'rebuild the history index from the log', takes: [], load: () => import('./rebuild.ts') },
+  keys: { description: 'make, list and revoke API keys', takes: [], load: () => import('./commands/keys.ts') },
+  rebuild: {
+    description: 'rebuild the history index from the log',
+    takes: [],
+    load: () => import('./commands/rebuild.ts'),
+  },
   redrive: {
     description: 'try again what a deployed environment has put aside',
     takes: [],
-    load: () => import('./redrive.ts'),
+    load: () => import('./commands/redrive.ts'),
   },
   smoke: {
     description: 'try a program that runs somewhere, step by step',
     takes: ['url', 'key'],
-    load: () => import('./smoke.ts'),
+    load: () => import('./commands/smoke.ts'),
   },
-  slack: { description: 'set up a Slack app', takes: [], load: () => import('./slack.ts') },
-  webhook: { description: 'send a webhook a signed sample', takes: ['url'], load: () => import('./webhook.ts') },
+  slack: { description: 'set up a Slack app', takes: [], load: () => import('./commands/slack.ts') },
+  webhook: {
+    description: 'send a webhook a signed sample',
+    takes: ['url'],
+    load: () => import('./commands/webhook.ts'),
+  },
 } as const
 for (const [name, { description, takes, load }] of Object.entries(OWN))
   ownCommand(name, description).action(async (_words, _options, command: Command) => {
@@ -235,7 +246,7 @@ for (const [name, { description, takes, load }] of Object.entries(OWN))
 ownCommand('import', 'bring the sessions of other programs: claude-code, codex, langgraph-sqlite, …').action(
   async (_words, _options, command: Command) => {
     const bring = (rest: readonly string[]): Promise<void> =>
-      own(() => import('./import.ts'), [...command.args, ...rest])
+      own(() => import('./commands/import.ts'), [...command.args, ...rest])
     if (place().url !== undefined || command.args.some((word) => word === '--help' || word === '-h'))
       return bring(given(['url', 'key']))
     await on(({ url, key = '' }) => bring(['--url', url, '--key', key]))

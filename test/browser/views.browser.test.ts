@@ -121,7 +121,7 @@ test('a key is asked for once there is one, and kept for its tab only', async ()
     await page.getByText('No session yet').waitFor()
     const made = execFileSync(
       process.execPath,
-      ['functions/cli/keys.ts', 'create', '--tenant', 'default', '--scope', 'admin'],
+      ['functions/cli/commands/keys.ts', 'create', '--tenant', 'default', '--scope', 'admin'],
       { env: { ...process.env, TOOLTRAIL_DATA: keyed.folder }, encoding: 'utf8' },
     )
     const key = /tt_\S+/.exec(made)?.[0] ?? ''

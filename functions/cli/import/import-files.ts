@@ -7,7 +7,7 @@ import { NotRunning } from '../../runtime/command.ts'
 import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
-import { createToldFaults } from './told-faults.ts'
+import { createToldFaults } from './reported-faults.ts'
 import {
   CALLING_MS,
   contentsOfFile,

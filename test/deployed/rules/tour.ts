@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { smokeTour } from '../../../functions/cli/smoke-tour.ts'
+import { smokeTour } from '../../../functions/cli/commands/smoke-tour.ts'
 import type { RunBody, SearchHit } from '../../e2e/client.ts'
 import { readEvents } from '../../e2e/event-text.ts'
 import type { System } from '../system.ts'

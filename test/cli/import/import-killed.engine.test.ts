@@ -1,5 +1,5 @@
-import { awsBackend } from '../e2e/aws-backend.ts'
-import { withEngines } from '../engines/with-engines.ts'
+import { awsBackend } from '../../e2e/aws-backend.ts'
+import { withEngines } from '../../engines/with-engines.ts'
 import { killedImportsOn } from './killed-imports.ts'
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {

@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Runs the command; its exit code and all that it says. */
 const command = (...words: string[]) =>
   new Promise<string>((resolve) => {
-    const args = [fileURLToPath(new URL('../../functions/cli/import.ts', import.meta.url)), ...words]
+    const args = [fileURLToPath(new URL('../../../functions/cli/commands/import.ts', import.meta.url)), ...words]
     execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
   })
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
-import { KeyCommandError, runKeyCommand } from '../../functions/cli/key-command.ts'
-import { hashKeySecret, isKeySecret } from '../../functions/access/key-secret.ts'
-import type { KeyStore } from '../../functions/ports/key-store.ts'
-import { createManualClock } from '../contracts/stores.ts'
+import type { ApiKey } from '../../../functions/domain/keys/api-key.ts'
+import { KeyCommandError, runKeyCommand } from '../../../functions/cli/commands/key-command.ts'
+import { hashKeySecret, isKeySecret } from '../../../functions/access/key-secret.ts'
+import type { KeyStore } from '../../../functions/ports/key-store.ts'
+import { createManualClock } from '../../contracts/stores.ts'
 
 function harness(declared?: () => ReadonlySet<string>) {
   const stored = new Map<string, ApiKey>()

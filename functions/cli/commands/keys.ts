@@ -1,15 +1,15 @@
 import { KeyCommandError, KEYS_USAGE, runKeyCommand } from './key-command.ts'
-import { definedFields } from '../domain/defined-fields.ts'
-import { readAgentNames } from '../runtime/settings/agents-file.ts'
-import { runCommand, UsageError } from '../runtime/command.ts'
-import { readOperationSettings, readSettings } from '../runtime/settings/config.ts'
-import { openPorts } from '../runtime/local/open-ports.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { readAgentNames } from '../../runtime/settings/agents-file.ts'
+import { runCommand, UsageError } from '../../runtime/command.ts'
+import { readOperationSettings, readSettings } from '../../runtime/settings/config.ts'
+import { openPorts } from '../../runtime/local/open-ports.ts'
 
 await runCommand(KEYS_USAGE, async ({ environment, words }) => {
   const ports =
     environment === undefined
       ? await openPorts(readSettings())
-      : await (await import('../runtime/aws/operations.ts')).openOperations(environment, readOperationSettings())
+      : await (await import('../../runtime/aws/operations.ts')).openOperations(environment, readOperationSettings())
   // What a deployed environment declares may differ from the file here.
   const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {

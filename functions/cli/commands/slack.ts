@@ -1,7 +1,7 @@
-import { checkApp } from '../channels/slack/setup/check-app.ts'
-import { slackManifest } from '../channels/slack/setup/manifest.ts'
-import { runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
-import { readSettings } from '../runtime/settings/config.ts'
+import { checkApp } from '../../channels/slack/setup/check-app.ts'
+import { slackManifest } from '../../channels/slack/setup/manifest.ts'
+import { runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { readSettings } from '../../runtime/settings/config.ts'
 
 const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { sampleDelivery } from '../channels/webhooks/sample.ts'
-import { readChannels } from '../runtime/settings/agents-file.ts'
-import { NotRunning, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
-import { readSettings, SettingsError } from '../runtime/settings/config.ts'
-import { withSecrets } from '../runtime/settings/named-secrets.ts'
-import { addressFault } from './program-address.ts'
+import { sampleDelivery } from '../../channels/webhooks/sample.ts'
+import { readChannels } from '../../runtime/settings/agents-file.ts'
+import { NotRunning, runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { readSettings, SettingsError } from '../../runtime/settings/config.ts'
+import { withSecrets } from '../../runtime/settings/named-secrets.ts'
+import { addressFault } from '../program-address.ts'
 
 const USAGE = `Sends a webhook of agents.json a delivery, signed as its sender signs, and shows the response.
 

@@ -1,7 +1,7 @@
-import { readFlags, runCommand } from '../runtime/command.ts'
-import { readOperationSettings, readSettings } from '../runtime/settings/config.ts'
-import { openPorts } from '../runtime/local/open-ports.ts'
-import { progressLine } from './terminal.ts'
+import { readFlags, runCommand } from '../../runtime/command.ts'
+import { readOperationSettings, readSettings } from '../../runtime/settings/config.ts'
+import { openPorts } from '../../runtime/local/open-ports.ts'
+import { progressLine } from '../terminal.ts'
 
 const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
@@ -21,7 +21,7 @@ await runCommand(USAGE, async ({ environment, words }) => {
       await ports.close()
     }
   }
-  const { openOperations } = await import('../runtime/aws/operations.ts')
+  const { openOperations } = await import('../../runtime/aws/operations.ts')
   const operations = await openOperations(environment, readOperationSettings())
   try {
     const { messages } = await operations.rebuildHistory()

@@ -1,6 +1,6 @@
-import { environmentOf, readFlags, runCommand } from '../runtime/command.ts'
-import { readOperationSettings } from '../runtime/settings/config.ts'
-import { openOperations } from '../runtime/aws/operations.ts'
+import { environmentOf, readFlags, runCommand } from '../../runtime/command.ts'
+import { readOperationSettings } from '../../runtime/settings/config.ts'
+import { openOperations } from '../../runtime/aws/operations.ts'
 
 const USAGE = `Tries again what a deployed environment has put aside: messages that could not be indexed (from their rows as they are
 now), and hints that no worker could handle. What fails again stays put aside; the exit code is then 2.

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { smokeTour } from '../../functions/cli/smoke-tour.ts'
-import { startProgram } from '../e2e/program.ts'
-import type { RunningProgram } from '../e2e/program.ts'
-import { startFaultProxy } from '../faults/fault-proxy.ts'
+import { smokeTour } from '../../../functions/cli/commands/smoke-tour.ts'
+import { startProgram } from '../../e2e/program.ts'
+import type { RunningProgram } from '../../e2e/program.ts'
+import { startFaultProxy } from '../../faults/fault-proxy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-smoke-'))
 let program: RunningProgram
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const smoke = (...words: string[]): Promise<{ readonly code: number; readonly out: string; readonly error: string }> =>
   new Promise((resolve) => {
-    execFile(process.execPath, ['functions/cli/smoke.ts', ...words], (failure, out, error) =>
+    execFile(process.execPath, ['functions/cli/commands/smoke.ts', ...words], (failure, out, error) =>
       resolve({ code: failure === null ? 0 : Number(failure.code), out, error }),
     )
   })
@@ -136,7 +136,7 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     const words = ['create', '--tenant', 'default', '--scope', 'admin', '--rps', '2']
     const key = await new Promise<string>((resolve) => {
       const env = { ...process.env, TOOLTRAIL_DATA: folder }
-      execFile(process.execPath, ['functions/cli/keys.ts', ...words], { env }, (_, out) =>
+      execFile(process.execPath, ['functions/cli/commands/keys.ts', ...words], { env }, (_, out) =>
         resolve(out.split('\n')[0] ?? ''),
       )
     })

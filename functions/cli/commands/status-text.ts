@@ -1,4 +1,4 @@
-import type { Status } from '../runtime/aws/status.ts'
+import type { Status } from '../../runtime/aws/status.ts'
 
 /** Above this, in milliseconds, people notice that search does not find what they just wrote. */
 const SLOW_LAG_MS = 60_000

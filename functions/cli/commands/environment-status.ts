@@ -1,7 +1,7 @@
-import { environmentOf, readFlags, runCommand } from '../runtime/command.ts'
-import { readOperationSettings } from '../runtime/settings/config.ts'
-import { openOperations } from '../runtime/aws/operations.ts'
-import { readStatus } from '../runtime/aws/status.ts'
+import { environmentOf, readFlags, runCommand } from '../../runtime/command.ts'
+import { readOperationSettings } from '../../runtime/settings/config.ts'
+import { openOperations } from '../../runtime/aws/operations.ts'
+import { readStatus } from '../../runtime/aws/status.ts'
 import { needsAttention, statusText } from './status-text.ts'
 
 const USAGE = `Shows the state of a deployed environment on one screen. The exit code is 2 when something needs attention.

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { isUnreachable, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
-import { addressFault } from './program-address.ts'
+import { isUnreachable, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { addressFault } from '../program-address.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 
 const USAGE = `Tries a program that runs somewhere: the tour, step by step, with a session of its own that it deletes.

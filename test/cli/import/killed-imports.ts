@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { onceFound, type Backend } from '../e2e/backend.ts'
-import { randomNumbers } from '../e2e/crashes/random-numbers.ts'
-import { exportLines } from '../e2e/exported.ts'
-import { startProgram, type RunningProgram } from '../e2e/program.ts'
-import { until } from '../eventually.ts'
+import { onceFound, type Backend } from '../../e2e/backend.ts'
+import { randomNumbers } from '../../e2e/crashes/random-numbers.ts'
+import { exportLines } from '../../e2e/exported.ts'
+import { startProgram, type RunningProgram } from '../../e2e/program.ts'
+import { until } from '../../eventually.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SESSIONS = 12
 /** Sessions of this many turns take more than one step of an import. */
 const LEAST_TURNS = 60
@@ -75,7 +75,7 @@ export const killedImportsOn = (backend: Backend): void =>
   }, 240_000)
 
 function importing(folder: string, { client }: RunningProgram): ChildProcess {
-  const words = ['functions/cli/import.ts', 'claude-code', folder, '--url', client.url]
+  const words = ['functions/cli/commands/import.ts', 'claude-code', folder, '--url', client.url]
   return spawn(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] })
 }
 

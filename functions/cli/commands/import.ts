@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import { ApiProblem } from '../client/problem.ts'
-import { NotRunning, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../runtime/command.ts'
-import { readSessionFolders } from '../runtime/settings/config.ts'
-import { usualPlaces } from './import/find-files.ts'
-import { importFiles, type ImportOrder } from './import/import-files.ts'
-import { KINDS, type Kind } from './import/sessions-of-file.ts'
-import { addressFault } from './program-address.ts'
-import { note, oneLine, progressLine } from './terminal.ts'
+import { ApiProblem } from '../../client/problem.ts'
+import { NotRunning, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { readSessionFolders } from '../../runtime/settings/config.ts'
+import { usualPlaces } from '../import/find-files.ts'
+import { importFiles, type ImportOrder } from '../import/import-files.ts'
+import { KINDS, type Kind } from '../import/sessions-of-file.ts'
+import { addressFault } from '../program-address.ts'
+import { note, oneLine, progressLine } from '../terminal.ts'
 
 const USAGE = `Brings in conversations from the session files of other programs. Run it again at any time: it takes only what is new.
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { declareImporting } from '../e2e/importing.ts'
+import { declareImporting } from '../../e2e/importing.ts'
 
 const importing = declareImporting()
 const { run, write, writeOld, log } = importing
@@ -276,7 +276,7 @@ test('the command tells counts, damage and mistakes, each with its exit code', a
   write('x.jsonl', `${said('hello')}{torn\n`)
   const command = (...words: string[]) =>
     new Promise<string>((resolve) => {
-      const args = [fileURLToPath(new URL('../../functions/cli/import.ts', import.meta.url)), ...words]
+      const args = [fileURLToPath(new URL('../../../functions/cli/commands/import.ts', import.meta.url)), ...words]
       execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
     })
   const told = await command('claude-code', folder, '--url', importing.program.client.url)

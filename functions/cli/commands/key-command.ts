@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS, type ApiKey, type Scope } from '../domain/keys/api-key.ts'
-import { isTenant, nextId } from '../domain/ids.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { KeyStore } from '../ports/key-store.ts'
-import { definedFields } from '../domain/defined-fields.ts'
-import { isLockedOut, OPEN_CALLER } from '../access/caller.ts'
-import { hashKeySecret, newKeySecret } from '../access/key-secret.ts'
-import { timeText } from '../http/v1/time-text.ts'
+import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS, type ApiKey, type Scope } from '../../domain/keys/api-key.ts'
+import { isTenant, nextId } from '../../domain/ids.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { KeyStore } from '../../ports/key-store.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isLockedOut, OPEN_CALLER } from '../../access/caller.ts'
+import { hashKeySecret, newKeySecret } from '../../access/key-secret.ts'
+import { timeText } from '../../http/v1/time-text.ts'
 
 export const KEYS_USAGE = `Usage:
   npx tooltrail keys create --tenant <tenant> --scope <read|write|admin> [--scope …] [--owner <owner>] [--agent <agent>] [--agent …] [--rps <n>] [--active-runs <n>] [--open-calls <n>] [--tokens-per-day <n>]
