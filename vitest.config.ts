@@ -3,7 +3,7 @@ import { shared } from './vitest.shared.config.ts'
 
 /** Suites that leave nothing behind in their process: they share one, for loading the program anew would take longer than they do. */
 const SHARING = [
-  'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,infra,log,mcp,page,search,tools}/**/*.test.ts',
+  'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,lib,log,mcp,page,ports,search,tools}/**/*.test.ts',
 ]
 /** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
 const SIMULATOR = 'test/simulator/*.test.ts'

@@ -2,9 +2,9 @@ import { Stack } from 'aws-cdk-lib'
 import type { StackProps } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
 import type { AppStack } from './app-stack.ts'
-import { Alarms } from './constructs/alarms.ts'
+import { Alarms } from './constructs/monitoring/alarms.ts'
 import { MonthlyBudget } from './constructs/budget.ts'
-import { StatusDashboard } from './constructs/dashboard.ts'
+import { StatusDashboard } from './constructs/monitoring/dashboard.ts'
 import type { Environment } from './environments.ts'
 
 export interface MonitoringStackProps extends StackProps {

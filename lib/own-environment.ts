@@ -17,8 +17,8 @@ export const OWN_ENVIRONMENT = {
 
   // What runs. `bedrock/…` needs no key; keys of other providers go into the secret, once the stacks exist.
   model: 'anthropic/claude-sonnet-5-5',
-  agentsFile: 'test/infra/sample-agents.json', // your own `agents.json`
-  toolsFile: 'test/infra/sample-tools.ts', // your own module: CONTRIBUTING.md, "Ship a tool of your own"
+  agentsFile: 'test/lib/sample-agents.json', // your own `agents.json`
+  toolsFile: 'test/lib/sample-tools.ts', // your own module: CONTRIBUTING.md, "Ship a tool of your own"
   sessionDays: 365,
 
   // The history index: this, or `{ kind: 'serverless' }`, which sleeps when nobody uses it.

@@ -2,8 +2,8 @@ import { CfnOutput, Stack } from 'aws-cdk-lib'
 import type { StackProps } from 'aws-cdk-lib'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
-import { createHistorySearch } from './constructs/create-history-search.ts'
-import type { HistorySearch } from './constructs/history-search.ts'
+import { createHistorySearch } from './constructs/search/create-history-search.ts'
+import type { HistorySearch } from './constructs/search/history-search.ts'
 import type { Environment } from './environments.ts'
 
 /** The history index. It can always be rebuilt from the log. */

@@ -15,17 +15,17 @@ import {
   type KeyCaps,
   type Stores,
   type TenantBudget,
-} from './backend-functions.ts'
-import { createHistorySearch } from './create-history-search.ts'
-import type { HistorySearch, SearchSettings } from './history-search.ts'
-import { IndexerStream } from './indexer.ts'
+} from './functions/backend-functions.ts'
+import { createHistorySearch } from './search/create-history-search.ts'
+import type { HistorySearch, SearchSettings } from './search/history-search.ts'
+import { IndexerStream } from './functions/indexer.ts'
 import { LogTable } from './log-table.ts'
-import { ModelAccess } from './model-access.ts'
+import { ModelAccess } from './functions/model-access.ts'
 import { OutputBucket } from './output-bucket.ts'
 import { PublicApi, type CustomDomain } from './public-api.ts'
-import { Release, type Canary } from './release.ts'
+import { Release, type Canary } from './functions/release.ts'
 import { RunQueue } from './run-queue.ts'
-import { SweepSchedule } from './sweeper.ts'
+import { SweepSchedule } from './functions/sweeper.ts'
 
 export interface TooltrailProps {
   /**

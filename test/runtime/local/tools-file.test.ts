@@ -17,7 +17,7 @@ const moduleOf = (text: string): string => {
 
 describe("a module with a team's own tools", () => {
   test('stands behind the built-in ones', async () => {
-    const tools = await readTools(resolve(import.meta.dirname, '../../infra/sample-tools.ts'))
+    const tools = await readTools(resolve(import.meta.dirname, '../../lib/sample-tools.ts'))
     expect([...builtInTools(tools).keys()]).toEqual([...builtInTools().keys(), 'stock_level'])
   })
 

@@ -72,8 +72,8 @@ describe('the construct', () => {
 
   test("goes into somebody else's app as docs/deploy.md shows it", () => {
     const shown = /```ts\n(.*?)```/s.exec(sectionOf('docs/deploy.md', 'In your own app'))?.[1] ?? ''
-    expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/infra/own-app.ts'))
-    execFileSync(process.execPath, [join(ROOT, 'test/infra/own-app.ts')], {
+    expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/lib/own-app.ts'))
+    execFileSync(process.execPath, [join(ROOT, 'test/lib/own-app.ts')], {
       cwd: folder,
       stdio: 'pipe',
       env: {

@@ -7,9 +7,9 @@ import { EventSourceMapping, MetricType, StartingPosition } from 'aws-cdk-lib/aw
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import { Construct } from 'constructs'
-import { allow } from './allow.ts'
-import { grantKeyUse } from './key-use.ts'
-import type { LogTable } from './log-table.ts'
+import { allow } from '../allow.ts'
+import { grantKeyUse } from '../key-use.ts'
+import type { LogTable } from '../log-table.ts'
 import type { NodeFunction } from './node-function.ts'
 
 export interface IndexerStreamProps {

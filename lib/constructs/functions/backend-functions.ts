@@ -8,14 +8,14 @@ import type {
   IndexerVariables,
   StoreVariables,
   WorkerVariables,
-} from '../../functions/runtime/settings/config.ts'
-import type { BundleOptions, Handler } from '../bundle.ts'
-import type { HistorySearch } from './history-search.ts'
-import type { LogTable } from './log-table.ts'
+} from '../../../functions/runtime/settings/config.ts'
+import type { BundleOptions, Handler } from '../../bundle.ts'
+import type { HistorySearch } from '../search/history-search.ts'
+import type { LogTable } from '../log-table.ts'
 import type { ModelAccess } from './model-access.ts'
 import { NodeFunction } from './node-function.ts'
-import type { OutputBucket } from './output-bucket.ts'
-import type { RunQueue } from './run-queue.ts'
+import type { OutputBucket } from '../output-bucket.ts'
+import type { RunQueue } from '../run-queue.ts'
 import { SWEEP_EVERY } from './sweeper.ts'
 
 /** The longest that Lambda lets a function run. */

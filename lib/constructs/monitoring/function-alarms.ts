@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib'
 import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import { failed, MINUTE, sum, type AlarmRule } from './alarm-rule.ts'
-import type { NodeFunction } from './node-function.ts'
-import type { Tooltrail } from './tooltrail.ts'
+import type { NodeFunction } from '../functions/node-function.ts'
+import type { Tooltrail } from '../tooltrail.ts'
 
 const period = Duration.minutes(5)
 /** Lambda stamps a failure with the time at which its invocation began: 15 minutes ago, when it ran out of time. */

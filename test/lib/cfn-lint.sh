@@ -20,5 +20,5 @@ fi
 
 templates=$(mktemp -d)
 trap 'rm -rf "$templates"' EXIT
-CDK_VALIDATION=true node_modules/.bin/node test/infra/write-templates.ts "$templates"
+CDK_VALIDATION=true node_modules/.bin/node test/lib/write-templates.ts "$templates"
 "$tools/bin/cfn-lint" -i W3005 -r us-east-1 eu-central-1 -- "$templates"/*.template.json

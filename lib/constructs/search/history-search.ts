@@ -1,6 +1,6 @@
 import type { IKey } from 'aws-cdk-lib/aws-kms'
-import type { AlarmRule } from './alarm-rule.ts'
-import type { NodeFunction } from './node-function.ts'
+import type { AlarmRule } from '../monitoring/alarm-rule.ts'
+import type { NodeFunction } from '../functions/node-function.ts'
 
 /** Where the history index is, and the rights to it. */
 export interface HistorySearch {

@@ -6,11 +6,11 @@ import {
   CfnSecurityPolicy,
 } from 'aws-cdk-lib/aws-opensearchserverless'
 import { Construct } from 'constructs'
-import type { AlarmRule } from './alarm-rule.ts'
-import { allow } from './allow.ts'
+import type { AlarmRule } from '../monitoring/alarm-rule.ts'
+import { allow } from '../allow.ts'
 import type { HistorySearch, HistorySearchProps } from './history-search.ts'
-import type { NodeFunction } from './node-function.ts'
-import { serverlessRules } from './search-alarms.ts'
+import type { NodeFunction } from '../functions/node-function.ts'
+import { serverlessRules } from '../monitoring/search-alarms.ts'
 
 export interface ServerlessSearchProps extends HistorySearchProps {
   readonly maxCapacity: number

@@ -4,11 +4,11 @@ import { Effect, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { LogGroup, ResourcePolicy, RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Domain, EngineVersion, TLSSecurityPolicy } from 'aws-cdk-lib/aws-opensearchservice'
 import { Construct } from 'constructs'
-import type { AlarmRule } from './alarm-rule.ts'
-import { allow } from './allow.ts'
+import type { AlarmRule } from '../monitoring/alarm-rule.ts'
+import { allow } from '../allow.ts'
 import type { HistorySearch, HistorySearchProps } from './history-search.ts'
-import type { NodeFunction } from './node-function.ts'
-import { domainRules } from './search-alarms.ts'
+import type { NodeFunction } from '../functions/node-function.ts'
+import { domainRules } from '../monitoring/search-alarms.ts'
 
 export interface SearchDomainProps extends HistorySearchProps {
   readonly instance: string

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib'
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import { failed, MINUTE, most, sum, type AlarmRule } from './alarm-rule.ts'
 import { functionRules } from './function-alarms.ts'
-import type { Tooltrail } from './tooltrail.ts'
+import type { Tooltrail } from '../tooltrail.ts'
 
 /** What somebody must look at. */
 export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [

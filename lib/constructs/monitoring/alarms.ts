@@ -9,7 +9,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions'
 import { Construct } from 'constructs'
 import type { AlarmRule } from './alarm-rule.ts'
 import { alarmRules } from './alarm-rules.ts'
-import type { Tooltrail } from './tooltrail.ts'
+import type { Tooltrail } from '../tooltrail.ts'
 
 export interface AlarmsProps {
   readonly tooltrail: Tooltrail

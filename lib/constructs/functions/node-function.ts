@@ -8,8 +8,8 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { execFileSync } from 'node:child_process'
 import { dirname, resolve } from 'node:path'
-import { wildcardId } from '../checks.ts'
-import { handlerFile, type BundleOptions, type Handler } from '../bundle.ts'
+import { wildcardId } from '../../checks.ts'
+import { handlerFile, type BundleOptions, type Handler } from '../../bundle.ts'
 
 export interface NodeFunctionProps {
   /** The file in `functions/handlers/`. */
@@ -117,7 +117,7 @@ function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
       command: [handler, JSON.stringify(options)],
       local: {
         tryBundle(folder) {
-          const program = resolve(import.meta.dirname, '../bundle-command.ts')
+          const program = resolve(import.meta.dirname, '../../bundle-command.ts')
           execFileSync(process.execPath, [program, handler, folder, JSON.stringify(options)], { stdio: 'inherit' })
           return true
         },

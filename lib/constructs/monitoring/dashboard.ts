@@ -5,7 +5,7 @@ import { Construct } from 'constructs'
 import { indexLag } from './alarm-rules.ts'
 import type { Alarms } from './alarms.ts'
 import { failed } from './alarm-rule.ts'
-import type { Tooltrail } from './tooltrail.ts'
+import type { Tooltrail } from '../tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }
 

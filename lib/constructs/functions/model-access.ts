@@ -3,9 +3,9 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Construct } from 'constructs'
-import { checkBedrockRegion } from '../bedrock-region.ts'
-import { allow } from './allow.ts'
-import { grantKeyUse } from './key-use.ts'
+import { checkBedrockRegion } from '../../bedrock-region.ts'
+import { allow } from '../allow.ts'
+import { grantKeyUse } from '../key-use.ts'
 
 export interface ModelAccessProps {
   /** Every `provider/model` that an agent uses. */

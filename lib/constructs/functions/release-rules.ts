@@ -1,7 +1,7 @@
 import { MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Alias } from 'aws-cdk-lib/aws-lambda'
-import type { Handler } from '../bundle.ts'
-import { failed, MINUTE, sum, type AlarmRule } from './alarm-rule.ts'
+import type { Handler } from '../../bundle.ts'
+import { failed, MINUTE, sum, type AlarmRule } from '../monitoring/alarm-rule.ts'
 import type { NodeFunction } from './node-function.ts'
 
 /** Per cent of what a new version did, or of the API's responses while it is tried. With little work, a single failure is more. */
