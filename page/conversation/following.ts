@@ -5,8 +5,8 @@ import { isActive, withEvent, withEventElsewhere } from './log.ts'
 import { isAtEnd, lastOf, readEnd } from './log-end.ts'
 import { stillPending, withQueued } from './sending.ts'
 import type { Conversation, SessionView } from './session-view.ts'
-import { whileSeen } from './while-seen.ts'
-import type { Open } from './while-seen.ts'
+import { whileSeen } from './pause-when-hidden.ts'
+import type { Open } from './pause-when-hidden.ts'
 
 /** How often somebody looks whether another tab or program has started a run. */
 const LOOK_MS = 2_000

@@ -12,7 +12,7 @@ import { Timeline } from '../tools/timeline.tsx'
 import { DeleteSession } from './delete-session.tsx'
 import { originOf, workFacts } from './session-facts.ts'
 import { SessionTitle, titleOf } from './session-title.tsx'
-import { TakeAlong } from './take-along.tsx'
+import { TakeAlong } from './fork-or-export.tsx'
 
 interface Props {
   readonly session: string

@@ -1,6 +1,6 @@
 import type { FollowedEvent } from '../../functions/client/follow.ts'
 import { client } from '../shell/api.ts'
-import { seen, untilSeen } from '../shell/seen.ts'
+import { seen, untilSeen } from '../shell/page-visibility.ts'
 
 interface Follow {
   readonly signal: AbortSignal
