@@ -4,7 +4,7 @@ import { defineConfig } from 'oxlint'
 const LINES = { max: 300, skipBlankLines: false, skipComments: false }
 const LINES_PER_FUNCTION = { max: 60, skipBlankLines: false, skipComments: false }
 
-/** The import rule, the size limits and the rules of CONTRIBUTING.md. `test/house/lint-canary.test.ts` shows that they fire. */
+/** The import rule, the size limits and the rules of CONTRIBUTING.md. `test/conventions/lint-canary.test.ts` shows that they fire. */
 export default defineConfig({
   ignorePatterns: ['built/**', 'functions/client/api-types.ts'],
   plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'node', 'promise', 'vitest'],

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['functions', 'page', 'build', 'lib', 'bin', 'lint', 'test', 'bench', 'docs']
 const DATA = resolve(ROOT, '../shared/data')
-const SELF = 'test/house/citations.test.ts'
+const SELF = 'test/conventions/citations.test.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const files = FOLDERS.flatMap((folder) =>
