@@ -1,4 +1,4 @@
-import type { Assembly, Resource, Template } from './cloud/assembly.ts'
+import type { Assembly, Resource, Template } from './cloud/template/assembly.ts'
 
 /** What the suite has otherwise than the templates, with the reason. All else runs as it was synthesised. */
 interface Change {

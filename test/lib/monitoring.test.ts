@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { matchesPattern } from '../deployed/cloud/event-pattern.ts'
+import { matchesPattern } from '../deployed/cloud/services/event-pattern.ts'
 import { environmentNamed, expectResource, ofType, synthesise, type Resource, type Synthesised } from './synthesise.ts'
 import { variantOf } from './variants.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProxiedRequest } from '../../faults/fault-proxy.ts'
-import { ACCOUNT } from './resource-names.ts'
+import { ACCOUNT } from './template/resource-names.ts'
 import { REGION } from '../../engines/region.ts'
 
 export const SERVICES = ['dynamodb', 's3', 'sqs', 'secretsmanager', 'opensearch'] as const

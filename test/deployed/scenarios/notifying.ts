@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunBody } from '../../e2e/client.ts'
-import type { FunctionPool } from '../cloud/function-pool.ts'
+import type { FunctionPool } from '../cloud/services/function-pool.ts'
 import { ENVIRONMENT } from '../system.ts'
 import type { FunctionName, System } from '../system.ts'
 import { within } from './within.ts'

@@ -3,7 +3,7 @@ import { ChangeMessageVisibilityCommand, DeleteMessageCommand, ReceiveMessageCom
 import type { Message, SQSClient } from '@aws-sdk/client-sqs'
 import { z } from 'zod'
 import type { FunctionPool } from './function-pool.ts'
-import { REGION } from '../../engines/region.ts'
+import { REGION } from '../../../engines/region.ts'
 
 /** The properties of a mapping of a queue; one that is not known here is refused. */
 export const QueueMappingProperties = z.strictObject({

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startLambdaProcess } from './lambda-process.ts'
 import type { LambdaFunction, LambdaProcess } from './lambda-process.ts'
-import type { RecordedCall, Service } from './recorded-call.ts'
-import { startRecording } from './recorder.ts'
-import type { Trouble } from './recorder.ts'
-import { QUEUE_ORIGIN, SEARCH_ORIGIN } from './resource-names.ts'
+import type { RecordedCall, Service } from '../recorded-call.ts'
+import { startRecording } from '../recorder.ts'
+import type { Trouble } from '../recorder.ts'
+import { QUEUE_ORIGIN, SEARCH_ORIGIN } from '../template/resource-names.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
 
 /** A process that has just responded asks for its next event within this time, in milliseconds. */

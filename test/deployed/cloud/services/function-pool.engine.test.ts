@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { withEngines } from '../../engines/with-engines.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
 import { createFunctionPool } from './function-pool.ts'
 import type { FunctionPool } from './function-pool.ts'
-import { eventually, PROMISED_TIME_RETRIES } from '../../eventually.ts'
+import { eventually, PROMISED_TIME_RETRIES } from '../../../eventually.ts'
 
 /** A function that can do whatever functions do wrong. */
 const CODE = `

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Names } from './intrinsics.ts'
 import { resolve } from './intrinsics.ts'
-import type { RecordedCall } from './recorded-call.ts'
+import type { RecordedCall } from '../recorded-call.ts'
 
 const list = z.union([z.string().transform((one) => [one]), z.array(z.string())])
 const Allowed = z.strictObject({

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FunctionPool } from './function-pool.ts'
 import { createPreludeReader } from './response-prelude.ts'
-import { ACCOUNT } from './resource-names.ts'
+import { ACCOUNT } from '../template/resource-names.ts'
 
 /** One method of the API's template, with its resource's path (`/{proxy+}`). */
 export interface ApiMethod {

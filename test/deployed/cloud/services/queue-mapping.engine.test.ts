@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
 import { expect, test } from 'vitest'
-import { sqsClient } from '../../engines/clients.ts'
-import { withEngines } from '../../engines/with-engines.ts'
-import { within } from '../rules/within.ts'
-import { QueueProperties, makeQueue } from './provision.ts'
+import { sqsClient } from '../../../engines/clients.ts'
+import { withEngines } from '../../../engines/with-engines.ts'
+import { within } from '../../scenarios/within.ts'
+import { QueueProperties, makeQueue } from '../template/provision.ts'
 import { QueueMappingProperties, startQueueMapping } from './queue-mapping.ts'
 
 interface Received {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { ApiMethod, ApiSettings } from './api-gateway.ts'
 import type { FunctionPool } from './function-pool.ts'
-import type { Names } from './intrinsics.ts'
-import { resolve } from './intrinsics.ts'
+import type { Names } from '../template/intrinsics.ts'
+import { resolve } from '../template/intrinsics.ts'
 
 const RestApi = z.object({ BinaryMediaTypes: z.array(z.string()).default([]) })
 const ApiResource = z.object({ ParentId: z.string(), PathPart: z.string() })

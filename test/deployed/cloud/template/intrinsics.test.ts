@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Template } from './assembly.ts'
 import { resolve } from './intrinsics.ts'
 import { nameResources } from './resource-names.ts'
-import { REGION } from '../../engines/region.ts'
+import { REGION } from '../../../engines/region.ts'
 
 const template = (parts: Partial<Template>): Template => ({
   Resources: {},

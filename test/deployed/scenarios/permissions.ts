@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXPLAINED, EXPLAINED_WHERE_GRANTED } from '../explained-grants.ts'
-import { allGrants, grantsOf, missingGrants, unusedGrants } from '../cloud/policies.ts'
-import type { Grant } from '../cloud/policies.ts'
+import { allGrants, grantsOf, missingGrants, unusedGrants } from '../cloud/template/policies.ts'
+import type { Grant } from '../cloud/template/policies.ts'
 import type { FunctionName, System } from '../system.ts'
 
 /** What the functions may do, against all that they did before in this suite. */

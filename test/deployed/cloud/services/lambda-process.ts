@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MOST_PAYLOAD_BYTES, startRuntimeApi } from './runtime-api.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
-import { REGION } from '../../engines/region.ts'
+import { REGION } from '../../../engines/region.ts'
 
 const NODE = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.bin', 'node')
 /** Lambda gives 10 s; a machine that is shared with every engine gets more. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { resolve } from './intrinsics.ts'
 import type { Names } from './intrinsics.ts'
 import type { Resource, Template } from './assembly.ts'
-import { REGION } from '../../engines/region.ts'
+import { REGION } from '../../../engines/region.ts'
 
 export const ACCOUNT = '000000000000'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Template } from './assembly.ts'
 import { grantsOf, missingGrants, unusedGrants } from './policies.ts'
 import { nameResources } from './resource-names.ts'
-import { REGION } from '../../engines/region.ts'
+import { REGION } from '../../../engines/region.ts'
 
 const ROLE = 'arn:aws:iam::000000000000:role/worker'
 
