@@ -89,7 +89,7 @@ export default defineConfig({
     },
     {
       // vitest's matchers inside of an expectation are `any`.
-      files: ['test/**'],
+      files: ['test/**', 'audit/**'],
       rules: { 'typescript/no-unsafe-assignment': 'off' },
     },
     {

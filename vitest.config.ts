@@ -6,7 +6,7 @@ const SHARING = [
   'test/{access,adapters,agent,channels,client,delivery,deployed,domain,history,http,lib,log,mcp,page,ports,search,tools}/**/*.test.ts',
 ]
 /** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
-const SIMULATOR = 'test/simulator/*.test.ts'
+const SIMULATOR = 'audit/simulator/*.test.ts'
 /** What is promised by the clock: it holds on a machine that does nothing else, so these run behind all others, one by one. */
 const TIMES = 'test/**/*.times.test.ts'
 const OTHERS_RUN = [

@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const SIMULATE = 'test/simulator/simulate.ts'
-const MUTANTS = 'test/mutants/check-mutants.ts'
-const SCHEDULES = 'test/adapters/sqlite/explore-schedules.ts'
-const GUARDS = 'test/adapters/sqlite/explore-guards.ts'
+const SIMULATE = 'audit/simulator/simulate.ts'
+const MUTANTS = 'audit/mutants/check-mutants.ts'
+const SCHEDULES = 'audit/exploration/explore-sqlite-schedules.ts'
+const GUARDS = 'audit/exploration/explore-guards.ts'
 
 const run = (program: string, ...words: readonly string[]) =>
   spawnSync(process.execPath, [join(ROOT, program), ...words], { encoding: 'utf8', cwd: ROOT })

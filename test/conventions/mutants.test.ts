@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { LISTS, missingIn } from '../mutants/mutants.ts'
+import { LISTS, missingIn } from '../../audit/mutants/mutants.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const ALL = LISTS.flatMap(({ mutants }) => mutants)
@@ -16,7 +16,7 @@ test('each mutant has a name of its own, and changes something', () => {
 })
 
 test('what noticed a mutant is said of mutants that are listed', () => {
-  const answers = readFileSync(join(ROOT, 'test/mutants/answers.txt'), 'utf8').trim().split('\n')
+  const answers = readFileSync(join(ROOT, 'audit/mutants/answers.txt'), 'utf8').trim().split('\n')
   const names = new Set(ALL.map(({ name }) => name))
   expect(answers.map((line) => line.split(' | ')[0] ?? '').filter((name) => !names.has(name))).toEqual([])
 })

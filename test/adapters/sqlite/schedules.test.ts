@@ -8,12 +8,12 @@ import { hintDueDeliveries } from '../../../functions/delivery/due-deliveries.ts
 import { deliverySchedules } from '../../contracts/schedules/deliveries/schedule.ts'
 import type { DeliveryCode } from '../../contracts/schedules/deliveries/world.ts'
 import type { Kind } from '../../contracts/schedules/exploration.ts'
-import { DELIVERY_GUARDS } from './delivery-guards.ts'
-import { GUARDS } from './guards.ts'
-import type { Guard } from './guards.ts'
-import { loadWithout, textsWithout } from './without-guard.ts'
+import { DELIVERY_GUARDS } from '../../../audit/exploration/delivery-guards.ts'
+import { GUARDS } from '../../../audit/exploration/guards.ts'
+import type { Guard } from '../../../audit/exploration/guards.ts'
+import { loadWithout, textsWithout } from '../../../audit/exploration/without-guard.ts'
 
-/** Runs alike everywhere; `test/adapters/sqlite/explore-schedules.ts` looks further. */
+/** Runs alike everywhere; `audit/exploration/explore-sqlite-schedules.ts` looks further. */
 const SEED = 20_260_105
 
 test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {

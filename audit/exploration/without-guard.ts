@@ -1,0 +1,82 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { DeliveryCode } from '../../test/contracts/schedules/deliveries/world.ts'
+import type { SqliteModules } from '../../test/adapters/sqlite/engine.ts'
+import type { Guard } from './guards.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const MODULES: { readonly [name in keyof SqliteModules]: string } = {
+  database: 'database.ts',
+  sessions: 'log/session-store.ts',
+  inbox: 'log/run-inbox.ts',
+  lease: 'log/run-lease.ts',
+  log: 'log/run-log.ts',
+  reader: 'log/log-reader.ts',
+  imports: 'log/log-import.ts',
+  janitor: 'log/session-janitor.ts',
+  deletion: 'log/session-deletion.ts',
+  outbox: 'log/outbox.ts',
+  feedback: 'log/message-feedback.ts',
+  received: 'received.ts',
+  names: 'session-names.ts',
+  keys: 'key-store.ts',
+  usage: 'log/usage-ledger.ts',
+}
+
+/** The sources, by their path from the adapter's `log/`, as they read without the guard. Throws when a text to replace does not stand there exactly once. */
+export async function textsWithout({ name, edits }: Guard): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>()
+  for (const { file, from, to } of edits) {
+    const text = texts.get(file) ?? (await readFile(join(ROOT, 'functions/adapters/sqlite/log', file), 'utf8'))
+    const parts = text.split(from)
+    if (parts.length !== 2) throw new Error(`guard "${name}": its text stands ${parts.length - 1} times in ${file}`)
+    texts.set(file, parts.join(to))
+  }
+  return texts
+}
+
+interface Loaded {
+  readonly modules: SqliteModules
+  readonly delivery: DeliveryCode
+  remove(): Promise<void>
+}
+
+/**
+ * A copy of the SQLite adapter, and of what delivers, with one guard taken out, loaded beside the rest of the real program; `remove`
+ * when done.
+ */
+export async function loadWithout(guard: Guard): Promise<Loaded> {
+  const texts = await textsWithout(guard)
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-guard-'))
+  const adapter = join(folder, 'functions/adapters/sqlite')
+  await cp(join(ROOT, 'functions/adapters/sqlite'), adapter, { recursive: true })
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  await symlink(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  for (const name of await readdir(join(ROOT, 'functions')))
+    if (name === 'delivery')
+      await cp(join(ROOT, 'functions', name), join(folder, 'functions', name), { recursive: true })
+    else if (name !== 'adapters' && name !== 'domain')
+      await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
+  // File by file, so that all but the changed one are the modules that everything else imports.
+  await mkdir(join(folder, 'functions/domain'))
+  for (const name of await readdir(join(ROOT, 'functions/domain')))
+    await symlink(join(ROOT, 'functions/domain', name), join(folder, 'functions/domain', name))
+  for (const [file, text] of texts) {
+    // A write would go through the link, into the program.
+    await rm(join(adapter, 'log', file))
+    await writeFile(join(adapter, 'log', file), text)
+  }
+  const load = async (file: string): Promise<unknown> => import(pathToFileURL(join(adapter, file)).href)
+  const deliver = await Promise.all(['driver.ts', 'due-deliveries.ts'].map((file) => load(`../../delivery/${file}`)))
+  const loaded = await Promise.all(
+    Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),
+  )
+  return {
+    // The same files as the static imports of `engine.ts`, but for the guard.
+    modules: Object.fromEntries(loaded) as unknown as SqliteModules,
+    delivery: Object.assign({}, ...deliver) as DeliveryCode,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CONTEXT_MUTANTS } from './context.ts'
+import { COST_MUTANTS } from './costs.ts'
+import { DELIVERY_MUTANTS } from './delivery.ts'
+import { DYNAMODB_MUTANTS } from './dynamodb.ts'
+import { HISTORY_MUTANTS, PROJECTION_MUTANTS } from './history.ts'
+import { LOOP_MUTANTS } from './loop.ts'
+import { MCP_MUTANTS } from './mcp.ts'
+import type { Mutant } from './mutant.ts'
+import { nearestTo } from './nearest.ts'
+import { IMPORT_MUTANTS, OUTSIDE_MUTANTS } from './outside.ts'
+import { ROUND_MUTANTS } from './rounds.ts'
+import { SERVING_MUTANTS } from './serving.ts'
+import { SQLITE_MUTANTS } from './sqlite.ts'
+import { TEAM_MUTANTS } from './teams.ts'
+
+/** A command that fails when it notices a mutant. */
+export interface Suite {
+  readonly name: string
+  readonly command: readonly string[]
+}
+
+const simulated = (name: string, from: number, seeds: number, store = 'memory'): Suite => ({
+  name,
+  command: [
+    ...['node', 'audit/simulator/simulate.ts', '--store', store],
+    ...['--from', String(from), '--seeds', String(seeds), '--whole'],
+  ],
+})
+/** Most that it notices it notices within these: asked first, they take a few seconds. */
+const firstSeeds = simulated('simulator', 1, 20)
+const otherSeeds = simulated('simulator', 21, 280)
+/** Each request is a step there. Seeds 7 and 12 have a backlog, and take longer than all others of these. */
+const firstOnDynamodb = simulated('simulator on DynamoDB', 1, 6, 'dynamodb')
+const otherOnDynamodb = simulated('simulator on DynamoDB', 13, 10, 'dynamodb')
+const vitest = (name: string, ...paths: readonly string[]): Suite => ({
+  name,
+  command: ['vitest', 'run', '--bail', '1', ...paths],
+})
+/** Suites of the agent floor that take longer than all others of it together, and seldom notice what those do not. */
+const LONG = ['continue', 'loop/context.property', 'context-budget', 'consolidation', 'sources', 'media'].map(
+  (name) => `test/agent/${name}.test.ts`,
+)
+const agent: Suite = vitest('agent', 'test/agent', ...LONG.map((path) => `--exclude=${path}`))
+const engine = ['vitest', 'run', '--config=vitest.engines.config.ts', '--bail', '1'] as const
+const engines: Suite = {
+  name: 'DynamoDB Local',
+  command: [
+    ...engine,
+    'test/adapters/dynamodb/contracts.engine',
+    'test/adapters/dynamodb/schedules.engine',
+    'test/adapters/dynamodb/faults.engine',
+    'test/adapters/dynamodb/interlopers.engine',
+    'test/adapters/dynamodb/imports-between.engine',
+  ],
+}
+/** Suites that count what DynamoDB is asked for. */
+const COSTS = ['session-list', 'steering-cost', 'following-cost']
+
+/** Each list with the suites that are asked, one after the other, until one notices. */
+export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
+  {
+    mutants: [...LOOP_MUTANTS, ...ROUND_MUTANTS],
+    suites: [firstSeeds, agent, otherSeeds, vitest('agent, long', ...LONG)],
+  },
+  {
+    mutants: TEAM_MUTANTS,
+    suites: [vitest('teams', 'test/agent/team'), vitest('consolidation', 'test/agent/consolidation')],
+  },
+  {
+    mutants: CONTEXT_MUTANTS,
+    suites: [
+      vitest('log', 'test/log', 'test/agent/loop/context'),
+      vitest(
+        'context',
+        ...['consolidation', 'context-budget', 'decided-before', 'sources', 'media', 'takeover'].map(
+          (name) => `test/agent/${name}`,
+        ),
+      ),
+    ],
+  },
+  {
+    mutants: SERVING_MUTANTS,
+    suites: [firstSeeds, agent, otherSeeds, vitest('HTTP', 'test/http', 'test/runtime/lambda')],
+  },
+  {
+    mutants: [...SQLITE_MUTANTS, ...OUTSIDE_MUTANTS],
+    suites: [
+      firstSeeds,
+      vitest('SQLite', 'test/adapters/sqlite/contracts.test.ts'),
+      vitest(
+        'SQLite, more',
+        // The texts of guards are looked for there, too, which says nothing of what is noticed.
+        '--testNamePattern=^(?!.*stands in the adapter)',
+        'test/adapters/sqlite/schedules.test.ts',
+        'test/domain',
+        'test/adapters/sqlite/log/shared-commit.test.ts',
+        'test/adapters/sqlite/log/deletion-steps.test.ts',
+        'test/adapters/sqlite/database.test.ts',
+      ),
+      otherSeeds,
+    ],
+  },
+  { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/import-', 'test/http/split-turns')] },
+  {
+    mutants: DELIVERY_MUTANTS,
+    suites: [
+      vitest(
+        'deliveries',
+        ...[
+          'test/delivery',
+          'test/agent/in-time',
+          'test/channels/callbacks/callbacks.test.ts',
+          'test/channels/slack/inbound/feedback.test.ts',
+        ],
+      ),
+      vitest('outbox', 'test/adapters/sqlite/contracts.test.ts', '--testNamePattern=outbox|feedback'),
+    ],
+  },
+  { mutants: MCP_MUTANTS, suites: [vitest('MCP', 'test/adapters/mcp')] },
+  {
+    mutants: DYNAMODB_MUTANTS,
+    suites: [vitest('retry', 'test/adapters/dynamodb/retry.test.ts'), firstOnDynamodb, engines, otherOnDynamodb],
+  },
+  {
+    mutants: COST_MUTANTS,
+    suites: [
+      vitest(
+        'costs',
+        'test/adapters/sqlite/deletion-steps',
+        'test/adapters/sqlite/session-list',
+        'test/adapters/dynamodb/keys',
+        'test/agent/events',
+      ),
+      {
+        name: 'costs on DynamoDB',
+        command: [...engine, ...COSTS.map((name) => `test/adapters/dynamodb/${name}.engine`)],
+      },
+    ],
+  },
+  { mutants: HISTORY_MUTANTS, suites: [firstSeeds, otherSeeds, vitest('history', 'test/history', 'test/runtime')] },
+  {
+    mutants: PROJECTION_MUTANTS,
+    suites: [
+      firstSeeds,
+      otherSeeds,
+      vitest('projection', 'test/adapters/sqlite/history', 'test/adapters/sqlite/contracts'),
+    ],
+  },
+]
+
+/** The suites of its list, after those that notice it soonest. */
+export function suitesFor(mutant: Mutant, suites: readonly Suite[]): readonly Suite[] {
+  const paths = nearestTo(mutant)
+  return paths.length === 0 ? suites : [vitest('nearest', ...paths), ...suites]
+}
+
+/** The file's text with the mutant in it. Throws unless what it changes stands there exactly once. */
+export function mutated(root: string, { name, file, from, to }: Mutant): string {
+  const pieces = readFileSync(join(root, file), 'utf8').split(from)
+  if (pieces.length !== 2) throw new Error(`${name}: what it changes stands there ${pieces.length - 1} times`)
+  return pieces.join(to)
+}
+
+/** Why a mutant cannot be put in; undefined when it can. */
+export function missingIn(root: string, mutant: Mutant): string | undefined {
+  try {
+    mutated(root, mutant)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

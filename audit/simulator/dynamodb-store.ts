@@ -1,0 +1,52 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { BatchGetItemCommand, DeleteTableCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import type { Clock } from '../../functions/ports/clock.ts'
+import { createTestTable, dynamodbPorts } from '../../test/adapters/dynamodb/engine.ts'
+import { dynamodbClient } from '../../test/engines/clients.ts'
+import { sendInStep } from './engine-steps.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import type { SharedStore } from './stores.ts'
+
+const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])
+
+/**
+ * A new table of a running DynamoDB. Each request that an adapter sends there is a step; virtual time stands still while the engine
+ * does what it asks for.
+ */
+export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs): Promise<SharedStore> {
+  const client = dynamodbClient(endpoint)
+  const tableName = await createTestTable(client)
+  sendInSteps(client)
+  return {
+    portsFor: (clock, process) =>
+      dynamodbPorts({ client, tableName, outputs, clock: process === undefined ? timeless(clock) : clock }),
+    expires: false,
+    inSteps: true,
+    async close() {
+      await client.send(new DeleteTableCommand({ TableName: tableName }))
+      client.destroy()
+    },
+  }
+}
+
+/** Nobody of the simulation waits in virtual time. */
+const timeless = ({ now }: Clock): Clock => ({ now, sleep: () => new Promise((resolve) => setImmediate(resolve)) })
+
+/** The outermost of what a client does with a request: nothing of it happens before its step. */
+function sendInSteps(client: DynamoDBClient): void {
+  const prefix = randomUUID()
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      ({ input }) =>
+        sendInStep(READS.has(commandName) ? 'read' : 'write', () => next({ input: withOwnToken(input, prefix) })),
+    { step: 'initialize', priority: 'high', name: 'sendInSteps' },
+  )
+}
+
+/** The engine remembers tokens of all tables for minutes, and the same seed draws the same. */
+function withOwnToken<Input extends object>(input: Input, prefix: string): Input {
+  if (!('ClientRequestToken' in input && 'TransactItems' in input)) return input
+  const said = JSON.stringify([prefix, input.ClientRequestToken, input.TransactItems])
+  return { ...input, ClientRequestToken: createHash('sha1').update(said).digest('hex').slice(0, 36) }
+}

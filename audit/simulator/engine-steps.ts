@@ -1,0 +1,115 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { RequestKind } from '../../test/contracts/stores.ts'
+import { latency, settle } from './network.ts'
+import type { Outcome } from './network.ts'
+import type { Fault } from './script.ts'
+import type { Sessions } from './sessions.ts'
+import { current } from './timeline.ts'
+import type { Process } from './timeline.ts'
+import type { Harness } from './harness.ts'
+
+/** One call of a port, as an adapter that asks an engine does it. */
+export interface EngineCall {
+  readonly process: Process
+  readonly name: string
+  readonly session: string
+  /** Sees each write as soon as it has landed, before anything else happens. */
+  readonly written: () => Promise<void>
+}
+
+/** Makes each request that a call sends to an engine a step: when it lands, and when its response comes, the seed decides. */
+export interface EngineSteps {
+  /** Does the work of a call. It is that of its process, and ends with it. */
+  during(call: EngineCall, work: () => unknown): unknown
+}
+
+type Send = <T>(kind: RequestKind, request: () => Promise<T>) => Promise<T>
+const underWay = new AsyncLocalStorage<Send>()
+
+/** Sends a request to an engine: as a step of the call that is under way, or at once where nobody in the simulation sends it. */
+export const sendInStep: Send = (kind, request) => (underWay.getStore() ?? ((_, send) => send()))(kind, request)
+
+/** A write that lands between what another call reads and what it writes. */
+interface Held {
+  readonly call: EngineCall
+  readonly into: string
+  readonly land: () => Promise<void>
+}
+
+export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSteps {
+  const { timeline } = harness
+  /** A write into what goes on with a run was made for a session that has one. */
+  const fits = ({ name, session }: EngineCall, fault: Extract<Fault, { type: 'between' }>): boolean =>
+    name.startsWith(fault.call) &&
+    (fault.into === '' || all.some(({ key, seen }) => key.session === session && seen.header?.activeRun !== undefined))
+  let held: readonly Held[] = []
+
+  /** What was held for such a call of the session, which has read. */
+  async function landHeld(call: EngineCall): Promise<void> {
+    const due = held.filter(
+      (one) => one.call !== call && one.call.session === call.session && call.name.startsWith(one.into),
+    )
+    held = held.filter((one) => !due.includes(one))
+    for (const one of due) {
+      harness.note(
+        `${one.call.process.name} ${one.call.name} lands in ${call.process.name} ${call.name} ${call.session}`,
+      )
+      await one.land()
+    }
+  }
+
+  function hold(one: Held, milliseconds: number): void {
+    held = [...held, one]
+    timeline.after(milliseconds, undefined, async () => {
+      if (!held.includes(one)) return
+      held = held.filter((other) => other !== one)
+      await one.land()
+    })
+  }
+
+  return {
+    during(call, work) {
+      const { process, name, session } = call
+      let hasRead = false
+      let isHeld = false
+      const send: Send = (kind, request) =>
+        new Promise((resolve, reject) => {
+          const respond = (outcome: Outcome): void => {
+            timeline.after(latency(harness, process), process, () =>
+              'error' in outcome ? reject(outcome.error as Error) : resolve(outcome.value as never),
+            )
+          }
+          const land = async (): Promise<void> => {
+            if (process.state === 'dead' && !process.leavesRequests) return
+            const outcome = await settle(request)
+            if (kind === 'write') harness.note(`${process.name} ${name} ${session} writes`, 'routine')
+            if (kind === 'write' && 'value' in outcome) await call.written()
+            respond(outcome)
+          }
+          timeline.after(latency(harness, process), undefined, async () => {
+            if (kind === 'read') {
+              hasRead = true
+              return land()
+            }
+            const fault = isHeld ? undefined : harness.takeFault('between', (one) => fits(call, one))
+            if (fault === undefined) {
+              if (hasRead) await landHeld(call)
+              return land()
+            }
+            isHeld = true
+            harness.note(`${process.name} ${name} ${session} will land between (${fault.how}, ${fault.into})`)
+            if (fault.how === 'disowned') respond({ error: refusedForGood() })
+            hold({ call, into: fault.into, land }, fault.milliseconds)
+          })
+        })
+      return current.run(process, () => underWay.run(send, work))
+    },
+  }
+}
+
+/** As a client says it that has lost the response, and may not ask again. */
+function refusedForGood(): Error {
+  const error = new Error('the response was lost, and credentials for the next attempt cannot be had')
+  error.name = 'CredentialsProviderError'
+  return error
+}

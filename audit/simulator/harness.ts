@@ -1,0 +1,139 @@
+import { Violation } from '../../test/contracts/schedules/harness.ts'
+import { createDice, hashText } from './dice.ts'
+import type { Dice } from './dice.ts'
+import type { Fault, Script } from './script.ts'
+import { createTimeline } from './timeline.ts'
+import type { Process, Timeline } from './timeline.ts'
+
+/** What a deletion goes through. */
+const DELETING = ['deletion.tombstone', 'deletion.removeRows', 'outputs.removeAll']
+const START = Date.UTC(2026, 0, 5, 9)
+
+/** Throws a `Violation` of the rule unless it holds. */
+export function must(rule: string, holds: boolean, detail = ''): void {
+  if (!holds) throw new Violation(rule, detail)
+}
+
+/** What becomes of a process all of a sudden. */
+export interface Affliction {
+  readonly how: 'kill' | 'stop' | 'restart'
+  readonly milliseconds: number
+  readonly leavesRequests: boolean
+}
+
+/** One simulation: its time, its dice, what is still to go wrong, and what has happened. */
+export interface Harness {
+  readonly script: Script
+  readonly timeline: Timeline
+  readonly dice: Dice
+  /** Milliseconds since the beginning, without those slept. */
+  elapsed(): number
+  /** Writes a line of the trace; what is routine counts, and is not shown. */
+  note(text: string, kind?: 'told' | 'routine'): void
+  /** The first violation that anybody has seen; the simulation ends with it. */
+  fail(error: unknown): void
+  /** The next fault of this type that has become due and fits, which is used up by it. */
+  takeFault<Type extends Fault['type']>(
+    type: Type,
+    fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
+  ): Extract<Fault, { type: Type }> | undefined
+  /** What this request, or `tool`, brings on for its sender. */
+  strike(process: Process, call: string, session: string): void
+  /** Lets a process be killed or stand still. */
+  afflict: (process: Process, fault: Affliction) => void
+  /** Since when nothing has gone wrong any more, as far as anybody knows by now; in milliseconds since the beginning. */
+  quietSince(): number
+  /** When the last hint for a session was lost or delayed; milliseconds since the beginning. */
+  readonly hintsLost: Map<string, number>
+  /** What becomes of a request that deletes a session which cannot be deleted now. */
+  stuck(call: string, session: string): 'refused' | 'silent' | undefined
+  /** Whether the store, or this part of it, is down now. */
+  isDown(call: string): boolean
+  readonly failure: () => Violation | undefined
+  readonly trace: readonly string[]
+  readonly digest: () => number
+}
+
+export function createHarness(script: Script, keepTrace: boolean): Harness {
+  const timeline = createTimeline(START)
+  const trace: string[] = []
+  const pending: (Fault | undefined)[] = [...script.faults].toSorted((left, right) => left.at - right.at)
+  let digest = 0
+  let failure: Violation | undefined
+  let quietSince = script.quietAt
+  const stuck = script.faults.filter((fault) => fault.type === 'stuck')
+  const poisons = script.faults.filter((fault) => fault.type === 'poison')
+  const elapsed = (): number => timeline.now() - START - timeline.slept()
+  const harness: Harness = {
+    script,
+    timeline,
+    dice: createDice(script.seed),
+    elapsed,
+    note(text, kind = 'told') {
+      const line = `${elapsed().toFixed(1)} ${text}`
+      digest = hashText(line, digest)
+      if (keepTrace && kind === 'told') trace.push(line)
+    },
+    fail(error) {
+      if (failure !== undefined) return
+      const text = error instanceof Error ? `${error.message} ${error.stack?.split('\n')[1] ?? ''}` : String(error)
+      failure = error instanceof Violation ? error : new Violation('nothing fails unheard', text)
+    },
+    takeFault<Type extends Fault['type']>(type: Type, fits?: (fault: Extract<Fault, { type: Type }>) => boolean) {
+      const now = elapsed()
+      if (now > script.quietAt) return undefined
+      const place = pending.findIndex(
+        (fault) => fault?.type === type && fault.at <= now && (fits?.(fault as never) ?? true),
+      )
+      const found = pending[place]
+      if (found === undefined) return undefined
+      pending[place] = undefined
+      return found as Extract<Fault, { type: Type }>
+    },
+    strike(process, call, session) {
+      const fault = harness.takeFault('strike', (one) => call.startsWith(one.call))
+      if (fault !== undefined) timeline.after(fault.after, undefined, () => harness.afflict(process, fault))
+      const poison = poisons.find(
+        (one) => call.startsWith(one.call) && sessionAt(script, one.session) === session && one.at <= elapsed(),
+      )
+      if (poison === undefined) return
+      const { milliseconds } = poison
+      quietSince = Math.max(quietSince, elapsed() + milliseconds)
+      timeline.after(0, undefined, () => harness.afflict(process, { how: 'kill', milliseconds, leavesRequests: true }))
+    },
+    afflict: () => undefined,
+    quietSince: () => quietSince,
+    hintsLost: new Map(),
+    stuck(call, session) {
+      if (elapsed() > script.quietAt || !DELETING.some((one) => call.startsWith(one))) return undefined
+      const left = script.sessions.find((one) => one.session === session)?.left
+      return stuck.find((fault) => fault.left === left)?.how
+    },
+    isDown(call) {
+      const now = elapsed()
+      return script.faults.some(
+        (fault) =>
+          fault.type === 'outage' &&
+          fault.at <= now &&
+          now < fault.at + fault.milliseconds &&
+          now < script.quietAt &&
+          call.startsWith(fault.call),
+      )
+    },
+    failure: () => failure,
+    trace,
+    digest: () => digest,
+  }
+  return harness
+}
+
+/** Whether things may go wrong now. */
+export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
+  script.faults.length > 0 && elapsed() < script.quietAt
+
+/** The name of the session that an operation or a fault means. */
+const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
+
+/** Whether something kills whoever does it to this session. */
+export const isPoisoned = ({ script }: Harness, session: string): boolean =>
+  script.faults.some((fault) => fault.type === 'poison' && sessionAt(script, fault.session) === session)

@@ -1,0 +1,92 @@
+import { Violation } from '../../test/contracts/schedules/harness.ts'
+import type { Harness, Affliction } from './harness.ts'
+import type { Program } from './program.ts'
+import { createProcess } from './timeline.ts'
+import type { Process } from './timeline.ts'
+
+/** How long one invocation may take; then the platform ends its process. */
+export const FUNCTION_MS = 90_000
+/** More at a time are throttled: whoever asks has to ask again. */
+const MOST_INSTANCES = 20
+
+interface Instance {
+  readonly process: Process
+  readonly program: Program
+  /** Set while an invocation runs in it: what happens when it dies. */
+  died?: (() => void) | undefined
+}
+
+/** A function's instances: each takes one invocation at a time, and is frozen between two, with whatever it has left undone. */
+export interface Instances {
+  /** Does `work` in an instance that is free, or in a new one; resolves when the invocation is over. */
+  invoke(hops: number, work: (program: Program) => Promise<unknown>): Promise<void>
+  /** Those that take part now, frozen or not. */
+  processes(): readonly Process[]
+  afflict(process: Process, fault: Affliction): void
+}
+
+export function createInstances(harness: Harness, create: (process: Process) => Program): Instances {
+  const { timeline } = harness
+  let all: Instance[] = []
+  let boots = 0
+
+  function boot(): Instance {
+    const process = createProcess(`f${++boots}`)
+    const instance: Instance = { process, program: create(process) }
+    harness.note(`${process.name} starts`)
+    all.push(instance)
+    return instance
+  }
+
+  function end(instance: Instance, leavesRequests: boolean): void {
+    instance.process.leavesRequests = leavesRequests
+    timeline.kill(instance.process)
+    harness.note(`${instance.process.name} is dead`)
+    all = all.filter((one) => one !== instance)
+    instance.died?.()
+  }
+
+  return {
+    invoke: (hops, work) =>
+      new Promise((resolve, reject) => {
+        const free = all.find(({ died }) => died === undefined)
+        if (free === undefined && all.length >= MOST_INSTANCES) return reject(new Error('throttled'))
+        const instance = free ?? boot()
+        const over = timeline.after(FUNCTION_MS, undefined, () => end(instance, true))
+        instance.died = () => {
+          over.cancelled = true
+          reject(new Error('the function died'))
+        }
+        const freeze = (settle: () => void): void => {
+          timeline.after(0, undefined, () => {
+            if (instance.process.state === 'dead') return
+            if (instance.process.calls > 0)
+              harness.fail(new Violation('no function is frozen while a call executes', instance.process.name))
+            over.cancelled = true
+            instance.died = undefined
+            timeline.stop(instance.process)
+            settle()
+          })
+        }
+        timeline.resume(instance.process)
+        timeline.after(0, instance.process, () => {
+          instance.program
+            .invoke(hops, FUNCTION_MS, () => work(instance.program))
+            .then(
+              () => freeze(resolve),
+              (error: unknown) => freeze(() => reject(error as Error)),
+            )
+        })
+      }),
+    processes: () => all.map(({ process }) => process),
+    afflict(process, { how, milliseconds, leavesRequests }) {
+      const instance = all.find((one) => one.process === process)
+      // Only the end of its time tells a function to stop.
+      if (instance?.died === undefined || how === 'restart') return
+      if (how === 'kill') return end(instance, leavesRequests)
+      timeline.stop(process)
+      harness.note(`${process.name} stands still for ${milliseconds} ms`)
+      timeline.after(milliseconds, undefined, () => timeline.resume(process))
+    },
+  }
+}

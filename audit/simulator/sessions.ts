@@ -1,0 +1,293 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { RunEvent } from '../../functions/domain/events.ts'
+import { OPEN_STATUSES, textOf } from '../../functions/domain/messages/message.ts'
+import type { ToolMessage } from '../../functions/domain/messages/message.ts'
+import type { Run } from '../../functions/domain/runs/run.ts'
+import { isBlocked, isFree } from '../../functions/domain/session.ts'
+import type { SessionHeader, SessionKey } from '../../functions/domain/session.ts'
+import type { CountedCompletion } from '../../functions/domain/usage/usage-count.ts'
+import { checkStep } from '../../test/contracts/schedules/invariants.ts'
+import { snapshot } from '../../test/contracts/snapshot.ts'
+import type { Snapshot } from '../../test/contracts/snapshot.ts'
+import type { SessionPorts } from '../../test/contracts/stores.ts'
+import { EXPIRY_MS, leaveSession } from './left.ts'
+import { sessionIn } from './network.ts'
+import type { Fault } from './script.ts'
+import type { Outcome } from './network.ts'
+import type { WaitingCall } from './program.ts'
+import type { Process } from './timeline.ts'
+import type { SharedStore } from './stores.ts'
+import { isDelegation } from '../../functions/domain/runs/team.ts'
+import { tokenOf } from './tools.ts'
+import { processNow } from './virtual-globals.ts'
+import { must } from './harness.ts'
+import type { Harness } from './harness.ts'
+
+/** What the simulator knows of one session beside what stands in the store. */
+export interface Watch {
+  readonly key: SessionKey
+  seen: Snapshot
+  /** Runs that were acknowledged, with their input where they have one, in this order. */
+  readonly accepted: { readonly runId: string; readonly input: string | undefined }[]
+  /** Runs whose cancel was acknowledged before they had ended, and when. */
+  readonly cancelled: Map<string, number>
+  /** What a person allowed or refused, by the token of the call that they saw. */
+  readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
+  /** What was brought from other logs, in this order. */
+  readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
+  /** The last message of the latest summary by hand that was acknowledged. */
+  summarised: string
+  /** Copies of its log, and what people had said, and calls of other logs had read, up to where they end. */
+  readonly forks: {
+    readonly name: string
+    readonly said: readonly string[]
+    readonly read: readonly string[]
+    acknowledged: boolean
+  }[]
+  /** What people were told to be stored with messages. */
+  readonly rated: { readonly id: string; readonly user: string }[]
+  /** The longest of its requests since the last summary, without the results of its last round. */
+  sent: { readonly through: string | undefined; readonly messages: readonly string[] }
+  /** The highest generation whose holder has read the log. */
+  readGeneration: number
+  /** How often the active run was taken from a dead holder since its last message. */
+  takeovers: number
+  deleted: boolean
+  /** Somebody has asked for its deletion. */
+  unwanted: boolean
+  /** Whether it is deleted after its time without activity. */
+  readonly expires: boolean
+  /** When a run of it has last begun, paused or ended, or turns came in: milliseconds since 1970. */
+  activeAt: number
+  /** Completions that were not stored, as the ledger was told of them. */
+  readonly unstored: Set<CountedCompletion>
+  /** Since when it has had work that nobody holds: milliseconds since the beginning. */
+  waitsSince: number | undefined
+}
+
+/** The sessions of a simulation, each looked at after every write. */
+export interface Sessions {
+  readonly all: readonly Watch[]
+  /** Looks at a session that a request may have changed, and checks the step that it took. */
+  observe(sender: Process, call: string, args: readonly unknown[], outcome: Outcome): Promise<void>
+  /** An event that a program has emitted; what it reports must be stored by now. */
+  noteEvent(key: SessionKey, event: RunEvent): void
+  checkEvents(): Promise<void>
+  /** The calls that wait, as a person sees them. */
+  waiting(watch: Watch): readonly { readonly runId: string; readonly call: WaitingCall }[]
+}
+
+const READS = [
+  'look',
+  'glance',
+  'read',
+  'list',
+  'messages',
+  'message',
+  'run',
+  'runs',
+  'queued',
+  'activeRuns',
+  'due',
+  'expired',
+]
+const SUMMARY = 'sessions.recordSummary'
+/** By how much the clocks of processes may differ. */
+export const CLOCKS_MS = 60_000
+/** Takeovers without a message after which a run is given up. */
+const MOST_TAKEOVERS = 3
+/** Faults that can keep a holder from anything, once each. */
+const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
+/** What the checks of the schedules call an operation. */
+const ACTS: { readonly [call: string]: string } = {
+  'lease.start': 'start',
+  'lease.take': 'take',
+  'lease.claim': 'claim',
+  'log.completeCall': 'complete',
+}
+
+export async function watchSessions(harness: Harness, store: SharedStore, ports: SessionPorts): Promise<Sessions> {
+  const all: Watch[] = []
+  for (const one of harness.script.sessions) {
+    const found = await leaveSession(store, one, Math.floor(harness.timeline.now()))
+    const deleted = one.left === 'deleted'
+    all.push({
+      key: { tenant: one.tenant, session: one.session },
+      seen: await snapshot(ports, one),
+      ...found,
+      cancelled: new Map(),
+      decided: [],
+      imported: [],
+      summarised: '',
+      forks: [],
+      rated: [],
+      sent: { through: undefined, messages: [] },
+      readGeneration: 0,
+      takeovers: 0,
+      deleted,
+      unwanted: deleted,
+      expires: one.expires === true && store.expires,
+      unstored: new Set(),
+      waitsSince: undefined,
+    })
+  }
+  const byName = new Map(all.map((watch) => [watch.key.session, watch]))
+  const strokes = harness.script.faults.filter(({ type }) => STROKES.includes(type)).length
+  let events: { readonly watch: Watch; readonly event: RunEvent }[] = []
+  return {
+    all,
+    async observe(sender, call, args, outcome) {
+      const watch = byName.get(sessionIn(args))
+      const method = call.slice(call.indexOf('.') + 1)
+      if (watch === undefined || READS.includes(method) || call.startsWith('outbox.')) return
+      noteRead(watch, call, outcome)
+      if (call === 'usage.count' && 'value' in outcome) watch.unstored.add(args[1] as CountedCompletion)
+      const before = watch.seen
+      watch.seen = await snapshot(ports, watch.key)
+      const ghosts = {
+        cancelled: new Set(watch.cancelled.keys()),
+        starts: new Map<string, number>(),
+        readGeneration: watch.readGeneration,
+        disturbed: harness.script.faults.length > 0,
+        disowned: harness.script.faults.some((fault) => fault.type === 'between' && fault.how === 'disowned'),
+      }
+      if (call === 'inbox.resolve') checkResolved(watch, before)
+      if (call === SUMMARY) checkSummarised(watch, before, args)
+      noteTakeover(watch, before, call, strokes)
+      noteLeaving(watch, before, call)
+      noteActivity(watch, before, call, harness.timeline.now())
+      const clock = { now: () => processNow(sender) }
+      checkStep({ stores: { clock }, ghosts }, before, watch.seen, actOf(call, args))
+    },
+    noteEvent(key, event) {
+      const watch = byName.get(key.session)
+      if (watch !== undefined && 'id' in event) events.push({ watch, event })
+    },
+    async checkEvents() {
+      if (events.length === 0) return
+      const noted = events
+      events = []
+      for (const { watch, event } of noted) checkEvent(watch, event)
+    },
+    waiting: ({ seen }) =>
+      seen.messages.flatMap((row) =>
+        row.role === 'tool' && row.status === 'waiting' && row.needs !== undefined
+          ? [{ runId: row.runId, call: { ...row, messageId: row.id, needs: row.needs, token: rowToken(seen, row) } }]
+          : [],
+      ),
+  }
+}
+
+/** A summary by hand is of the session as it was seen; what it took counts in any case. */
+function checkSummarised({ seen, key }: Watch, before: Snapshot, [header]: readonly unknown[]): void {
+  const { generation } = header as SessionHeader
+  const isSame = isDeepStrictEqual(seen.session?.summary, before.session?.summary)
+  must('a summary is of the session that was seen', isSame || generation === before.header?.generation, key.session)
+}
+
+function actOf(call: string, [first, second]: readonly unknown[]) {
+  const isExpiry = call === 'deletion.tombstone' && second !== undefined
+  const name = isExpiry ? 'expire' : (ACTS[call] ?? call)
+  if (call === SUMMARY) return { name: call }
+  const lease = typeof first === 'object' && first !== null && 'generation' in first ? first : undefined
+  return typeof lease?.generation === 'number' ? { name, generation: lease.generation } : { name }
+}
+
+/** Who has claimed, or started, reads the log from then on: nobody before may write any more. */
+function noteRead(watch: Watch, call: string, outcome: Outcome): void {
+  if (!['lease.claim', 'lease.start', 'inbox.enqueue'].includes(call) || !('value' in outcome)) return
+  const value = outcome.value as
+    | { lease?: { generation: number }; started?: { lease: { generation: number } } }
+    | undefined
+  const generation = value?.lease?.generation ?? value?.started?.lease.generation ?? 0
+  watch.readGeneration = Math.max(watch.readGeneration, generation)
+}
+
+/** Every resolution says which call its sender saw. */
+function checkResolved({ seen }: Watch, before: Snapshot): void {
+  const waited = new Set(
+    before.messages.flatMap((row) => (row.role === 'tool' && row.status === 'waiting' ? row.id : [])),
+  )
+  for (const row of seen.messages) {
+    if (row.role !== 'tool' || row.status === 'waiting' || !waited.has(row.id)) continue
+    const meant = row.decision?.by ?? textOf(row.parts).replace('result of ', '')
+    const token = rowToken(seen, row)
+    must('a resolution is for the call that its sender saw', meant === token, `${meant} resolves ${token}`)
+  }
+}
+
+/** A run is given up as crashing after three takeovers without a message, unless `strokes` of other faults hit who does that; and not before. */
+function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: number): void {
+  const { seen } = watch
+  const run = seen.runs.find((one) => one.id === before.header?.activeRun)
+  if (run?.error?.code === 'crashed_repeatedly')
+    must(
+      'a run is given up after three takeovers',
+      watch.takeovers >= MOST_TAKEOVERS,
+      `${watch.takeovers} takeovers of ${run.id}`,
+    )
+  const isTaken = call === 'lease.take' && seen.header?.generation !== before.header?.generation
+  if (isTaken && before.header?.lease !== undefined) watch.takeovers++
+  else if (seen.header?.head !== before.header?.head) watch.takeovers = 0
+  must(
+    'a run that nobody gets on with is given up',
+    watch.takeovers <= MOST_TAKEOVERS + strokes,
+    seen.header?.activeRun,
+  )
+}
+
+/** Who hands a run over, or completes it, has stored what became of its calls. */
+function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
+  const { activeRun, generation } = before.header ?? {}
+  if (seen.header?.status !== 'live' || seen.header.generation === generation) return
+  const isCompleted = seen.runs.some(({ id, status }) => id === activeRun && status === 'completed')
+  if (call !== 'lease.release' && !(call === 'log.endRun' && isCompleted)) return
+  // A run is handed over inside of its members, too: what waits may wait, and who works for a delegate call goes on.
+  const isLeft = (row: ToolMessage): boolean => !isCompleted && (row.status !== 'running' || isDelegation(row))
+  const open = before.messages.find(
+    (row) => row.role === 'tool' && row.runId === activeRun && OPEN_STATUSES.includes(row.status) && !isLeft(row),
+  )
+  must('a run is left or completed with the results of its calls', open === undefined, `${call}: ${open?.id}`)
+}
+
+/** Nothing is deleted that nobody wants deleted, unless it has expired. */
+function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, now: number): void {
+  const { header } = watch.seen
+  if (header?.status === 'deleted' && before?.status === 'live' && !watch.unwanted)
+    must('what is deleted has expired', now - watch.activeAt > EXPIRY_MS - CLOCKS_MS, watch.key.session)
+  const isActive = header?.activeRun !== before?.activeRun || header?.paused !== before?.paused
+  if (isActive || (call === 'imports.append' && header?.head !== before?.head)) watch.activeAt = now
+}
+
+/** Notes since when a session has had work that nobody holds. */
+export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
+  const { header } = watch.seen
+  const hasWork = header?.activeRun === undefined ? (header?.queued ?? 0) > 0 : !isBlocked(header)
+  if (header?.status !== 'live' || !hasWork || !isFree(header, now)) watch.waitsSince = undefined
+  else watch.waitsSince ??= elapsed
+}
+
+/** What an event reports is durable before it is emitted. */
+function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
+  if (deleted || seen.header?.status !== 'live') return
+  const rule = 'what an event reports is stored before'
+  if ('message' in event && event.message !== undefined) {
+    const stored = seen.messages.find((one) => one.id === event.message?.id)
+    must(rule, stored !== undefined, event.type)
+    if (event.type === 'tool_call.completed' && stored?.role === 'tool')
+      must(rule, stored.status !== 'running' && stored.status !== 'waiting', `${event.type} of a call ${stored.status}`)
+  }
+  if ('run' in event) {
+    const stored = seen.runs.find((one) => one.id === event.run.id)
+    must(rule, stored !== undefined, event.type)
+    const ended: readonly Run['status'][] = ['completed', 'failed', 'cancelled']
+    if (ended.includes(event.run.status)) must(rule, stored?.status === event.run.status, event.type)
+  }
+}
+
+/** What the model meant by the call of a row. */
+export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
+  const assistant = messages.find((message) => message.id === row.assistantMessageId)
+  const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined
+  return call === undefined || call.arguments === '' ? '' : tokenOf(JSON.parse(call.arguments) as never)
+}

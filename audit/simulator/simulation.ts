@@ -1,0 +1,187 @@
+import { Violation } from '../../test/contracts/schedules/harness.ts'
+import { createClients } from './clients.ts'
+import { createDeliveries } from './deliveries.ts'
+import { createEngineSteps } from './engine-steps.ts'
+import type { Effects } from './model.ts'
+import { checkIndex } from './check-index.ts'
+import { checkRest, unrest } from './rest.ts'
+import type { ProgramPorts } from './program.ts'
+import type { Fault, Script } from './script.ts'
+import { loadLateModules } from './loaded-first.ts'
+import { createServers, SWEEPS_MS } from './servers.ts'
+import { noteWaiting, watchSessions } from './sessions.ts'
+import type { Sessions, Watch } from './sessions.ts'
+import { createMemoryOutputs } from './outputs.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import type { SharedStore } from './stores.ts'
+import { createStreamedIndex } from './streamed-index.ts'
+import { enterHarness } from './virtual-globals.ts'
+import { createHarness, must } from './harness.ts'
+import type { Harness } from './harness.ts'
+
+/** Within so much virtual time after the last fault everything has come to rest. */
+const REST_MS = 20 * 60_000
+/** What each run needs to be given up where whoever takes it up dies: three leases have to end. */
+const GIVEN_UP_MS = 5 * 60_000
+/** What each delivery needs to be given up where whoever begins it dies, and what it has added after it. */
+const LEFT_MS = 8 * 3_600_000
+/** A cancel takes effect in this time where only models and tools misbehave. */
+const CANCEL_MS = 3_000
+/** A session whose hint is lost is found in this time, with whatever cannot be deleted before it. */
+const BEHIND_MS = 120_000
+/** What keeps no process and no store from working. */
+const UNHURTFUL: readonly Fault['type'][] = ['stuck', 'hint', 'model', 'tool']
+/** And in this time after the last fault: a lease has to end, and a sweep to come. */
+const LATE_CANCEL_MS = 130_000
+
+export interface Result {
+  readonly violation: Violation | undefined
+  readonly steps: number
+  readonly trace: readonly string[]
+  /** Of the trace: the same for the same script. */
+  readonly digest: number
+}
+
+export interface Options {
+  /** Puts a fault into what every process is built on, to see it found. */
+  readonly plant?: (ports: ProgramPorts) => ProgramPorts
+  readonly openStore: (script: Script, outputs: MemoryOutputs) => SharedStore | Promise<SharedStore>
+  readonly keepTrace: boolean
+}
+
+/** Plays a script to its end, or to the first violation. */
+export async function simulate(
+  script: Script,
+  { openStore, keepTrace, plant = (ports) => ports }: Options,
+): Promise<Result> {
+  await loadLateModules()
+  const harness = createHarness(script, keepTrace)
+  enterHarness(harness)
+  const outputs = createMemoryOutputs()
+  const store = await openStore(script, outputs)
+  const ports = store.portsFor({ now: () => Math.floor(harness.timeline.now()), sleep: async () => undefined })
+  const effects: Effects = { kinds: new Map(), began: new Map(), ended: new Map() }
+  const unheard = (error: unknown): void => harness.fail(error)
+  process.on('unhandledRejection', unheard)
+  let steps = 0
+  try {
+    const sessions = await watchSessions(harness, store, ports)
+    // The program takes what its tools throw for their failure.
+    const begun = (token: string, session: string): void => {
+      try {
+        checkBegun(sessions, effects, token, session)
+      } catch (error) {
+        harness.fail(error)
+      }
+    }
+    const index = store.index ?? createStreamedIndex({ harness, store, outputs, sessions })
+    const deliveries = createDeliveries(harness, sessions)
+    const engine = store.inSteps === true ? createEngineSteps(harness, sessions) : undefined
+    const servers = createServers({
+      harness,
+      store,
+      engine,
+      outputs,
+      effects,
+      sessions,
+      index,
+      deliveries,
+      begun,
+      plant,
+    })
+    const clients = createClients(harness, servers, sessions)
+    servers.start()
+    for (const operation of script.operations)
+      harness.timeline.after(operation.at, undefined, () => clients.perform(operation))
+    for (const fault of script.faults)
+      if (fault.type === 'sleep') harness.timeline.after(fault.at, undefined, () => sleep(harness, fault.milliseconds))
+      else if ('server' in fault) harness.timeline.after(fault.at, undefined, () => servers.afflict(fault))
+    const isOver = (): boolean =>
+      harness.elapsed() > script.quietAt &&
+      clients.open() === 0 &&
+      index.isCaughtUp() &&
+      deliveries.owed() === undefined &&
+      sessions.all.every((watch) => unrest(watch, harness.timeline.now()) === undefined)
+    while (!isOver()) {
+      if (!(await harness.timeline.step(Infinity))) break
+      steps++
+      await sessions.checkEvents()
+      checkTime(harness, sessions, () =>
+        index.isCaughtUp() ? `${clients.open()} open requests, owed: ${deliveries.owed()}` : 'the index',
+      )
+      checkFairness(harness, sessions)
+      const failure = harness.failure()
+      if (failure !== undefined) throw failure
+    }
+    await checkRest({ ports, outputs, effects, sessions, slept: harness.timeline.slept() > 0 })
+    await deliveries.check(ports)
+    await checkIndex(index, sessions, outputs)
+    return { violation: undefined, steps, trace: harness.trace, digest: harness.digest() }
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error
+    harness.note(`broken: ${error.message}`)
+    return { violation: error, steps, trace: harness.trace, digest: harness.digest() }
+  } finally {
+    process.off('unhandledRejection', unheard)
+    enterHarness(undefined)
+    await store.close()
+  }
+}
+
+function sleep(harness: Harness, milliseconds: number): void {
+  harness.note(`everything stands still for ${milliseconds} ms`)
+  harness.timeline.sleep(milliseconds)
+}
+
+/** Nobody whose work could be done waits behind others. */
+function checkFairness(harness: Harness, { all }: Sessions): void {
+  if (!harness.script.faults.every(({ type }) => UNHURTFUL.includes(type))) return
+  const [now, elapsed] = [harness.timeline.now(), harness.elapsed()]
+  const longest = BEHIND_MS + (harness.script.functions === true ? 2 * SWEEPS_MS : 0)
+  for (const watch of all) {
+    noteWaiting(watch, now, elapsed)
+    const since = Math.max(watch.waitsSince ?? elapsed, harness.hintsLost.get(watch.key.session) ?? 0)
+    must('no session waits behind others', elapsed - since < longest, watch.key.session)
+  }
+}
+
+/** How long takeovers may last where who takes up a run dies: until it is given up, and again for each completion it has stored. */
+function takeoversOf({ runs, messages }: Watch['seen']): number {
+  const completions = messages.filter(({ role }) => role === 'assistant').length
+  return runs.length * GIVEN_UP_MS + completions * LATE_CANCEL_MS
+}
+
+/** Cancels take effect, and everything comes to rest, in their time. */
+function checkTime(harness: Harness, { all }: Sessions, others: () => string): void {
+  const { faults, quietAt, functions = false } = harness.script
+  const sweep = functions ? 2 * SWEEPS_MS : 0
+  const now = harness.elapsed()
+  const isGentle = !functions && faults.every((fault) => fault.type === 'model' || fault.type === 'tool')
+  for (const { cancelled, seen, key } of all)
+    for (const [runId, at] of cancelled) {
+      const until = isGentle ? at + CANCEL_MS : Math.max(at, harness.quietSince()) + LATE_CANCEL_MS + sweep
+      if (now <= until || seen.header?.status !== 'live') continue
+      must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
+    }
+  const hasPoison = faults.some((fault) => fault.type === 'poison')
+  const taken = hasPoison ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
+  if (now <= quietAt + REST_MS + taken) return
+  const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
+  if (hasPoison && restless.length === 0 && now <= quietAt + REST_MS + taken + LEFT_MS) return
+  throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others())
+}
+
+/** What must hold when a tool begins, before it has any effect. */
+function checkBegun({ all }: Sessions, effects: Effects, token: string, session: string): void {
+  const watch = all.find(({ key }) => key.session === session)
+  const kind = effects.kinds.get(token)
+  must('no call runs twice unless it may', (effects.began.get(token) ?? 0) < 2 || kind === 'read', token)
+  must('what is said is what a model has asked for', kind !== undefined, token)
+  const isAllowed = watch?.decided.some((decision) => decision.token === token && decision.allow) === true
+  must('an approval is for the call that the person saw', kind !== 'ask' || isAllowed, token)
+  const isStored = watch?.seen.messages.some(
+    (message) =>
+      message.role === 'assistant' && message.toolCalls.some((call) => call.arguments.includes(`"${token}"`)),
+  )
+  must('a call is stored before it runs', isStored === true || watch?.seen.header?.status !== 'live', token)
+}

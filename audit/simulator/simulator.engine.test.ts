@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { withEngines } from '../../test/engines/with-engines.ts'
+import { isCi } from '../../test/is-ci.ts'
+import { openDynamodbStore } from './dynamodb-store.ts'
+import { withBetween } from './generate-between.ts'
+import { generate } from './generate.ts'
+import { simulate } from './simulation.ts'
+import type { Options } from './simulation.ts'
+
+const execute = promisify(execFile)
+
+/** No further seed is begun after so many milliseconds, once `LEAST` have been played. */
+const BUDGET_MS = isCi ? 10_000 : 25_000
+const LEAST = isCi ? 1 : 2
+
+/** Has writes that land inside of others. */
+const SHORT = '4'
+
+withEngines(['dynamodb'], ({ dynamodb }) => {
+  const openStore: Options['openStore'] = (_, outputs) => openDynamodbStore(dynamodb, outputs)
+
+  // In a program of its own: what a test imports late takes its time, which no seed decides.
+  test('the same seed gives the same trace on DynamoDB, whenever its responses come', async () => {
+    const args = ['audit/simulator/simulate.ts', '--store', 'dynamodb', '--seed', SHORT, '--trace']
+    const env = { ...process.env, DYNAMODB_ENDPOINT: dynamodb }
+    const play = async () => (await execute(process.execPath, args, { env })).stdout.replace(/ in [\d.]+ s,/, '')
+    const first = await play()
+    expect(first).toMatch(/lease.start lands in .* log.endRun/)
+    expect(await play()).toBe(first)
+  }, 120_000)
+
+  test('no simulation on DynamoDB breaks a promise', async () => {
+    const end = performance.now() + BUDGET_MS
+    let [seeds, steps] = [0, 0]
+    while (seeds < LEAST || performance.now() < end) {
+      const seed = String(++seeds)
+      const result = await simulate(withBetween(generate(seed)), { openStore, keepTrace: true })
+      steps += result.steps
+      expect(result.violation?.message, `seed ${seed}\n${result.trace.join('\n')}`).toBeUndefined()
+    }
+    process.stdout.write(`${seeds} simulations on DynamoDB, ${steps} steps\n`)
+  }, 240_000)
+})

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { isCi } from '../../test/is-ci.ts'
+import { generate } from './generate.ts'
+import type { ProgramPorts } from './program.ts'
+import { shrink } from './shrink.ts'
+import { simulate } from './simulation.ts'
+import type { Options } from './simulation.ts'
+import { openFileStore, openMemoryStore } from './stores.ts'
+
+/** In CI the other suites need the machine as well; `npm run simulate` looks further. */
+const SEEDS = isCi ? 40 : 100
+/** Each commit is synced. */
+const IN_A_FILE = 3
+const options: Options = { openStore: openMemoryStore, keepTrace: false }
+
+test('no simulation breaks a promise', async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const { violation } = await simulate(generate(String(seed)), options)
+    expect(violation?.message, `npm run simulate -- --seed ${seed} --trace`).toBeUndefined()
+  }
+}, 300_000)
+
+test('processes that open one file each for themselves play as those that share a connection', async () => {
+  for (let seed = 1; seed <= IN_A_FILE; seed++) {
+    const script = generate(String(seed))
+    const inFile = await simulate(script, { openStore: openFileStore, keepTrace: true })
+    expect(inFile).toEqual(await simulate(script, { ...options, keepTrace: true }))
+  }
+})
+
+test('the same seed gives the same trace', async () => {
+  const script = generate('11')
+  const first = await simulate(script, { ...options, keepTrace: true })
+  const second = await simulate(script, { ...options, keepTrace: true })
+  expect(first.steps).toBeGreaterThan(100)
+  expect(second).toEqual(first)
+})
+
+/** Tools begin before their round is stored. */
+const early = (ports: ProgramPorts): ProgramPorts => ({
+  ...ports,
+  log: { ...ports.log, appendRound: async (lease, round) => void ports.log.appendRound(lease, round) },
+})
+
+/** What a crash has left open is not repaired. */
+const careless = (ports: ProgramPorts): ProgramPorts => ({ ...ports, log: { ...ports.log, repair: async () => [] } })
+
+test.each([
+  ['tools begin before their round is stored', early, 'what an event reports is stored before'],
+  ['open calls are not repaired after a crash', careless, 'no call runs twice unless it may'],
+])(
+  'a planted fault is found and made small: %s',
+  async (_, plant, rule) => {
+    const planted = { ...options, plant }
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const script = generate(String(seed))
+      const { violation } = await simulate(script, planted)
+      if (violation === undefined) continue
+      expect(violation.rule).toMatch(rule)
+      const smallest = await shrink(script, violation.rule, planted)
+      expect(smallest.operations.length).toBeLessThanOrEqual(3)
+      expect(smallest.faults.length).toBeLessThanOrEqual(2)
+      const again = await simulate(smallest, { ...planted, keepTrace: true })
+      expect(again.trace.at(-1)).toContain(violation.rule)
+      return
+    }
+    expect.unreachable('nothing was noticed')
+  },
+  120_000,
+)

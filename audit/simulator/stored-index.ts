@@ -1,0 +1,99 @@
+import { readAll, readOne } from '../../functions/adapters/sqlite/database.ts'
+import type { Database } from '../../functions/adapters/sqlite/database.ts'
+import { createSqliteHistoryIndex } from '../../functions/adapters/sqlite/history/search/history-index.ts'
+import { createHistoryMerger } from '../../functions/adapters/sqlite/history/documents/merger.ts'
+import { createSqliteHistoryProjection } from '../../functions/adapters/sqlite/history/documents/projection.ts'
+import type { HistoryProjection } from '../../functions/adapters/sqlite/history/documents/projection.ts'
+import type { HistoryDocument } from '../../functions/domain/history.ts'
+import type { SessionKey } from '../../functions/domain/session.ts'
+import { Violation } from '../../test/contracts/schedules/harness.ts'
+import type { SimulatedIndex } from './simulated-index.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import { current } from './timeline.ts'
+import type { Process } from './timeline.ts'
+
+/** The index that SQLite keeps beside the log: written in idle moments of each process, and before every search. */
+export interface StoredIndex extends SimulatedIndex {
+  /** What a process writes along with the log, on its connection; nobody's idle moments for those outside of the simulation. */
+  projectionOf(process: Process | undefined, connection: Database): HistoryProjection
+}
+
+export function createStoredIndex(database: Database, outputs: MemoryOutputs): StoredIndex {
+  // What cannot be indexed stays marked, and is missing at the end.
+  const report = (): void => undefined
+  const projectionOn = (connection: Database): HistoryProjection => {
+    const merger = createHistoryMerger({ database: connection, outputs, report })
+    return createSqliteHistoryProjection({ database: connection, merger, report })
+  }
+  // A request is one step, so what it merges takes no virtual time; what a process merges in idle moments does.
+  const ofRequests = projectionOn(database)
+  const neverLate = { sleep: () => new Promise<void>(() => undefined) }
+  return {
+    searched: createSqliteHistoryIndex({ database, history: ofRequests, clock: neverLate }),
+    projectionOf(process, connection) {
+      if (process === undefined) return { ...ofRequests, written: () => undefined }
+      const idle = projectionOn(connection)
+      const own = connection === database ? ofRequests : projectionOn(connection)
+      return { ...own, written: () => current.run(process, idle.written) }
+    },
+    observe(call, session) {
+      if (call === 'deletion.markRemoved' && namesOf(database, session) > 0)
+        throw new Violation('nothing of a deleted session is found', session)
+    },
+    isCaughtUp: () => true,
+    async documents(key) {
+      await ofRequests.merge()
+      return documentsIn(database, key)
+    },
+    fault: () => faultIn(database),
+  }
+}
+
+/** How many rows name the session, unless there is none of this name. */
+function namesOf(database: Database, session: string): number {
+  const sql = `SELECT (SELECT count(*) FROM historyMessages WHERE session = ?1)
+    + (SELECT count(*) FROM historyAudiences WHERE kind = 'session' AND name = ?1) AS count
+    FROM sessions WHERE session = ?1 AND live = 0`
+  return readOne<{ count: number }>(database, sql, session)?.count ?? 0
+}
+
+function documentsIn(database: Database, { tenant, session }: SessionKey): HistoryDocument[] {
+  const sql = `SELECT h.message AS messageId, d.part, h.run AS runId, h.agent, d.role, d.time, d.text, h.tool AS toolName,
+    h.toolCall AS toolCallId, h.status, h.call FROM historyMessages h JOIN historyTenants t ON t.id = h.tenant
+    JOIN historyDocuments d ON d.message = h.id WHERE t.tenant = ? AND h.session = ?`
+  return readAll<HistoryDocument>(database, sql, tenant, session)
+}
+
+/** Counts that say something else than what they count. */
+const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
+  ['a message is marked', 'SELECT 1 FROM historyMarks'],
+  ['a document has no words', 'SELECT 1 FROM historyDocuments WHERE id NOT IN (SELECT rowid FROM historyWords)'],
+  ['words have no document', 'SELECT 1 FROM historyWords WHERE rowid NOT IN (SELECT id FROM historyDocuments)'],
+  [
+    'a tenant has another number of documents',
+    `SELECT 1 FROM historyTenants t WHERE documents != (SELECT count(*) FROM historyDocuments d
+     JOIN historyMessages h ON h.id = d.message WHERE h.tenant = t.id)`,
+  ],
+  [
+    'a session has another number of documents',
+    `SELECT 1 FROM historyAudiences a WHERE kind = 'session' AND documents != (SELECT count(*) FROM historyDocuments d
+     JOIN historyMessages h ON h.id = d.message WHERE h.tenant = a.tenant AND h.session = a.name)`,
+  ],
+  [
+    'words of a session that is gone',
+    'SELECT 1 FROM historySessionWords WHERE session NOT IN (SELECT id FROM historyAudiences)',
+  ],
+  [
+    'words of an owner who is gone',
+    'SELECT 1 FROM historyOwnerWords WHERE owner NOT IN (SELECT id FROM historyAudiences)',
+  ],
+  [
+    'a word is used by nobody',
+    `SELECT 1 FROM historyVocabulary v WHERE (v.tenant, v.word) NOT IN (SELECT a.tenant, w.value FROM historySessionWords s
+     JOIN historyAudiences a ON a.id = s.session, json_each('["' || replace(s.words, ' ', '","') || '"]') w)`,
+  ],
+]
+
+function faultIn(database: Database): string | undefined {
+  return FAULTS.find(([, sql]) => readOne(database, `${sql} LIMIT 1`) !== undefined)?.[0]
+}

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '../../functions/adapters/sqlite/database.ts'
+import type { Database } from '../../functions/adapters/sqlite/database.ts'
+import type { HistoryProjection } from '../../functions/adapters/sqlite/history/documents/projection.ts'
+import { createSqliteKeyStore } from '../../functions/adapters/sqlite/key-store.ts'
+import { createSqliteLogImport } from '../../functions/adapters/sqlite/log/messages/log-import.ts'
+import { createSqliteLogReader } from '../../functions/adapters/sqlite/log/messages/log-reader.ts'
+import { createSqliteMessageFeedback } from '../../functions/adapters/sqlite/log/messages/message-feedback.ts'
+import { createSqliteOutbox } from '../../functions/adapters/sqlite/log/deliveries/outbox.ts'
+import { createSqliteReceived } from '../../functions/adapters/sqlite/received.ts'
+import { createSqliteSessionNames } from '../../functions/adapters/sqlite/session-names.ts'
+import { createSqliteRunInbox } from '../../functions/adapters/sqlite/log/runs/run-inbox.ts'
+import { createSqliteRunLease } from '../../functions/adapters/sqlite/log/runs/run-lease.ts'
+import { createSqliteRunLog } from '../../functions/adapters/sqlite/log/runs/run-log.ts'
+import { createSqliteSessionDeletion } from '../../functions/adapters/sqlite/log/sessions/session-deletion.ts'
+import { createSqliteSessionJanitor } from '../../functions/adapters/sqlite/log/sessions/session-janitor.ts'
+import { createSqliteSessionStore } from '../../functions/adapters/sqlite/log/sessions/session-store.ts'
+import { createSqliteUsageLedger } from '../../functions/adapters/sqlite/log/usage/usage-ledger.ts'
+import type { Clock } from '../../functions/ports/clock.ts'
+import type { SessionPorts } from '../../test/contracts/stores.ts'
+import type { MemoryOutputs } from './outputs.ts'
+import type { Script } from './script.ts'
+import type { SimulatedIndex } from './simulated-index.ts'
+import { createStoredIndex } from './stored-index.ts'
+import type { Process } from './timeline.ts'
+
+/** What all processes of a simulation share. */
+export interface SharedStore {
+  /** The session ports of a process with this clock; without a process, of nobody in the simulation. */
+  portsFor(clock: Clock, process?: Process): SessionPorts
+  /** The history index, where the store keeps one itself. */
+  readonly index?: SimulatedIndex | undefined
+  /** Whether the sweeper finds what has expired there; elsewhere the store removes it by itself. */
+  readonly expires: boolean
+  /** Whether a call is several requests to an engine, each a step. */
+  readonly inSteps?: true
+  close(): void | Promise<void>
+}
+
+/** SQLite in memory, one connection for all. It keeps the index, too, unless functions do that, which follow a stream. */
+export function openMemoryStore(script: Script, outputs: MemoryOutputs): SharedStore {
+  const database = openDatabase(':memory:')
+  return openSqliteStore(script, outputs, { database, connect: () => database, close: () => database.close() })
+}
+
+/** SQLite in a file, which each process opens for itself, as the program does: what one has written others read from there. */
+export function openFileStore(script: Script, outputs: MemoryOutputs): SharedStore {
+  const folder = mkdtempSync(join(tmpdir(), 'tooltrail-simulator-'))
+  const connections: Database[] = []
+  const connect = (): Database => {
+    const database = openDatabase(join(folder, 'tooltrail.db'))
+    connections.push(database)
+    return database
+  }
+  const close = (): void => {
+    for (const database of connections) database.close()
+    rmSync(folder, { recursive: true })
+  }
+  return openSqliteStore(script, outputs, { database: connect(), connect, close })
+}
+
+interface Connections {
+  /** Of nobody in the simulation. */
+  readonly database: Database
+  /** The connection of one more process. */
+  readonly connect: () => Database
+  readonly close: () => void
+}
+
+function openSqliteStore(
+  { functions }: Script,
+  outputs: MemoryOutputs,
+  { database: nobodys, connect, close }: Connections,
+): SharedStore {
+  const index = functions === true ? undefined : createStoredIndex(nobodys, outputs)
+  return {
+    index,
+    portsFor(clock, process) {
+      const database = process === undefined ? nobodys : connect()
+      const dependencies = { database, clock, history: index?.projectionOf(process, database) ?? COUNTED_HISTORY }
+      return {
+        sessions: createSqliteSessionStore(dependencies),
+        inbox: createSqliteRunInbox(dependencies),
+        lease: createSqliteRunLease(dependencies),
+        log: createSqliteRunLog(dependencies),
+        imports: createSqliteLogImport(dependencies),
+        reader: createSqliteLogReader(dependencies),
+        janitor: createSqliteSessionJanitor(dependencies),
+        deletion: createSqliteSessionDeletion(dependencies),
+        outbox: createSqliteOutbox(dependencies),
+        feedback: createSqliteMessageFeedback(dependencies),
+        received: createSqliteReceived(dependencies),
+        names: createSqliteSessionNames(dependencies),
+        keys: createSqliteKeyStore(dependencies),
+        usage: createSqliteUsageLedger(dependencies),
+      }
+    },
+    expires: true,
+    close,
+  }
+}
+
+/** One document a message, for an index elsewhere. */
+const COUNTED_HISTORY: HistoryProjection = {
+  written: () => undefined,
+  merge: async () => undefined,
+  remove: (_key, messageIds) => messageIds.length,
+  removeSome: () => ({ count: 1, more: false }),
+  close: async () => undefined,
+}

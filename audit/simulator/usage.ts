@@ -1,0 +1,43 @@
+import type { Message } from '../../functions/domain/messages/message.ts'
+import type { Usage } from '../../functions/domain/usage/usage.ts'
+import type { SessionPorts } from '../../test/contracts/stores.ts'
+import { must } from './harness.ts'
+import type { Watch } from './sessions.ts'
+
+type Tokens = Pick<Usage, 'totalTokens'>
+
+/** What summaries count as. */
+const SUMMARIES = 'summary'
+/** Days that hold a simulation. */
+const DAYS = { from: '2026-01-01', to: '2026-02-28' } as const
+
+const tokensOf = (usage: Tokens | undefined): number => usage?.totalTokens ?? 0
+
+/** What the completions among these messages took, here. */
+const usedBy = (messages: readonly Message[]): number =>
+  messages.reduce(
+    (sum, one) => sum + (one.role === 'assistant' && one.recordedAt === undefined ? tokensOf(one.usage) : 0),
+    0,
+  )
+
+/** Each completion in the log, and each summary, counts once: to its run, to its session and in the ledger. */
+export async function checkUsage({ usage }: SessionPorts, { seen, key, unstored }: Watch): Promise<void> {
+  const totals = seen.session?.totals
+  if (totals === undefined) return
+  for (const run of seen.runs) {
+    const used = usedBy(seen.messages.filter(({ runId }) => runId === run.id))
+    const counted = tokensOf(run.usage) - tokensOf(run.usageByAgent[SUMMARIES])
+    must('a run counts its completions once', counted === used, `${run.id}: ${counted}, not ${used}`)
+  }
+  const all = tokensOf(totals.usage)
+  const [counted, used] = [all - tokensOf(totals.byAgent[SUMMARIES]), usedBy(seen.messages)]
+  must('a session counts its completions once', counted === used, `${key.session}: ${counted}, not ${used}`)
+  const sums = await usage.sums({ tenant: key.tenant, ...DAYS, by: 'session' })
+  const told = sums.filter(({ group }) => group === key.session).reduce((sum, one) => sum + tokensOf(one.usage), 0)
+  const expected = [...unstored].reduce((sum, one) => sum + tokensOf(one.usage), all)
+  must(
+    'the ledger counts what a session does, and what it did not store',
+    told === expected,
+    `${key.session}: ${told}, not ${expected}`,
+  )
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Message, RunBody } from '../../test/e2e/client.ts'
+import { inputText } from '../../test/e2e/crashes/scripted-model.ts'
+import type { Fleet } from './fleet.ts'
+
+/** Inputs of one session before another takes its place, and sessions that get inputs at a time. */
+const INPUTS = 10
+const AT_A_TIME = 6
+/** What is asked for, the more often the more places it has. */
+const WORDS = ['parallel', 'parallel', 'say', 'say', 'say', 'wait', 'large'] as const
+const AGAIN_MS = 250
+const ATTEMPTS = 400
+
+/** An input that was acknowledged. */
+export interface Accepted {
+  readonly session: string
+  readonly run: string
+  readonly text: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** What the clients know in the end. */
+export interface Told {
+  readonly accepted: Accepted[]
+  /** Inputs that were given up: nothing is promised of them. */
+  refused: number
+  /** Messages that were shown and can change no more, by id, as text. */
+  readonly shown: Map<string, string>
+}
+
+interface Settings {
+  readonly fleet: Fleet
+  readonly perSecond: number
+  readonly random: () => number
+  readonly signal: AbortSignal
+}
+
+/** Hands in inputs at a steady rate, whatever becomes of the programs, and looks at what they show. */
+export async function load({ fleet, perSecond, random, signal }: Settings): Promise<Told> {
+  const told: Told = { accepted: [], refused: 0, shown: new Map() }
+  const pending: Promise<void>[] = []
+  for (let index = 0; !signal.aborted; index++) {
+    const session = `soak-${Math.floor(index / (INPUTS * AT_A_TIME))}-${index % AT_A_TIME}`
+    const word = WORDS[Math.floor(random() * WORDS.length)] ?? 'say'
+    pending.push(submit(fleet, told, session, inputText(word, `n${index}`)))
+    const known = told.accepted[Math.floor(random() * told.accepted.length)]
+    if (known !== undefined && index % 5 === 0) pending.push(look(fleet, told, known.session))
+    await sleep(1_000 / perSecond, undefined, { signal }).catch(() => undefined)
+  }
+  await Promise.all(pending)
+  return told
+}
+
+async function submit(fleet: Fleet, told: Told, session: string, text: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', prefer: 'respond-async', 'idempotency-key': text }
+  const body = JSON.stringify({ content: text })
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const client = fleet.any()
+    try {
+      const made = await client.send('POST', '/v1/sessions', { id: session })
+      const reply =
+        made.status < 500 ? await client.send('POST', `/v1/sessions/${session}/messages`, body, headers) : made
+      if (reply.status < 300) {
+        told.accepted.push({ session, run: (reply.body as RunBody).id, text, at: Date.now() })
+        return
+      }
+      if (reply.status < 500 && reply.status !== 429) throw new Error(`an input was refused: ${reply.text}`)
+    } catch (error) {
+      // A connection that broke: the program was killed, or is not there yet.
+      if (!(error instanceof TypeError)) throw error
+    }
+    await sleep(AGAIN_MS)
+  }
+  told.refused++
+}
+
+async function look(fleet: Fleet, told: Told, session: string): Promise<void> {
+  try {
+    for (const message of await fleet.any().messages(session))
+      if (isFinal(message)) told.shown.set(message.id, JSON.stringify(message))
+  } catch (error) {
+    if (!(error instanceof TypeError) && !/: 5\d\d /.test(String(error))) throw error
+  }
+}
+
+/** A user message may still be shown with its images gone, but these inputs have none. */
+const isFinal = (message: Message): boolean => message.role !== 'tool' || message.status === 'completed'
