@@ -6,8 +6,8 @@ import { nextId } from '../functions/domain/ids.ts'
 import { readSettings } from '../functions/runtime/settings/config.ts'
 import { openPorts } from '../functions/runtime/local/open-ports.ts'
 import type { OpenPorts } from '../functions/runtime/program.ts'
-import { awsBackend } from '../test/e2e/aws-backend.ts'
-import { startAwsEngines } from '../test/e2e/aws-engines.ts'
+import { awsBackend } from '../test/e2e/backend/aws-backend.ts'
+import { startAwsEngines } from '../test/e2e/backend/aws-engines.ts'
 import { printTable, quantile } from './report.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Client, Message, RunBody } from '../../test/e2e/client.ts'
+import type { Client, Message, RunBody } from '../../test/e2e/backend/client.ts'
 import { expectReplayable, textOf } from '../../test/e2e/crashes/invariants.ts'
 import type { Told } from './load.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from '../../test/e2e/client.ts'
-import type { RunningProgram } from '../../test/e2e/program.ts'
+import type { Client } from '../../test/e2e/backend/client.ts'
+import type { RunningProgram } from '../../test/e2e/backend/program.ts'
 
 /** Programs on one backend that are killed at random and started again. */
 export interface Fleet {

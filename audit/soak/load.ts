@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Message, RunBody } from '../../test/e2e/client.ts'
-import { inputText } from '../../test/e2e/crashes/scripted-model.ts'
+import type { Message, RunBody } from '../../test/e2e/backend/client.ts'
+import { inputText } from '../../test/e2e/crashes/parts/scripted-model.ts'
 import type { Fleet } from './fleet.ts'
 
 /** Inputs of one session before another takes its place, and sessions that get inputs at a time. */

@@ -2,7 +2,7 @@ import { closeSync, futimesSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Message, ToolMessage } from '../../functions/domain/messages/message.ts'
 import { textOf } from '../../functions/domain/messages/message.ts'
-import { randomNumbers } from '../../test/e2e/crashes/random-numbers.ts'
+import { randomNumbers } from '../../test/e2e/crashes/parts/random-numbers.ts'
 import { readCorpus } from '../../test/search-corpus.ts'
 
 /** What was written. */

@@ -1,6 +1,6 @@
 import type { HistoryDocument } from '../../functions/domain/history.ts'
 import { nextId } from '../../functions/domain/ids.ts'
-import { randomNumbers } from '../../test/e2e/crashes/random-numbers.ts'
+import { randomNumbers } from '../../test/e2e/crashes/parts/random-numbers.ts'
 
 /** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
 export interface MadeHistory {

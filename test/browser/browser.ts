@@ -8,8 +8,8 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { createClient } from '../../functions/client/client.ts'
 import type { Client } from '../../functions/client/client.ts'
-import { startProgram } from '../e2e/program.ts'
-import type { RunningProgram } from '../e2e/program.ts'
+import { startProgram } from '../e2e/backend/program.ts'
+import type { RunningProgram } from '../e2e/backend/program.ts'
 import { findChromium } from './chromium.ts'
 
 /** Only what hangs is to fail by it. */

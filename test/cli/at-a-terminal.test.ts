@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { spawn } from '@lydell/node-pty'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startProgram } from '../e2e/program.ts'
-import type { RunningProgram } from '../e2e/program.ts'
+import { startProgram } from '../e2e/backend/program.ts'
+import type { RunningProgram } from '../e2e/backend/program.ts'
 
 const WAIT = { timeout: 60_000 }
 

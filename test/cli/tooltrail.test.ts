@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startProgram } from '../e2e/program.ts'
-import type { RunningProgram } from '../e2e/program.ts'
+import { startProgram } from '../e2e/backend/program.ts'
+import type { RunningProgram } from '../e2e/backend/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
 let program: RunningProgram

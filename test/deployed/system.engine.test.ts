@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { declareFacades } from '../e2e/facades.ts'
+import { declareFacades } from '../e2e/rules/facades.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { synthesise } from './cloud/template/assembly.ts'
 import type { Assembly } from './cloud/template/assembly.ts'

@@ -1,4 +1,4 @@
-import { badInputOn } from './bad-input.ts'
-import { localBackend } from './local-backend.ts'
+import { badInputOn } from './rules/bad-input.ts'
+import { localBackend } from './backend/local-backend.ts'
 
 badInputOn(localBackend)

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Place } from './backend.ts'
-import { localBackend } from './local-backend.ts'
-import type { RunningProgram } from './program.ts'
-import { startProgram } from './program.ts'
+import type { Place } from './backend/backend.ts'
+import { localBackend } from './backend/local-backend.ts'
+import type { RunningProgram } from './backend/program.ts'
+import { startProgram } from './backend/program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const programsOf = (page: string): string[] =>

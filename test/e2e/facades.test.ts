@@ -1,4 +1,4 @@
-import { facadesOn } from './facades.ts'
-import { localBackend } from './local-backend.ts'
+import { facadesOn } from './rules/facades.ts'
+import { localBackend } from './backend/local-backend.ts'
 
 facadesOn(localBackend)

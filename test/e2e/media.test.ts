@@ -1,4 +1,4 @@
-import { localBackend } from './local-backend.ts'
-import { mediaOn } from './media.ts'
+import { localBackend } from './backend/local-backend.ts'
+import { mediaOn } from './rules/media.ts'
 
 mediaOn(localBackend)

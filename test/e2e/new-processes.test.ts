@@ -1,4 +1,4 @@
-import { localBackend } from './local-backend.ts'
-import { newProcessesOn } from './new-processes.ts'
+import { localBackend } from './backend/local-backend.ts'
+import { newProcessesOn } from './rules/new-processes.ts'
 
 newProcessesOn(localBackend)

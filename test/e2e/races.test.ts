@@ -1,4 +1,4 @@
-import { localBackend } from './local-backend.ts'
-import { racesOn } from './races.ts'
+import { localBackend } from './backend/local-backend.ts'
+import { racesOn } from './rules/races.ts'
 
 racesOn(localBackend, { inputs: 200, asked: 10, perKill: 20 })

@@ -1,5 +1,5 @@
-import { localBackend } from './local-backend.ts'
-import { runningProgramOn, startedByHandOn } from './running-program.ts'
+import { localBackend } from './backend/local-backend.ts'
+import { runningProgramOn, startedByHandOn } from './rules/running-program.ts'
 
 runningProgramOn(localBackend)
 startedByHandOn(localBackend)

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import type { ChatRequest } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import type { ScriptedCompletion } from '../model-server/scripted-completion.ts'
-import type { Client, Message, RunBody } from './client.ts'
-import { startProgram } from './program.ts'
+import type { Client, Message, RunBody } from './backend/client.ts'
+import { startProgram } from './backend/program.ts'
 
 /** The running program on an empty data folder, with a scripted model behind it that speaks Chat Completions. */
 export interface ScriptedProgram {

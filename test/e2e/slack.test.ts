@@ -1,4 +1,4 @@
-import { localBackend } from './local-backend.ts'
-import { slackOn } from './slack.ts'
+import { localBackend } from './backend/local-backend.ts'
+import { slackOn } from './rules/slack.ts'
 
 slackOn(localBackend)

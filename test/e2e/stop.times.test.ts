@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
-import type { Place } from './backend.ts'
-import type { RunBody } from './client.ts'
-import { localBackend } from './local-backend.ts'
-import type { RunningProgram } from './program.ts'
-import { startProgram } from './program.ts'
+import type { Place } from './backend/backend.ts'
+import type { RunBody } from './backend/client.ts'
+import { localBackend } from './backend/local-backend.ts'
+import type { RunningProgram } from './backend/program.ts'
+import { startProgram } from './backend/program.ts'
 import { eventually, PROMISED_TIME_RETRIES } from '../eventually.ts'
 
-const HURRIED = 'test/e2e/hurried-program.ts'
+const HURRIED = 'test/e2e/backend/hurried-program.ts'
 /** What the program gives itself for a stop, 20 s, and its end, where every wait is ten times shorter. */
 const STOP_MS = 2_500
 /** The lease of whoever died would last for a minute. */

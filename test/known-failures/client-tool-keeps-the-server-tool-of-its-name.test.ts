@@ -5,7 +5,7 @@
  * Suite: test/http/ (client-tools.test.ts)
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { RunBody } from '../e2e/client.ts'
+import type { RunBody } from '../e2e/backend/client.ts'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'
 import type { ScriptedProgram } from '../e2e/scripted-program.ts'
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Page, SearchHit } from '../e2e/client.ts'
+import type { Page, SearchHit } from '../e2e/backend/client.ts'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'
 import type { ScriptedProgram } from '../e2e/scripted-program.ts'
 

@@ -5,10 +5,10 @@
  * Suite: test/e2e/ (stop.times.test.ts)
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Place } from '../e2e/backend.ts'
-import { localBackend } from '../e2e/local-backend.ts'
-import { startProgram } from '../e2e/program.ts'
-import type { RunningProgram } from '../e2e/program.ts'
+import type { Place } from '../e2e/backend/backend.ts'
+import { localBackend } from '../e2e/backend/local-backend.ts'
+import { startProgram } from '../e2e/backend/program.ts'
+import type { RunningProgram } from '../e2e/backend/program.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import type { OpenAiServer } from '../model-server/openai-server.ts'
 

@@ -7,9 +7,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Place } from '../e2e/backend.ts'
-import { createClient } from '../e2e/client.ts'
-import { localBackend } from '../e2e/local-backend.ts'
+import type { Place } from '../e2e/backend/backend.ts'
+import { createClient } from '../e2e/backend/client.ts'
+import { localBackend } from '../e2e/backend/local-backend.ts'
 
 const START_MS = 60_000
 

@@ -5,7 +5,7 @@
  * Suite: test/contracts/ (history-index.ts, for both engines)
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Page, SearchHit } from '../e2e/client.ts'
+import type { Page, SearchHit } from '../e2e/backend/client.ts'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'
 import type { ScriptedProgram } from '../e2e/scripted-program.ts'
 

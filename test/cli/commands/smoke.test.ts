@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { smokeTour } from '../../../functions/cli/commands/smoke-tour.ts'
-import { startProgram } from '../../e2e/program.ts'
-import type { RunningProgram } from '../../e2e/program.ts'
+import { startProgram } from '../../e2e/backend/program.ts'
+import type { RunningProgram } from '../../e2e/backend/program.ts'
 import { startFaultProxy } from '../../faults/fault-proxy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-smoke-'))

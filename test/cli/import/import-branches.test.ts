@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { declareImporting } from '../../e2e/importing.ts'
+import { declareImporting } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()
 const { write } = importing

@@ -1,7 +1,7 @@
 import { appendFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { declareImporting } from '../../e2e/importing.ts'
+import { declareImporting } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()
 const { write, old } = importing

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { declareImporting } from '../../e2e/importing.ts'
+import { declareImporting } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()
 const { run, write, writeOld, log } = importing

@@ -1,4 +1,4 @@
-import { awsBackend } from '../../e2e/aws-backend.ts'
+import { awsBackend } from '../../e2e/backend/aws-backend.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { killedImportsOn } from './killed-imports.ts'
 

@@ -1,4 +1,4 @@
-import { localBackend } from '../../e2e/local-backend.ts'
+import { localBackend } from '../../e2e/backend/local-backend.ts'
 import { killedImportsOn } from './killed-imports.ts'
 
 killedImportsOn(localBackend)

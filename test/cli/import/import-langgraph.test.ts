@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, expect, test } from 'vitest'
-import { declareImporting } from '../../e2e/importing.ts'
+import { declareImporting } from '../../e2e/backend/importing.ts'
 
 /** Written by the real package; `write_checkpoints.py` beside it says how. */
 const REAL = fileURLToPath(new URL('checkpoints/langgraph.sqlite', import.meta.url))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { declareImporting } from '../../e2e/importing.ts'
+import { declareImporting } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()
 const { run, log, writeOld } = importing

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { comparable, parentPlaces } from '../../e2e/exported.ts'
-import { declareImporting } from '../../e2e/importing.ts'
+import { comparable, parentPlaces } from '../../e2e/backend/exported.ts'
+import { declareImporting } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()
 const { log } = importing

@@ -1,7 +1,7 @@
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { RunBody } from '../../e2e/client.ts'
+import type { RunBody } from '../../e2e/backend/client.ts'
 import type { System } from '../system.ts'
 import { pngWith } from '../../fixtures/png.ts'
 

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import type { RunBody } from '../../e2e/client.ts'
+import type { RunBody } from '../../e2e/backend/client.ts'
 import { directMessage, formOf, signedHeaders } from '../../slack-server/slack-events.ts'
 import type { StoredMessage } from '../../slack-server/slack-messages.ts'
 import { HOOK_SECRET, MISSING } from '../outside.ts'

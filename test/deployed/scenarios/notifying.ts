@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RunBody } from '../../e2e/client.ts'
+import type { RunBody } from '../../e2e/backend/client.ts'
 import type { FunctionPool } from '../cloud/services/function-pool.ts'
 import { ENVIRONMENT } from '../system.ts'
 import type { FunctionName, System } from '../system.ts'

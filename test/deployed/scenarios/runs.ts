@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RunBody } from '../../e2e/client.ts'
+import type { RunBody } from '../../e2e/backend/client.ts'
 import { STOP_MARGIN_SECONDS, WORKER_SECONDS } from '../declared-changes.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'

@@ -1,5 +1,5 @@
 import { PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
-import type { SearchHit } from '../../e2e/client.ts'
+import type { SearchHit } from '../../e2e/backend/client.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'

@@ -1,5 +1,5 @@
 import { withEngines } from '../../engines/with-engines.ts'
-import { awsBackend } from '../aws-backend.ts'
+import { awsBackend } from '../backend/aws-backend.ts'
 import { everyKindOn } from './every-kind.ts'
 import { everyStepOn } from './every-step.ts'
 import { heartbeatKillsOn } from './heartbeat-kills.ts'

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
 import { isCi } from '../../is-ci.ts'
-import type { Backend } from '../backend.ts'
+import type { Backend } from '../backend/backend.ts'
 import { check, crashOneByOne, createCrashBench, driveUntilCrash } from './crash-runner.ts'
 import type { Crash, CrashBench } from './crash-runner.ts'
-import { newKnowledge } from './durable-client.ts'
-import { randomNumbers } from './random-numbers.ts'
+import { newKnowledge } from './parts/durable-client.ts'
+import { randomNumbers } from './parts/random-numbers.ts'
 import type { Scenario } from './scenarios.ts'
 import { scenarios } from './scenarios.ts'
-import { PORT_STEPS } from './faults.ts'
-import { effectTools } from './effect-tools.ts'
-import { scriptedModel } from './scripted-model.ts'
+import { PORT_STEPS } from './parts/faults.ts'
+import { effectTools } from './parts/effect-tools.ts'
+import { scriptedModel } from './parts/scripted-model.ts'
 
 /** Places that are crashed side by side, each with a program of its own. */
 const BENCHES = 2

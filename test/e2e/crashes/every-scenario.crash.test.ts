@@ -1,5 +1,5 @@
 import { isCi } from '../../is-ci.ts'
-import { localBackend } from '../local-backend.ts'
+import { localBackend } from '../backend/local-backend.ts'
 import { everyStepOn } from './every-step.ts'
 import { inCi } from './in-ci.ts'
 import { scenarios } from './scenarios.ts'

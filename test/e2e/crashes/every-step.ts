@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
-import type { Backend } from '../backend.ts'
+import type { Backend } from '../backend/backend.ts'
 import { crashAtEveryStep, createCrashBench } from './crash-runner.ts'
 import type { Scenario } from './scenarios.ts'
-import { scriptedModel } from './scripted-model.ts'
+import { scriptedModel } from './parts/scripted-model.ts'
 
 export type Moment = 'before' | 'after'
 

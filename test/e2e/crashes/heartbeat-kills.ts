@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
-import type { Backend } from '../backend.ts'
+import type { Backend } from '../backend/backend.ts'
 import { crashOneByOne, createCrashBench, type Crash } from './crash-runner.ts'
 import { scenarios } from './scenarios.ts'
-import { scriptedModel } from './scripted-model.ts'
+import { scriptedModel } from './parts/scripted-model.ts'
 
 /** Heartbeats come every 15 s; so much faster they come ten times while a slow tool executes. */
 const HURRY = 400

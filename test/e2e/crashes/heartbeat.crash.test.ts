@@ -1,4 +1,4 @@
-import { localBackend } from '../local-backend.ts'
+import { localBackend } from '../backend/local-backend.ts'
 import { heartbeatKillsOn } from './heartbeat-kills.ts'
 import { isCi } from '../../is-ci.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { DurableClient } from './durable-client.ts'
+import type { DurableClient } from './parts/durable-client.ts'
 import { textOf } from './invariants.ts'
 
 /** More than two steps of an import hold. */

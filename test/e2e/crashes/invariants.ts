@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { OpenAiMessage } from '../../../functions/log/formats/openai-format.ts'
-import type { Client, Message, RunBody, SearchHit } from '../client.ts'
+import type { Client, Message, RunBody, SearchHit } from '../backend/client.ts'
 import { eventually } from '../../eventually.ts'
-import { onceFound, type Backend, type Place } from '../backend.ts'
-import { lasting, type Knowledge } from './durable-client.ts'
-import { DELEGATE } from './scripted-model.ts'
+import { onceFound, type Backend, type Place } from '../backend/backend.ts'
+import { lasting, type Knowledge } from './parts/durable-client.ts'
+import { DELEGATE } from './parts/scripted-model.ts'
 
 const ONCE = new Set(['record', 'guarded', 'slow', 'tardy', 'endless'])
 

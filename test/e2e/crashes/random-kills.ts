@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
-import type { Backend } from '../backend.ts'
-import type { RunningProgram } from '../program.ts'
+import type { Backend } from '../backend/backend.ts'
+import type { RunningProgram } from '../backend/program.ts'
 import type { CrashBench } from './crash-runner.ts'
 import { check, createCrashBench, driveUntilCrash, isCrash } from './crash-runner.ts'
-import type { Knowledge } from './durable-client.ts'
-import { newKnowledge } from './durable-client.ts'
-import { randomNumbers } from './random-numbers.ts'
+import type { Knowledge } from './parts/durable-client.ts'
+import { newKnowledge } from './parts/durable-client.ts'
+import { randomNumbers } from './parts/random-numbers.ts'
 import type { Scenario } from './scenarios.ts'
 import { scenarios } from './scenarios.ts'
-import { scriptedModel } from './scripted-model.ts'
+import { scriptedModel } from './parts/scripted-model.ts'
 
 const SESSIONS_AT_ONCE = 4
 /** Benches that run side by side, each with a program and a seed of its own. */

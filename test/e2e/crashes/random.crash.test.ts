@@ -1,4 +1,4 @@
-import { localBackend } from '../local-backend.ts'
+import { localBackend } from '../backend/local-backend.ts'
 import { isCi } from '../../is-ci.ts'
 import { randomKillsOn } from './random-kills.ts'
 

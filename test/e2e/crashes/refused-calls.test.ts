@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
-import { localBackend } from '../local-backend.ts'
+import { localBackend } from '../backend/local-backend.ts'
 import { crashOneByOne, createCrashBench } from './crash-runner.ts'
 import type { CrashBench } from './crash-runner.ts'
 import { scenarios } from './scenarios.ts'
-import { scriptedModel } from './scripted-model.ts'
+import { scriptedModel } from './parts/scripted-model.ts'
 
 let model: OpenAiServer
 let bench: CrashBench

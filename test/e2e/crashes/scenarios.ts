@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { whileUnavailable } from '../unavailable.ts'
-import type { DurableClient } from './durable-client.ts'
-import { CALLBACK_NAME } from './told.ts'
-import { answerResponse } from './answered-response.ts'
+import { whileUnavailable } from '../backend/unavailable.ts'
+import type { DurableClient } from './parts/durable-client.ts'
+import { CALLBACK_NAME } from './parts/told.ts'
+import { answerResponse } from './parts/answered-response.ts'
 import { importOnce } from './imported-turns.ts'
-import { forgive, hasFallenSilent, inputText, marksOf } from './scripted-model.ts'
+import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-model.ts'
 
 /** What a client does. It is done again from the start after each crash, and finds by what it knows where it was. */
 export interface Scenario {

@@ -1,4 +1,4 @@
-import { localBackend } from '../local-backend.ts'
+import { localBackend } from '../backend/local-backend.ts'
 import { inCi } from './in-ci.ts'
 import { scenarios } from './scenarios.ts'
 import { standStillOn } from './stand-still.ts'

@@ -1,6 +1,6 @@
 import type { OpenAiStep } from '../../model-server/openai-server.ts'
-import type { Client, RunBody } from '../client.ts'
-import { lastRun } from '../event-text.ts'
+import type { Client, RunBody } from '../backend/client.ts'
+import { lastRun } from '../backend/event-text.ts'
 import { dataOf, partsOf } from './expected.ts'
 import type { Conversation, RecordedMessage } from './recorded.ts'
 import { callsOf, furtherResultsOf, listOf, plainText, resultsOf, sessionOf } from './recorded.ts'

@@ -8,7 +8,7 @@ import {
   type HistoryTables,
 } from '../../../../functions/adapters/sqlite/history/documents/tables.ts'
 import { migrate, MIGRATIONS } from '../../../../functions/adapters/sqlite/migrations.ts'
-import { randomNumbers } from '../../../e2e/crashes/random-numbers.ts'
+import { randomNumbers } from '../../../e2e/crashes/parts/random-numbers.ts'
 import { writeLog } from '../../../generators/messages.ts'
 import { indexOn, projectionOn } from './projection.ts'
 import { storeMessages } from '../log/stored-messages.ts'

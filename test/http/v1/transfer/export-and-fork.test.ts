@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
 import { makeTool } from '../../../agent/harness.ts'
-import { comparable, exportLines, type ExportedMessage } from '../../../e2e/exported.ts'
+import { comparable, exportLines, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 

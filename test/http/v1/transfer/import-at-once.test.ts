@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LogImport } from '../../../../functions/ports/log-import.ts'
-import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/exported.ts'
+import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 
 let harness: HttpHarness

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { ImportStep } from '../../../../functions/domain/messages/imported.ts'
 import type { LogImport } from '../../../../functions/ports/log-import.ts'
 import { makeTool } from '../../../agent/harness.ts'
-import { comparable, exportLines, numberedPlaces, type ExportedMessage } from '../../../e2e/exported.ts'
+import { comparable, exportLines, numberedPlaces, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 
 let harness: HttpHarness

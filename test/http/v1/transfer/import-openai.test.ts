@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { comparable, exportLines } from '../../../e2e/exported.ts'
+import { comparable, exportLines } from '../../../e2e/backend/exported.ts'
 import { makeTool } from '../../../agent/harness.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { makeTool } from '../../../agent/harness.ts'
-import { comparable, exportLines, type ExportedMessage } from '../../../e2e/exported.ts'
+import { comparable, exportLines, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 
 let open: HttpHarness[] = []

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
-import { exportLines, type ExportedMessage } from '../../../e2e/exported.ts'
+import { exportLines, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/exported.ts'
+import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 
 let harness: HttpHarness

@@ -1,0 +1,29 @@
+import { eventually } from '../../eventually.ts'
+
+/** What programs can stand on, and what a test has to know of it. */
+export interface Backend {
+  readonly name: string
+  /** How many times longer things take than on SQLite. */
+  readonly slower: number
+  /** What is stored is found as soon as that is acknowledged, and what is deleted is not; elsewhere soon. */
+  readonly findsAtOnce: boolean
+  /** A new place for the programs of one test, apart from all others. */
+  open(): Promise<Place>
+}
+
+/** Where the programs of one test keep everything. */
+export interface Place {
+  /** The settings of a program that stands there. */
+  readonly env: Readonly<Record<string, string>>
+  /** Every stored row, and every document of the index, as text. */
+  texts(): AsyncIterable<string>
+  /** The names of all stored outputs. */
+  objects(): Promise<readonly string[]>
+  /** A print of every stored row and output: it stays the same as long as nothing is stored. */
+  print(): Promise<string>
+  remove(): Promise<void>
+}
+
+/** Returns what `check` returns once the search of the backend knows of everything stored so far. */
+export const onceFound = <Value>({ findsAtOnce }: Backend, check: () => Promise<Value>): Promise<Value> =>
+  findsAtOnce ? check() : eventually(check, 250)

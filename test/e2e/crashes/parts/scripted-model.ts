@@ -1,0 +1,194 @@
+import type { ChatRequest, OpenAiStep } from '../../../model-server/openai-server.ts'
+
+/** `to`: the member that a delegate call is for, and the word of its task. */
+type Call = readonly [tool: string, mark: string, to?: readonly [member: string, word: string]]
+
+/** The tool by which a leader gives a member a task. */
+export const DELEGATE = 'delegate_task_to_member'
+
+/** What the model does after an input that begins with the word: one batch of calls after the other, then its completion. */
+const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
+  parallel: [
+    [
+      ['record', 'a'],
+      ['lookup', 'b'],
+      ['record', 'c'],
+    ],
+    [
+      ['record', 'd'],
+      ['lookup', 'e'],
+    ],
+  ],
+  // Sources whose numbers the next completion records, and of which the last cites the first.
+  cite: [
+    [
+      ['found', 'a'],
+      ['found', 'b'],
+    ],
+    [['found', 'c']],
+  ],
+  large: [[['big', 'l']], [['record', 'm']]],
+  ask: [
+    [
+      ['record', 'p'],
+      ['client', 'q'],
+      ['client', 'r'],
+    ],
+  ],
+  pauses: [
+    [
+      ['slow', 'v'],
+      ['client', 'w'],
+    ],
+  ],
+  approve: [
+    [
+      ['guarded', 'g'],
+      ['lookup', 'h'],
+    ],
+  ],
+  wait: [[['slow', 's']], [['record', 't']]],
+  long: [[['record', 'i']], [['lookup', 'j']], [['record', 'k']]],
+  // More than are executed of one round.
+  many: [Array.from({ length: 70 }, (_, place): Call => ['lookup', `n${place}`])],
+  tardy: [[['tardy', 'y']]],
+  flaky: [[['record', 'u']]],
+  refused: [[['record', 'z']]],
+  hang: [[['endless', 'x']]],
+  say: [],
+  // Two members at once, beside a call of the leader's own.
+  team: [
+    [
+      [DELEGATE, 'm0', ['member', 'task']],
+      ['record', 'o'],
+      [DELEGATE, 'm1', ['member', 'task']],
+    ],
+  ],
+  // One member falls silent in the middle of each completion, while the other and a call go on.
+  silent: [
+    [
+      [DELEGATE, 'm0', ['mute', 'falters']],
+      ['record', 'o'],
+      [DELEGATE, 'm1', ['member', 'task']],
+    ],
+  ],
+  falters: [
+    [
+      ['record', 'a'],
+      ['lookup', 'b'],
+    ],
+  ],
+  // Three delegations deep, side by side; three calls in different members wait, beside what goes on.
+  deep: [
+    [
+      [DELEGATE, 'd0', ['second', 'spread']],
+      ['record', 'o'],
+      [DELEGATE, 'd1', ['second', 'asks']],
+    ],
+  ],
+  spread: [
+    [
+      [DELEGATE, 's0', ['third', 'digs']],
+      [DELEGATE, 's1', ['third', 'approve']],
+    ],
+  ],
+  digs: [[[DELEGATE, 't0', ['fourth', 'digger']]]],
+  digger: [
+    [
+      ['record', 'a'],
+      ['client', 'c'],
+    ],
+  ],
+  asks: [[['client', 'q']]],
+  task: [
+    [
+      ['record', 'a'],
+      ['lookup', 'b'],
+    ],
+    [['record', 'c']],
+  ],
+}
+
+/** An input for this model: its first word chooses the plan, its last word stands in every mark, so that all can be told apart. */
+export const inputText = (word: keyof typeof PLANS & string, unique: string): string => `${word} please ${unique}`
+
+/** The marks of the calls that an input leads to. */
+export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?: string): string[] =>
+  (PLANS[word] ?? []).flatMap((batch) =>
+    batch.flatMap(([name, mark]) => (tool === undefined || tool === name ? [`${mark}-${unique}`] : [])),
+  )
+
+/** What the model says at the end. */
+const completionText = (word: string, unique: string): string =>
+  `all done with ${unique}${word === 'cite' ? ', says [source1]' : ''}`
+
+/** Inputs after which the model does what it is asked, though they begin with `refused`. */
+const forgiven = new Set<string>()
+
+/** From now on the model completes what comes after this input. */
+export const forgive = (unique: string): void => void forgiven.add(unique)
+
+/** Requests that were made before, of inputs that begin with `flaky`. */
+const madeBefore = new Set<string>()
+
+/** What the model refuses, and how: a retry helps with the first request of its kind, and nothing before it has forgiven. */
+function refusalOf(word: string, unique: string, round: number): OpenAiStep | undefined {
+  if (word === 'refused' && !forgiven.has(unique)) return { status: 400, body: { error: { message: 'refused' } } }
+  const request = `${unique} ${round}`
+  if (word !== 'flaky' || madeBefore.has(request)) return undefined
+  madeBefore.add(request)
+  return { status: 500, body: { error: { message: 'overloaded' } } }
+}
+
+/** Requests of inputs that begin with `falters` in the middle of whose first completion nothing more came. */
+const silencedBefore = new Set<string>()
+
+/** Frames of a completion before the silence: some text has come, and of calls not all. */
+const FRAMES_BEFORE_SILENCE = 4
+
+/** Whether the model has fallen silent in this round of an input that begins with `falters`. */
+export const hasFallenSilent = (unique: string, round: number): boolean => silencedBefore.has(`${unique} ${round}`)
+
+/** The step, silent from its middle on where a request of an input that begins with `falters` is made for the first time. */
+function faltering(step: OpenAiStep, word: string, unique: string, round: number): OpenAiStep {
+  const request = `${unique} ${round}`
+  if (word !== 'falters' || silencedBefore.has(request) || !('completion' in step)) return step
+  silencedBefore.add(request)
+  return { ...step, hangAfter: FRAMES_BEFORE_SILENCE }
+}
+
+/**
+ * A model nearly without memory: what it completes depends on nothing but the request, so that a request that is made again
+ * after a crash is completed alike. Only what it refuses, it refuses for a time, and it falls silent once.
+ */
+export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest): OpenAiStep {
+  const last = messages.findLastIndex((message) => message.role === 'user')
+  const text = contentOf(messages[last]?.content)
+  const [word = ''] = text.split(' ')
+  const unique = text.split(' ').at(-1) ?? ''
+  const round = messages.slice(last + 1).filter((message) => message.role === 'assistant').length
+  const refusal = refusalOf(word, unique, round)
+  if (refusal !== undefined) return refusal
+  const mayCall = tools.length > 0 && tool_choice !== 'none'
+  const batch = mayCall ? PLANS[word]?.[round] : undefined
+  if (batch === undefined) {
+    const completion = { parts: [{ type: 'text' as const, text: completionText(word, unique) }] }
+    return faltering({ completion }, word, unique, round)
+  }
+  const calls = batch.map(([name, mark, to], place) => ({
+    type: 'tool_call' as const,
+    id: `call-${round}-${place}-${unique}`,
+    name,
+    arguments: JSON.stringify(
+      to === undefined ? { mark: `${mark}-${unique}` } : { member: to[0], task: inputText(to[1], `${unique}.${mark}`) },
+    ),
+  }))
+  const completion = { parts: [{ type: 'text' as const, text: `round ${round}` }, ...calls] }
+  return faltering({ completion }, word, unique, round)
+}
+
+function contentOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  const parts = (content ?? []) as readonly { readonly text?: string }[]
+  return parts.map((part) => part.text ?? '').join(' ')
+}

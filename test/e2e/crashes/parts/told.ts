@@ -1,0 +1,45 @@
+import { expect } from 'vitest'
+import { SECRET } from '../../../channels/callbacks/receiver.ts'
+import type { Receiver } from '../../../channels/callbacks/receiver.ts'
+import type { Client, RunBody } from '../../backend/client.ts'
+
+/** The callback that scenarios name. */
+export const CALLBACK_NAME = 'receiver'
+
+export interface ListedCallback {
+  readonly id: string
+  readonly run_id: string
+  readonly status: 'pending' | 'delivered' | 'failed'
+}
+
+/** Of `agents.json`. */
+export const callbacksTo = ({ url }: Pick<Receiver, 'url'>): object => ({ [CALLBACK_NAME]: { url, secret: SECRET } })
+
+/**
+ * Each callback of a session was delivered: the receiver knows it by one id, with the same bytes however often it came. A run that
+ * was given up may have paused before, and tells how it ended.
+ */
+export async function expectTold(
+  client: Client,
+  session: string,
+  receiver: Receiver,
+  types: readonly string[],
+): Promise<void> {
+  const runs = await client.all<RunBody>(`/v1/sessions/${session}/runs?limit=100`)
+  const isGivenUp = runs.some((run) => run.error?.code === 'crashed_repeatedly')
+  const listed = await client.all<ListedCallback>(`/v1/callbacks?limit=100&session=${session}`)
+  for (const { id, status } of listed) expect(status, `${session}: callback ${id}`).toBe('delivered')
+  const requests = receiver.requests.filter(({ body }) => sessionOf(body) === session)
+  const byId = Map.groupBy(requests, ({ id }) => id)
+  expect([...byId.keys()].toSorted(), `${session}: ids of what was received`).toStrictEqual(
+    listed.map(({ id }) => id).toSorted(),
+  )
+  for (const [id, same] of byId)
+    expect(new Set(same.map(({ body }) => body)).size, `${session}: bodies of callback ${id}`).toBe(1)
+  const told = [...byId.values()].map(([first]) => String(first?.type)).toSorted()
+  const expected = isGivenUp ? [['run.failed'], ['run.failed', 'run.paused']] : [[...types].toSorted()]
+  expect(expected, `${session}: types of callbacks`).toContainEqual(told)
+}
+
+const sessionOf = (body: string): string =>
+  (JSON.parse(body) as { readonly data: { readonly session_id: string } }).data.session_id

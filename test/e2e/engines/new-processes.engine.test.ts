@@ -1,0 +1,5 @@
+import { withEngines } from '../../engines/with-engines.ts'
+import { awsBackend } from '../backend/aws-backend.ts'
+import { newProcessesOn } from '../rules/new-processes.ts'
+
+withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => newProcessesOn(awsBackend(endpoints)))
