@@ -1,9 +1,9 @@
 import { Violation } from '../../test/contracts/schedules/harness.ts'
-import { createDice, hashText } from './dice.ts'
-import type { Dice } from './dice.ts'
-import type { Fault, Script } from './script.ts'
-import { createTimeline } from './timeline.ts'
-import type { Process, Timeline } from './timeline.ts'
+import { createDice, hashText } from './scripts/dice.ts'
+import type { Dice } from './scripts/dice.ts'
+import type { Fault, Script } from './scripts/script.ts'
+import { createTimeline } from './world/timeline.ts'
+import type { Process, Timeline } from './world/timeline.ts'
 
 /** What a deletion goes through. */
 const DELETING = ['deletion.tombstone', 'deletion.removeRows', 'outputs.removeAll']

@@ -1,6 +1,6 @@
 import type { SessionKey } from '../../functions/domain/session.ts'
-import type { Input, ScriptSession } from './script.ts'
-import type { SharedStore } from './stores.ts'
+import type { Input, ScriptSession } from './scripts/script.ts'
+import type { SharedStore } from './world/stores.ts'
 
 /** Sessions that expire do so after this time without activity. */
 export const EXPIRY_MS = 86_400_000

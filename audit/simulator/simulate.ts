@@ -3,13 +3,13 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { readOptions, wholeNumber } from '../../test/command-options.ts'
 import { startEngine } from '../../test/engines/engines.ts'
 import type { Engine } from '../../test/engines/process.ts'
-import { openDynamodbStore } from './dynamodb-store.ts'
-import { withBetween } from './generate-between.ts'
-import { generate } from './generate.ts'
-import { shrink } from './shrink.ts'
+import { openDynamodbStore } from './world/dynamodb-store.ts'
+import { withBetween } from './scripts/generate-between.ts'
+import { generate } from './scripts/generate.ts'
+import { shrink } from './scripts/shrink.ts'
 import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
-import { openFileStore, openMemoryStore } from './stores.ts'
+import { openFileStore, openMemoryStore } from './world/stores.ts'
 
 const USAGE = `Plays the agent floor in simulated processes over virtual time; a seed decides everything that happens.
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { isCi } from '../../test/is-ci.ts'
-import { generate } from './generate.ts'
+import { generate } from './scripts/generate.ts'
 import type { ProgramPorts } from './program.ts'
-import { shrink } from './shrink.ts'
+import { shrink } from './scripts/shrink.ts'
 import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
-import { openFileStore, openMemoryStore } from './stores.ts'
+import { openFileStore, openMemoryStore } from './world/stores.ts'
 
 /** In CI the other suites need the machine as well; `npm run simulate` looks further. */
 const SEEDS = isCi ? 40 : 100

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { generate } from './generate.ts'
+import { generate } from './scripts/generate.ts'
 import { simulate } from './simulation.ts'
-import { openMemoryStore } from './stores.ts'
+import { openMemoryStore } from './world/stores.ts'
 
 /** Milliseconds that everything seems to take that looks at the machine's own clock. */
 let slowness = 0

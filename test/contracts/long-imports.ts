@@ -4,7 +4,7 @@ import type { ClosedAssistantMessage, ClosedMessage } from '../../functions/doma
 import { textOf, type Message } from '../../functions/domain/messages/message.ts'
 import type { LogImport } from '../../functions/ports/log-import.ts'
 import { replay } from '../../functions/log/replay.ts'
-import { createMemoryOutputs } from '../../audit/simulator/outputs.ts'
+import { createMemoryOutputs } from '../../audit/simulator/world/outputs.ts'
 import { endAfter, openFixture, startRun } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
 import { allMessages } from './snapshot.ts'

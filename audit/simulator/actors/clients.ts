@@ -1,14 +1,14 @@
-import { TooltrailError } from '../../functions/domain/errors.ts'
-import { isEnded } from '../../functions/domain/runs/run.ts'
-import { isBlocked } from '../../functions/domain/session.ts'
-import { must } from './harness.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
+import { isEnded } from '../../../functions/domain/runs/run.ts'
+import { isBlocked } from '../../../functions/domain/session.ts'
+import { must } from '../harness.ts'
 import { createOutside } from './outside.ts'
-import { decisionOn } from './program.ts'
-import type { Program, WaitingCall } from './program.ts'
-import type { Operation } from './script.ts'
-import type { Servers } from './servers.ts'
+import { decisionOn } from '../program.ts'
+import type { Program, WaitingCall } from '../program.ts'
+import type { Operation } from '../scripts/script.ts'
+import type { Servers } from '../world/servers.ts'
 import type { Sessions, Watch } from './sessions.ts'
-import type { Harness } from './harness.ts'
+import type { Harness } from '../harness.ts'
 
 const TIMEOUT_MS = 30_000
 const RETRY_MS = 2_000

@@ -1,7 +1,7 @@
-import { TooltrailError } from '../../functions/domain/errors.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
 import { pause } from './virtual-globals.ts'
 import type { Process } from './timeline.ts'
-import type { Harness } from './harness.ts'
+import type { Harness } from '../harness.ts'
 
 export type Outcome = { readonly value: unknown } | { readonly error: unknown }
 

@@ -1,7 +1,7 @@
-import { isLeaders, textOf } from '../../functions/domain/messages/message.ts'
-import type { Message } from '../../functions/domain/messages/message.ts'
-import type { ModelRequest } from '../../functions/domain/model-request.ts'
-import { must } from './harness.ts'
+import { isLeaders, textOf } from '../../../functions/domain/messages/message.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import { must } from '../harness.ts'
 import { namesIn, saidIn } from './said.ts'
 import type { Sessions, Watch } from './sessions.ts'
 

@@ -1,6 +1,6 @@
-import { TooltrailError } from '../../functions/domain/errors.ts'
-import type { SessionKey } from '../../functions/domain/session.ts'
-import type { OutputStore } from '../../functions/ports/output-store.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import type { OutputStore } from '../../../functions/ports/output-store.ts'
 
 export interface MemoryOutputs extends OutputStore {
   /** The names of a session's objects. */

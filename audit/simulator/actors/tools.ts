@@ -1,11 +1,11 @@
-import type { Json } from '../../functions/domain/json.ts'
-import type { Tool, ToolContext, ToolOutput, Tools } from '../../functions/ports/tool.ts'
-import { Violation } from '../../test/contracts/schedules/harness.ts'
-import type { Effects } from './model.ts'
-import type { CallKind } from './script.ts'
-import type { Process } from './timeline.ts'
-import { later, pause } from './virtual-globals.ts'
-import type { Harness } from './harness.ts'
+import type { Json } from '../../../functions/domain/json.ts'
+import type { Tool, ToolContext, ToolOutput, Tools } from '../../../functions/ports/tool.ts'
+import { Violation } from '../../../test/contracts/schedules/harness.ts'
+import type { Effects } from '../model.ts'
+import type { CallKind } from '../scripts/script.ts'
+import type { Process } from '../world/timeline.ts'
+import { later, pause } from '../world/virtual-globals.ts'
+import type { Harness } from '../harness.ts'
 
 const TIMEOUT_MS = 20_000
 const LARGE = 'row after row after row\n'.repeat(2_500)

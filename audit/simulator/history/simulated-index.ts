@@ -1,6 +1,6 @@
-import type { HistoryDocument } from '../../functions/domain/history.ts'
-import type { SessionKey } from '../../functions/domain/session.ts'
-import type { HistoryIndex } from '../../functions/ports/history-index.ts'
+import type { HistoryDocument } from '../../../functions/domain/history.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 
 /** The history index of a simulation, whatever keeps it in step with the log. */
 export interface SimulatedIndex {

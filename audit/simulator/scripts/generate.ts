@@ -1,4 +1,4 @@
-import type { Consolidation } from '../../functions/domain/agent.ts'
+import type { Consolidation } from '../../../functions/domain/agent.ts'
 import { createDice } from './dice.ts'
 import type { Dice } from './dice.ts'
 import { deliveryFaults, faultOf, indexFaults, outsideFaults } from './generate-faults.ts'

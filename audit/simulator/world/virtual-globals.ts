@@ -1,8 +1,8 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
-import { nextId } from '../../functions/domain/ids.ts'
-import type { Dice } from './dice.ts'
+import { nextId } from '../../../functions/domain/ids.ts'
+import type { Dice } from '../scripts/dice.ts'
 import { current } from './timeline.ts'
 import type { Process, Timeline } from './timeline.ts'
 

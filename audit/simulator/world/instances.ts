@@ -1,6 +1,6 @@
-import { Violation } from '../../test/contracts/schedules/harness.ts'
-import type { Harness, Affliction } from './harness.ts'
-import type { Program } from './program.ts'
+import { Violation } from '../../../test/contracts/schedules/harness.ts'
+import type { Harness, Affliction } from '../harness.ts'
+import type { Program } from '../program.ts'
 import { createProcess } from './timeline.ts'
 import type { Process } from './timeline.ts'
 

@@ -1,6 +1,6 @@
 import type { Input, Operation, Script } from './script.ts'
-import { simulate } from './simulation.ts'
-import type { Options } from './simulation.ts'
+import { simulate } from '../simulation.ts'
+import type { Options } from '../simulation.ts'
 
 /** Simulations that looking for a smaller script may take. */
 const MOST_TRIES = 400

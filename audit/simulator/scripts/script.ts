@@ -1,4 +1,4 @@
-import type { Consolidation } from '../../functions/domain/agent.ts'
+import type { Consolidation } from '../../../functions/domain/agent.ts'
 
 /** What a person's side does, at `at` milliseconds from the beginning; `server`: whom the request goes to. */
 export type Operation = { readonly at: number; readonly session: number; readonly server: number } & (

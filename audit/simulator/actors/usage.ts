@@ -1,7 +1,7 @@
-import type { Message } from '../../functions/domain/messages/message.ts'
-import type { Usage } from '../../functions/domain/usage/usage.ts'
-import type { SessionPorts } from '../../test/contracts/stores.ts'
-import { must } from './harness.ts'
+import type { Message } from '../../../functions/domain/messages/message.ts'
+import type { Usage } from '../../../functions/domain/usage/usage.ts'
+import type { SessionPorts } from '../../../test/contracts/stores.ts'
+import { must } from '../harness.ts'
 import type { Watch } from './sessions.ts'
 
 type Tokens = Pick<Usage, 'totalTokens'>

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../../functions/domain/model-request.ts'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 
 /** Inputs travel as JSON that begins with their name; those of members are called differently. */
 const INPUT = /"name":"(i\d+)"/g

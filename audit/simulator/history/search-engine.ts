@@ -1,9 +1,9 @@
-import type { HistoryDocument, HistoryHit } from '../../functions/domain/history.ts'
-import type { SessionKey } from '../../functions/domain/session.ts'
-import type { HistoryIndex } from '../../functions/ports/history-index.ts'
-import type { HistoryChange, HistoryWriter, WriteOutcome } from '../../functions/ports/history-writer.ts'
-import { isDisturbed } from './harness.ts'
-import type { Harness } from './harness.ts'
+import type { HistoryDocument, HistoryHit } from '../../../functions/domain/history.ts'
+import type { SessionKey } from '../../../functions/domain/session.ts'
+import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
+import type { HistoryChange, HistoryWriter, WriteOutcome } from '../../../functions/ports/history-writer.ts'
+import { isDisturbed } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 
 /** For so long the engine knows the revision of what was removed. */
 const REMEMBERED_MS = 60_000

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { RequestKind } from '../../test/contracts/stores.ts'
+import type { RequestKind } from '../../../test/contracts/stores.ts'
 import { latency, settle } from './network.ts'
 import type { Outcome } from './network.ts'
-import type { Fault } from './script.ts'
-import type { Sessions } from './sessions.ts'
+import type { Fault } from '../scripts/script.ts'
+import type { Sessions } from '../actors/sessions.ts'
 import { current } from './timeline.ts'
 import type { Process } from './timeline.ts'
-import type { Harness } from './harness.ts'
+import type { Harness } from '../harness.ts'
 
 /** One call of a port, as an adapter that asks an engine does it. */
 export interface EngineCall {

@@ -1,6 +1,6 @@
-import type { Hint, RunQueue } from '../../functions/ports/run-queue.ts'
+import type { Hint, RunQueue } from '../../../functions/ports/run-queue.ts'
 import type { Process } from './timeline.ts'
-import type { Harness } from './harness.ts'
+import type { Harness } from '../harness.ts'
 
 const AGAIN_MS = 5_000
 const MOST_TRIES = 4
