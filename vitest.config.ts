@@ -10,7 +10,7 @@ const SIMULATOR = 'audit/simulator/*.test.ts'
 /** What is promised by the clock: it holds on a machine that does nothing else, so these run behind all others, one by one. */
 const TIMES = 'test/**/*.times.test.ts'
 const OTHERS_RUN = [
-  'test/**/*.engine.test.ts',
+  '{test,audit}/**/*.engine.test.ts',
   'test/**/*.crash.test.ts',
   'test/**/*.browser.test.ts',
   'test/known-failures/**',

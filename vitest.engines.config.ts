@@ -5,7 +5,7 @@ import { shared } from './vitest.shared.config.ts'
 export default defineConfig({
   test: {
     ...shared,
-    include: ['test/**/*.engine.test.ts'],
+    include: ['{test,audit}/**/*.engine.test.ts'],
     exclude: ['test/known-failures/**'],
     globalSetup: ['test/engines/global-setup.ts'],
   },

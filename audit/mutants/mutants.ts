@@ -66,7 +66,10 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
   },
   {
     mutants: TEAM_MUTANTS,
-    suites: [vitest('teams', 'test/agent/team'), vitest('consolidation', 'test/agent/consolidation')],
+    suites: [
+      vitest('teams', 'test/agent/loop/members'),
+      vitest('consolidation', 'test/agent/loop/context/consolidation'),
+    ],
   },
   {
     mutants: CONTEXT_MUTANTS,
@@ -74,9 +77,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       vitest('log', 'test/log', 'test/agent/loop/context'),
       vitest(
         'context',
-        ...['consolidation', 'context-budget', 'decided-before', 'sources', 'media', 'takeover'].map(
-          (name) => `test/agent/${name}`,
-        ),
+        ...['loop/decided-before', 'loop/sources', 'media', 'loop/takeover'].map((name) => `test/agent/${name}`),
       ),
     ],
   },
@@ -102,7 +103,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
       otherSeeds,
     ],
   },
-  { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/import-', 'test/http/split-turns')] },
+  { mutants: IMPORT_MUTANTS, suites: [vitest('imports', 'test/http/v1/transfer')] },
   {
     mutants: DELIVERY_MUTANTS,
     suites: [
@@ -110,7 +111,7 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         'deliveries',
         ...[
           'test/delivery',
-          'test/agent/in-time',
+          'test/ports',
           'test/channels/callbacks/callbacks.test.ts',
           'test/channels/slack/inbound/feedback.test.ts',
         ],

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-const ROOT = join(import.meta.dirname, '..', '..')
+const ROOT = join(import.meta.dirname, '..', '..', '..')
 /** Whose code the simulated processes run. */
 const SOURCES = 'functions/{access,agent,delivery,history,log,search}/**/*.ts'
 const LATE = /\bimport\('([^']+)'\)/g

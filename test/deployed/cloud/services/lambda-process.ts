@@ -8,7 +8,7 @@ import { MOST_PAYLOAD_BYTES, startRuntimeApi } from './runtime-api.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
 import { REGION } from '../../../engines/region.ts'
 
-const NODE = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.bin', 'node')
+const NODE = join(import.meta.dirname, '..', '..', '..', '..', 'node_modules', '.bin', 'node')
 /** Lambda gives 10 s; a machine that is shared with every engine gets more. */
 const INIT_MS = 60_000
 const MEMORY_LOOK_MS = 100

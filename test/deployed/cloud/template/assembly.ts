@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { z } from 'zod'
 import { withoutAliases } from './aliases.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..', '..')
+const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
 const SYNTH_MS = 300_000
 
 /** Whether the templates follow the house rules is for the tests of the infrastructure to say. Nobody gets its alarms. */
