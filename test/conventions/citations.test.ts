@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
  * named is `../shared/data`: recorded conversations that suites read as data where they are there.
  */
 const ROOT = resolve(import.meta.dirname, '../..')
-const FOLDERS = ['functions', 'page', 'build', 'lib', 'bin', 'lint', 'test', 'bench', 'docs']
+const FOLDERS = ['functions', 'page', 'build', 'lib', 'bin', 'lint', 'test', 'audit', 'bench', 'docs']
 const DATA = resolve(ROOT, '../shared/data')
 const SELF = 'test/conventions/citations.test.ts'
 

@@ -57,7 +57,9 @@ describe('docs/costs.md', () => {
 })
 
 describe('the construct', () => {
-  const files = readdirSync(join(ROOT, 'lib/constructs')).map((name) => `lib/constructs/${name}`)
+  const files = readdirSync(join(ROOT, 'lib/constructs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `lib/constructs/${name}`)
 
   test('and its parts say what every prop is that is left out', () => {
     const optional = files.flatMap((file) =>
