@@ -5,6 +5,7 @@ import { buildClient } from './client.ts'
 import { clientTypes } from './client-types.ts'
 import { agentsSchema } from './agents-schema.ts'
 import { describedApi } from './described-api.ts'
+import { drawFloors } from './floors.ts'
 import { buildPage } from './page.ts'
 
 /**
@@ -18,4 +19,6 @@ writeFileSync(types, clientTypes(await describedApi()))
 rmSync(join(to, 'built'), { recursive: true, force: true })
 buildClient(join(to, 'built/client'))
 writeFileSync(join(to, 'built/agents.schema.json'), agentsSchema())
+mkdirSync(join(to, 'docs/images'), { recursive: true })
+for (const [file, text] of Object.entries(drawFloors())) writeFileSync(join(to, 'docs/images', file), text)
 await buildPage(join(to, 'built/page'))

@@ -1,7 +1,7 @@
 import { relative, resolve, sep } from 'node:path'
 
 /** Imports point to a smaller floor only; folders on the same floor do not import each other. */
-const FLOORS: { readonly [folder: string]: number } = {
+export const FLOORS: { readonly [folder: string]: number } = {
   client: 1,
   domain: 1,
   log: 2,

@@ -39,7 +39,7 @@ describe('what running the program takes', () => {
     expect(forRunning.filter((path) => packages[path]?.hasInstallScript === true)).toEqual([]))
 
   test('has every package that the code of functions/ names', async () => {
-    const entries = ['functions/handlers', 'functions/cli'].flatMap((folder) =>
+    const entries = ['functions/handlers', 'functions/cli', 'functions/cli/commands'].flatMap((folder) =>
       readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
     )
     const { metafile } = await build({

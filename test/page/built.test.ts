@@ -27,7 +27,8 @@ test('what is committed is what `npm run build` makes', () => {
   execFileSync(process.execPath, words, { env, stdio: 'inherit' })
   for (const path of ['built/page', 'built/client'])
     expect(differing(join(ROOT, path), join(folder, path)), path).toEqual([])
-  for (const file of ['functions/client/api-types.ts', 'built/agents.schema.json'])
+  const pictures = ['light', 'dark'].map((theme) => `docs/images/floors-${theme}.svg`)
+  for (const file of ['functions/client/api-types.ts', 'built/agents.schema.json', ...pictures])
     expect(readFileSync(join(ROOT, file), 'utf8') === readFileSync(join(folder, file), 'utf8'), file).toBe(true)
 })
 
