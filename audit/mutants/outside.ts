@@ -104,7 +104,7 @@ export const OUTSIDE_MUTANTS = [
       '    if (before === null) return undefined\n',
     ],
     ['an import raises no generation', 'head: after.last, generation: row.generation + 1 }', 'head: after.last }'],
-    ['an import does not move the head', '{ ...row, head: after.last, generation', '{ ...row, generation'],
+    ['an import does not move the head', 'step.messages), head: after.last, generation', 'step.messages), generation'],
     [
       'how far an import has come is not kept',
       '    if (step.name !== undefined) remember(database, row, step.name, after, now)\n',

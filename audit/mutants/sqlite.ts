@@ -143,13 +143,17 @@ export const SQLITE_MUTANTS = [
   ]),
   ...inFile('functions/adapters/sqlite/log/runs/run-log.ts', [
     ['the order of messages is not checked', '    requireGreater(message.id, head)\n', ''],
-    ['a round does not reset takeovers', '{ ...row, head, waiting, takeovers: 0 }', '{ ...row, head, waiting }'],
+    [
+      'a round does not reset takeovers',
+      '{ ...session, head, waiting, takeovers: 0 }',
+      '{ ...session, head, waiting }',
+    ],
     [
       'repeated refused calls are a failure',
       '|| isSameMessage(findMessage(database, row.number, first.id), first)) return',
       ') return',
     ],
-    ['refused calls do not move the head', 'saveSession(database, row, { ...row, head, takeovers: 0 })', ''],
+    ['refused calls do not move the head', 'saveSession(database, row, { ...session, head, takeovers: 0 })', ''],
     ['a steering input does not reset takeovers', 'head: messageId, takeovers: 0 }', 'head: messageId }'],
     [
       'a round with this id counts as stored whatever its calls',

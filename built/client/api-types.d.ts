@@ -816,6 +816,8 @@ export type Session = {
     /** The `user` of inputs that name none. */
     readonly user?: string;
     readonly title: string | null;
+    /** `given`: set by hand, and stays. `agent`: of the program that it was imported from. `model`: made under the policy `titles`. `input`: the first line of the first input. */
+    readonly title_source: "given" | "agent" | "model" | "input" | null;
     /** Replaces the agent's own for this session. */
     readonly instructions?: string;
     readonly metadata: {
@@ -823,6 +825,12 @@ export type Session = {
     };
     readonly created_at: string;
     readonly updated_at: string;
+    /** Of the earliest message; null without messages. */
+    readonly first_message_at: string | null;
+    /** Of the latest message; null without messages. */
+    readonly last_message_at: string | null;
+    /** Inputs, and assistant messages of the leader. */
+    readonly message_count: number;
     /** The latest run. */
     readonly run: {
         readonly id: string;
@@ -847,7 +855,7 @@ export type Session = {
         readonly message_id: string;
     };
 };
-/** A field left out stays; null removes it; metadata is replaced whole. */
+/** A field left out stays; null removes it; metadata is replaced whole. Without a title of its own, a session has that of its first input. */
 export type SessionChange = {
     readonly user?: string | null;
     readonly title?: string | null;
@@ -1034,8 +1042,19 @@ export interface Queries {
         readonly owner?: string | undefined;
         readonly agent?: string | undefined;
         readonly run_status?: "queued" | "running" | "paused" | "completed" | "failed" | "cancelled" | undefined;
+        /** The time to sort by. Sessions without messages come last under `last_message_at`. */
+        readonly sort?: "last_message_at" | "updated_at" | "created_at" | undefined;
+        readonly order?: "desc" | "asc" | undefined;
+        /** Sessions whose sorted time is this date or time, or later. */
+        readonly since?: string | undefined;
+        /** Sessions up to this time, or this date: the whole day. */
+        readonly until?: string | undefined;
+        /** All words must occur in the title or the first input; the beginning of a word is enough. */
+        readonly q?: string | undefined;
         readonly limit?: number | undefined;
         readonly after?: string | undefined;
+        /** Only sessions with this value. A value that ends in `*` is a prefix. Any other key works the same. */
+        readonly "metadata.folder"?: string;
     };
     readonly listSources: {
         /** Sources with a greater number. */

@@ -18,7 +18,9 @@ export interface Options {
  */
 export declare function createClient(options: ClientOptions): {
     createSession: (body: NewSession, rest?: Options) => Promise<Session>;
-    listSessions: (query?: Queries['listSessions'], rest?: Options) => Promise<SessionPage>;
+    listSessions: (query?: SessionsQuery, rest?: Options) => Promise<SessionPage>;
+    /** As `listSessions`; undefined if the page is still the one with this tag, which costs no body. */
+    listChangedSessions: (query: SessionsQuery, etag: string | undefined, rest?: Options) => Promise<TaggedPage | undefined>;
     readSession: (session: string, rest?: Options) => Promise<Session>;
     changeSession: (session: string, body: SessionChange) => Promise<Session>;
     deleteSession: (session: string) => Promise<Deletion>;
@@ -50,4 +52,14 @@ export declare function createClient(options: ClientOptions): {
     follow: (session: string, run: string, follow?: FollowOptions) => Events;
 };
 export type Client = ReturnType<typeof createClient>;
+/** Conditions on fields of the metadata: a value, or its beginning with `*` behind it. */
+export type MetadataQuery = {
+    readonly [field: `metadata.${string}`]: string | undefined;
+};
+export type SessionsQuery = Queries['listSessions'] & MetadataQuery;
+/** A page of sessions, and the tag by which it is known again. */
+export interface TaggedPage {
+    readonly page: SessionPage;
+    readonly etag: string | undefined;
+}
 export {};

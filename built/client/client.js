@@ -2,6 +2,8 @@ import { followEvents } from './follow.js';
 import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.js';
 /** Requests of which the API must know that they are one, however often they are sent. */
 const newKey = () => globalThis.crypto.randomUUID();
+/** The status of a response to a request with `if-none-match`. */
+const NOT_MODIFIED = 304;
 const ASYNC = { prefer: 'respond-async' };
 const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
 /**
@@ -11,11 +13,19 @@ const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
 export function createClient(options) {
     const send = sender(options);
     const json = async (method, path, call = {}) => jsonOf(await send(method, path, call));
-    return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) };
+    return { ...sessionRequests(send, json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) };
 }
-const sessionRequests = (json) => ({
+const sessionRequests = (send, json) => ({
     createSession: (body, rest = {}) => json('POST', '/v1/sessions', { body, ...rest }),
     listSessions: (query = {}, rest = {}) => json('GET', '/v1/sessions', { query, ...rest }),
+    /** As `listSessions`; undefined if the page is still the one with this tag, which costs no body. */
+    listChangedSessions: async (query, etag, rest = {}) => {
+        const headers = etag === undefined ? {} : { 'if-none-match': etag };
+        const response = await send('GET', '/v1/sessions', { query, headers, ...rest });
+        if (response.status === NOT_MODIFIED)
+            return undefined;
+        return { page: await jsonOf(response), etag: response.headers.get('etag') ?? undefined };
+    },
     readSession: (session, rest = {}) => json('GET', pathOf(session), rest),
     changeSession: (session, body) => json('PATCH', pathOf(session), { body }),
     deleteSession: (session) => json('DELETE', pathOf(session)),
@@ -82,6 +92,8 @@ function sender({ url, key, fetch = globalThis.fetch }) {
             ...(signal === undefined ? {} : { signal }),
             redirect: 'manual',
         });
+        if (response.status === NOT_MODIFIED && headers?.['if-none-match'] !== undefined)
+            return response;
         refuseRedirect(response);
         if (!response.ok)
             throw await problemOf(response);

@@ -47,6 +47,8 @@ export interface Options {
 
 /** Requests of which the API must know that they are one, however often they are sent. */
 const newKey = (): string => globalThis.crypto.randomUUID()
+/** The status of a response to a request with `if-none-match`. */
+const NOT_MODIFIED = 304
 const ASYNC = { prefer: 'respond-async' }
 const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`
 
@@ -58,7 +60,7 @@ export function createClient(options: ClientOptions) {
   const send = sender(options)
   const json: Json = async <Result>(method: string, path: string, call: Call = {}) =>
     jsonOf<Result>(await send(method, path, call))
-  return { ...sessionRequests(json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) }
+  return { ...sessionRequests(send, json), ...logRequests(send, json), ...runRequests(send, json), ...queries(json) }
 }
 
 export type Client = ReturnType<typeof createClient>
@@ -66,10 +68,31 @@ export type Client = ReturnType<typeof createClient>
 type Send = (method: string, path: string, call: Call) => Promise<Response>
 type Json = <Result>(method: string, path: string, call?: Call) => Promise<Result>
 
-const sessionRequests = (json: Json) => ({
+/** Conditions on fields of the metadata: a value, or its beginning with `*` behind it. */
+export type MetadataQuery = { readonly [field: `metadata.${string}`]: string | undefined }
+export type SessionsQuery = Queries['listSessions'] & MetadataQuery
+
+/** A page of sessions, and the tag by which it is known again. */
+export interface TaggedPage {
+  readonly page: SessionPage
+  readonly etag: string | undefined
+}
+
+const sessionRequests = (send: Send, json: Json) => ({
   createSession: (body: NewSession, rest: Options = {}) => json<Session>('POST', '/v1/sessions', { body, ...rest }),
-  listSessions: (query: Queries['listSessions'] = {}, rest: Options = {}) =>
+  listSessions: (query: SessionsQuery = {}, rest: Options = {}) =>
     json<SessionPage>('GET', '/v1/sessions', { query, ...rest }),
+  /** As `listSessions`; undefined if the page is still the one with this tag, which costs no body. */
+  listChangedSessions: async (
+    query: SessionsQuery,
+    etag: string | undefined,
+    rest: Options = {},
+  ): Promise<TaggedPage | undefined> => {
+    const headers = etag === undefined ? {} : { 'if-none-match': etag }
+    const response = await send('GET', '/v1/sessions', { query, headers, ...rest })
+    if (response.status === NOT_MODIFIED) return undefined
+    return { page: await jsonOf<SessionPage>(response), etag: response.headers.get('etag') ?? undefined }
+  },
   readSession: (session: string, rest: Options = {}) => json<Session>('GET', pathOf(session), rest),
   changeSession: (session: string, body: SessionChange) => json<Session>('PATCH', pathOf(session), { body }),
   deleteSession: (session: string) => json<Deletion>('DELETE', pathOf(session)),
@@ -170,6 +193,7 @@ function sender({ url, key, fetch = globalThis.fetch }: ClientOptions): Send {
       ...(signal === undefined ? {} : { signal }),
       redirect: 'manual',
     })
+    if (response.status === NOT_MODIFIED && headers?.['if-none-match'] !== undefined) return response
     refuseRedirect(response)
     if (!response.ok) throw await problemOf(response)
     return response

@@ -63,8 +63,17 @@ export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'>
 /** The name under which summaries are counted among a run's agents. */
 export const SUMMARY_AGENT = 'summary'
 
-/** A model's work on a summary as totals and the ledger count it: as a completion of nobody's round, which is never stored. */
-export function summaryCompletion({ usage, model, createdAt }: SummaryWork): AssistantMessage {
-  const nobodys = { id: '', runId: '', agent: SUMMARY_AGENT, parentToolCallId: '', round: 0 }
+/** The name under which titles are counted among a session's agents. */
+export const TITLE_AGENT = 'title'
+
+/** A model's work on a summary as totals and the ledger count it. */
+export const summaryCompletion = (work: SummaryWork): AssistantMessage => workCompletion(SUMMARY_AGENT, work)
+
+/** A model's work on a title, likewise. */
+export const titleCompletion = (work: SummaryWork): AssistantMessage => workCompletion(TITLE_AGENT, work)
+
+/** A completion of no round, which is never stored. */
+function workCompletion(agent: string, { usage, model, createdAt }: SummaryWork): AssistantMessage {
+  const nobodys = { id: '', runId: '', agent, parentToolCallId: '', round: 0 }
   return { ...nobodys, role: 'assistant', parts: [], toolCalls: [], model, usage, createdAt }
 }

@@ -62,8 +62,15 @@ export type WrittenFilters = {
 
 /** What they mean: a date is its whole day (UTC). */
 export function filtersOf({ since, until, ...others }: WrittenFilters): HistoryFilters {
+  return { ...definedFields(others), ...boundsOf({ since, until }) }
+}
+
+/** The bounds that two moments mean, inclusive, in milliseconds since 1970: a date is its whole day (UTC). */
+export function boundsOf({ since, until }: Pick<WrittenFilters, 'since' | 'until'>): {
+  readonly since?: number
+  readonly until?: number
+} {
   return definedFields({
-    ...others,
     since: since === undefined ? undefined : timeAt(since),
     until: until === undefined ? undefined : timeAt(until) + (until.includes('T') ? 0 : DAY_MS - 1),
   })

@@ -1,6 +1,8 @@
 import type { Summary } from './context.ts'
 import type { JsonObject } from './json.ts'
 import type { RunStatus } from './runs/run.ts'
+import type { SessionMessages } from './session-messages.ts'
+import type { TitleSource } from './session-title.ts'
 import { NO_USAGE } from './usage/usage.ts'
 import type { Usage } from './usage/usage.ts'
 
@@ -70,6 +72,8 @@ export interface Session extends SessionKey {
   /** Who writes in it: the `user` of inputs that name none. */
   readonly user?: string
   readonly title?: string
+  /** There if `title` is. */
+  readonly titleSource?: TitleSource
   readonly instructions?: string
   readonly metadata: JsonObject
   /**
@@ -87,6 +91,7 @@ export interface Session extends SessionKey {
   /** The latest run accepted or executed. */
   readonly run?: { readonly id: string; readonly status: RunStatus }
   readonly totals: SessionTotals
+  readonly messages: SessionMessages
   /** Stands for the older conversation in requests. */
   readonly summary?: Summary
 }

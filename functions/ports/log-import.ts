@@ -8,7 +8,7 @@ export interface LogImport {
   /**
    * Stores one step, all or nothing, together with the progress of its name. Returns that, or undefined and writes nothing if
    * the session is not as it was `seen`: no lease, no run active or queued, the same generation; or if the name has come
-   * further meanwhile. The generation grows, so that nobody who saw the session before writes to it.
+   * further meanwhile. Counts the messages, and stores the opening of the first input as `RunInbox.enqueue` does. The generation grows, so that nobody who saw the session before writes to it.
    */
   append(seen: SessionHeader, step: ImportStep): Promise<ImportProgress | undefined>
 }

@@ -63,7 +63,8 @@ export interface RunInbox {
   /**
    * Accepts a run. Its id is greater than that of every run accepted before, whatever the clocks say, and runs execute
    * in that order. If the session is paused with calls still waiting, it also sets `cancel` (superseded) on the paused
-   * run.
+   * run. The first input that has a line with a letter or digit becomes the session's opening, and its title if it has none
+   * (`log/title.ts`), also while it waits in the queue.
    *
    * Rejects with `session_busy` (`onBusy: reject` while a run is active or queued; a paused session with nothing queued
    * is superseded instead), `too_many_active_runs` (beyond `mostActive`; the count is part of the write, so concurrent

@@ -44,7 +44,7 @@ export interface Decision {
  * Extends one session's log. Everything is durable when the promise resolves, and nothing is stored when it rejects. If
  * a response of the store is lost, the adapter reads whether the write landed; it never guesses. Rejects with
  * `LeaseLost` when `lease` is no longer the session's, whatever the reason. Safe to repeat with the same ids: the
- * second call changes nothing.
+ * second call changes nothing. Writes that append messages count them in the session (`withMessages`), each once.
  */
 export interface RunLog {
   /**

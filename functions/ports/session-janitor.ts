@@ -28,4 +28,9 @@ export interface SessionJanitor {
    * deleted now do not hold up others.
    */
   expired(now: number, limit: number): Promise<readonly SessionKey[]>
+  /**
+   * Stores what lists show for at most `limit` sessions that an earlier version stored (`SessionStore`), without activity. Returns
+   * whether others may be left. A session that cannot be read rejects once, and then holds up no others.
+   */
+  adopt(limit: number): Promise<boolean>
 }

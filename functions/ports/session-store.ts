@@ -1,7 +1,8 @@
 import type { JsonObject } from '../domain/json.ts'
-import type { RunStatus } from '../domain/runs/run.ts'
 import type { SessionContext, Summary, SummaryWork } from '../domain/context.ts'
 import type { ForkedFrom, Session, SessionHeader, SessionKey } from '../domain/session.ts'
+import type { SessionFilter } from '../domain/session-filter.ts'
+import type { SessionTitle, TitleSource } from '../domain/session-title.ts'
 import type { UsageAccount } from '../domain/usage/usage-count.ts'
 import type { NewRun } from './run-inbox.ts'
 
@@ -10,6 +11,8 @@ export interface NewSession extends SessionKey {
   readonly owner?: string
   readonly user?: string
   readonly title?: string
+  /** Of `title`. Default: `given`. */
+  readonly titleSource?: TitleSource
   readonly instructions?: string
   readonly metadata: JsonObject
   readonly ownerBound?: true
@@ -41,16 +44,33 @@ export interface SummaryByHand {
   readonly idempotency?: Idempotency
 }
 
-export interface SessionFilter {
-  readonly tenant: string
-  readonly owner?: string
-  readonly agent?: string
-  readonly runStatus?: RunStatus
-  readonly limit: number
-  readonly after?: string
+/** What an importing program, or the log of another store, says of a session. */
+export interface SessionAbout {
+  /** Stored if it replaces the present one (`replacesTitle`). */
+  readonly title?: SessionTitle
+  /** Replaces these fields and keeps the others. */
+  readonly metadata?: JsonObject
 }
 
-/** Sessions as their users see them. Reads see every write that was acknowledged before. */
+/** A model's work on a title. */
+export interface TitleByModel {
+  /** Left out: making it has failed, and only the work counts. */
+  readonly title?: string
+  /** Counts for the session's owner and the run's key, among the agents as `title`. */
+  readonly work: SummaryWork
+  readonly account: UsageAccount
+}
+
+/**
+ * Sessions as their users see them. Reads see every write that was acknowledged before.
+ *
+ * Writes of other ports keep the title, the messages and the places in lists up to date, in the same write: `RunInbox.enqueue`
+ * and `LogImport.append` store the opening of the first input that makes one (`log/title.ts`), and its title if the session has
+ * none. Each write that appends messages counts them (`withMessages`).
+ *
+ * A session that an earlier version stored has none of this. Reads and lists show what is at hand instead, and the next write
+ * that counts or titles stores it.
+ */
 export interface SessionStore {
   /** Rejects with `session_exists` if the id is taken, or was deleted less than 30 days ago. */
   create(session: NewSession): Promise<Session>
@@ -59,13 +79,32 @@ export interface SessionStore {
   /** Those of these sessions that are neither unknown nor deleted, in one read however many they are. */
   living(tenant: string, sessions: readonly string[]): Promise<ReadonlySet<string>>
   /**
-   * Newest activity first. A page may hold fewer than `limit` sessions, or none, although more follow: `next` says so.
-   * This bounds the work for one page however few sessions match. A session that becomes active between two pages may
-   * be seen twice, but is never missed for good. Rejects with `invalid_query` for a cursor that it did not issue.
+   * Sorted by the time that `sort` names; sessions of the same time stand in an order of the store's own, which does not change.
+   * Sorted by `last_message_at`, sessions without messages come last whatever the order, and have no time that `since` or
+   * `until` could fit.
+   *
+   * The cost of a page does not grow with the number of sessions. At most one of `owner`, `agent`, `runStatus`, `folder` and
+   * `source` (the last two exact) costs no more than none: its page is full. For all other conditions a store compares at most
+   * `MAX_COMPARED_SESSIONS` sessions a page. The page may then be short, or empty, although more sessions follow: `next` says so.
+   *
+   * A session that moves between two pages may be seen twice. One that moves to a place before the cursor is seen by the next
+   * reader who starts over: no session is missed for good. While a run is under way, a store may keep the session at the place
+   * of its last message at the start of the run. `next` has at most 40 characters. Rejects with `cursor_not_found` for a cursor of
+   * another list, or none.
    */
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
-  /** Rejects with `session_not_found`. Fenced: it never touches a deleted session. */
+  /**
+   * A title becomes `given`; null removes it, and the opening of the first input makes the title again. Rejects with
+   * `session_not_found`. Fenced: it never touches a deleted session.
+   */
   update(key: SessionKey, change: SessionChange): Promise<Session>
+  /** Does not count as activity. Safe to repeat. Rejects with `session_not_found`. */
+  describe(key: SessionKey, about: SessionAbout): Promise<void>
+  /**
+   * Counts the work, and stores the title if it replaces the present one. Does not count as activity. For a deleted session
+   * only the work is counted.
+   */
+  recordTitle(key: SessionKey, made: TitleByModel): Promise<void>
   /** The summary that was made by hand under this key. Rejects with `idempotency_conflict` when the key was used for another request. */
   summaryUnder(key: SessionKey, idempotency: Idempotency): Promise<Summary | undefined>
   /**

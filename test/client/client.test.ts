@@ -49,6 +49,18 @@ const answer = (text: string) =>
   }
 
 describe('the client', () => {
+  test('reads a list again only where it has changed', async () => {
+    harness = await openHttpHarness()
+    const client = clientOf(harness)
+    await client.createSession({ id: 'a', metadata: { folder: '/shop', n: 5 } })
+    const query = { 'metadata.folder': '/sh*', 'metadata.n': '5' }
+    const first = await client.listChangedSessions(query, undefined)
+    expect(first?.page.data.map(({ id }) => id)).toEqual(['a'])
+    expect(await client.listChangedSessions(query, first?.etag)).toBeUndefined()
+    await client.changeSession('a', { title: 'Renamed' })
+    expect((await client.listChangedSessions(query, first?.etag))?.page.data).toMatchObject([{ title: 'Renamed' }])
+  })
+
   test('creates, sends, reads and searches', async () => {
     harness = await openHttpHarness({ script: [answer('blue crates')] })
     const client = clientOf(harness)

@@ -23,7 +23,10 @@ import { runLogContract } from './run-log.ts'
 import { sessionContextContract } from './session-context.ts'
 import { sessionDeletionContract } from './session-deletion.ts'
 import { sessionJanitorContract } from './session-janitor.ts'
+import { sessionListsContract } from './session-lists.ts'
+import { sessionMessagesContract } from './session-messages.ts'
 import { sessionStoreContract } from './session-store.ts'
+import { sessionTitlesContract } from './session-titles.ts'
 import { sourceNumbersContract } from './source-numbers.ts'
 import type { Engine } from './stores.ts'
 import { usageLedgerContract } from './usage-ledger.ts'
@@ -31,6 +34,9 @@ import { usageLedgerContract } from './usage-ledger.ts'
 /** Everything that the session ports promise: an engine that passes can hold Tooltrail's sessions. */
 export function sessionPortsContract(engine: Engine): void {
   sessionStoreContract(engine)
+  sessionTitlesContract(engine)
+  sessionMessagesContract(engine)
+  sessionListsContract(engine)
   runInboxContract(engine)
   runInboxRepeatsContract(engine)
   runInboxCapsContract(engine)

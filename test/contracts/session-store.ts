@@ -47,7 +47,7 @@ export function sessionStoreContract(engine: Engine): void {
       const { tenant, session } = await stores.sessions.create(make())
       const read = await stores.sessions.read({ tenant, session })
       expect(Object.keys(read ?? {}).toSorted()).toEqual(
-        ['agent', 'createdAt', 'metadata', 'session', 'tenant', 'totals', 'updatedAt'].toSorted(),
+        ['agent', 'createdAt', 'messages', 'metadata', 'session', 'tenant', 'totals', 'updatedAt'].toSorted(),
       )
     })
 
@@ -102,6 +102,7 @@ export function sessionStoreContract(engine: Engine): void {
         createdAt: session.createdAt,
         updatedAt: stores.clock.now(),
         totals: session.totals,
+        messages: { count: 0 },
       })
       expect(await stores.peer.sessions.read(session)).toEqual(changed)
       await stores.sessions.update(session, { metadata: { b: 2 }, user: null, instructions: null, title: '' })
@@ -177,7 +178,7 @@ export function sessionStoreContract(engine: Engine): void {
       )
       const [a, b, c] = others.map((session) => session.session)
       const order = async (): Promise<string[]> =>
-        (await stores.peer.sessions.list({ tenant: fixture.key.tenant, limit: 10 })).sessions.map(
+        (await stores.peer.sessions.list({ tenant: fixture.key.tenant, sort: 'updated_at', limit: 10 })).sessions.map(
           (found) => found.session,
         )
       const touch = async (change: () => Promise<unknown>): Promise<void> => {
@@ -214,7 +215,7 @@ export function sessionStoreContract(engine: Engine): void {
 
     test('a cursor that no list gave out is refused', async () => {
       for (const after of ['', 'nonsense', '%', Buffer.from('x:y').toString('base64url'), 'A'.repeat(5000)])
-        await expectCode(stores.sessions.list({ tenant: 'nobody', limit: 10, after }), 'invalid_query')
+        await expectCode(stores.sessions.list({ tenant: 'nobody', limit: 10, after }), 'cursor_not_found')
     })
 
     test('a list filters by owner, agent and the state of the latest run, over page limits', async () => {

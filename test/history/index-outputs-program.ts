@@ -26,7 +26,7 @@ const index = createIndexer<Message>({
     at: () => undefined,
     change: (message) => ({ stored: { key, messageId: message.id, revision: 1, message: async () => message } }),
   },
-  sessions: { read: async () => ({ ...session, totals }) },
+  sessions: { read: async () => ({ ...session, totals, messages: { count: 0 } }) },
   outputs: createDiskOutputStore({ folder }),
   writer: { write: (changes) => writeTo(['history'], changes, { send, clock, poison }) },
   poison,

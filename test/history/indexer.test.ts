@@ -20,6 +20,7 @@ const session: Session = {
   createdAt: 0,
   updatedAt: 0,
   totals: NO_TOTALS,
+  messages: { count: 0 },
 }
 
 const NOW = 1_800_000_000_000

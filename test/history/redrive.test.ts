@@ -15,6 +15,7 @@ const session: Session = {
   createdAt: 0,
   updatedAt: 0,
   totals: NO_TOTALS,
+  messages: { count: 0 },
 }
 const [one, two, gone] = writeLog().user('one').user('two').user('gone').log as [Message, Message, Message]
 

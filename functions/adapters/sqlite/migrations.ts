@@ -23,6 +23,7 @@ import {
   STEERING_SCHEMA,
   TEAM_SCHEMA,
 } from './log/schema.ts'
+import { LISTS_SCHEMA } from './log/sessions/list-schema.ts'
 import { USAGE_SCHEMA } from './log/usage/usage-schema.ts'
 
 /** In the header of every file of ours. Files from before the first release have none; their rows cannot be read any more. */
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly string[] = [
     HISTORY_SHORT_MERGES_SCHEMA,
     HISTORY_SEARCHED_RUNS_SCHEMA,
     OPEN_CALLS_SCHEMA,
+    LISTS_SCHEMA,
   ],
 ]
 

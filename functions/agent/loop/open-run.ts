@@ -3,6 +3,7 @@ import { isLeaders } from '../../domain/messages/message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { LeaseLost } from '../../domain/errors.ts'
 import type { Session } from '../../domain/session.ts'
+import { NO_MESSAGES } from '../../domain/session-messages.ts'
 import { NO_USAGE } from '../../domain/usage/usage.ts'
 import { callCompleted } from '../../log/run-events.ts'
 import { loadContext } from './context/context.ts'
@@ -106,6 +107,7 @@ const unreadSession = ({ lease, run }: HeldRun): Session => ({
   createdAt: 0,
   updatedAt: 0,
   totals: { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} },
+  messages: NO_MESSAGES,
 })
 
 /** Throws `RunCancelled` when the run that was found is to end at once. */

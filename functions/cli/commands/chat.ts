@@ -7,8 +7,6 @@ import { createRunPrinter, onLost } from '../run-printer.ts'
 import { isInteractive, note, oneLine, onErrors, printJson } from '../terminal.ts'
 import { askAboutCalls } from '../waiting-calls.ts'
 
-const TITLE_CHARACTERS = 80
-
 export interface ChatOptions {
   readonly session?: string
   /** Goes on with the session that was used last. */
@@ -21,7 +19,7 @@ export interface ChatOptions {
 
 /** One input, followed to its run's end. */
 export async function say(client: Client, input: string, options: ChatOptions): Promise<void> {
-  const session = await sessionFor(client, options, titleOf(input))
+  const session = await sessionFor(client, options)
   const shown: Shown = { ids: new Set() }
   const end = await turn(client, session, input, options, shown)
   if (end.status === 'cancelled' && shown.stopped === true)
@@ -40,13 +38,10 @@ export async function converse(client: Client, options: ChatOptions): Promise<vo
   note(onErrors('dim', `session ${session} · Ctrl-C stops a run, twice or Ctrl-D leaves\n`))
   const paused = await activeRun(client, session)
   if (paused !== undefined) await finish(client, session, paused, { ids: new Set() }, options)
-  let isNew = options.session === undefined && options.continue !== true
   for (;;) {
     const input = await text({ message: 'You', output: process.stderr })
     if (isCancel(input)) break
     if (input === undefined || input.trim() === '') continue
-    if (isNew) await client.changeSession(session, { title: titleOf(input) })
-    isNew = false
     await turn(client, session, input, options, { ids: new Set() })
   }
   note(onErrors('dim', `Go on later with: tooltrail chat --session ${session}\n`))
@@ -138,10 +133,7 @@ async function watch(client: Client, session: string, open: Open, shown: Shown, 
 
 const LAST: readonly string[] = ['run.paused', 'run.completed', 'run.failed', 'run.cancelled']
 
-/** What a new session is called: how its first input begins. */
-const titleOf = (input: string): string => oneLine(input.trim().split('\n')[0] ?? '', TITLE_CHARACTERS)
-
-async function sessionFor(client: Client, options: ChatOptions, title?: string): Promise<string> {
+async function sessionFor(client: Client, options: ChatOptions): Promise<string> {
   const { session, continue: goesOn, agent, owner } = options
   if (session !== undefined) return (await client.readSession(session)).id
   if (goesOn === true) {
@@ -152,7 +144,6 @@ async function sessionFor(client: Client, options: ChatOptions, title?: string):
   const made = await client.createSession({
     ...(agent === undefined ? {} : { agent }),
     ...(owner === undefined ? {} : { owner }),
-    ...(title === undefined ? {} : { title }),
   })
   return made.id
 }

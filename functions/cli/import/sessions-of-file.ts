@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
 import { readClaudeCode } from '../../log/session-files/claude-code.ts'
@@ -34,9 +35,11 @@ export interface FileSession {
   readonly format: 'native' | 'openai'
   /** Its file only grows at its end, wherever it lies. */
   readonly isLog: boolean
+  /** The title that its program gave it, or that an export of ours has, which names its source, too. */
   readonly title?: string
+  readonly titleSource?: string
   readonly instructions?: string
-  readonly metadata: { readonly [name: string]: string }
+  readonly metadata: JsonObject
   /** How many messages it stores, with the results that calls without one get. */
   readonly stored: number
   readonly messages: readonly CountedMessage[]
@@ -102,10 +105,11 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
     isLog: kind === 'claude-code' || kind === 'codex',
   } as const
   const sessions = read.map((one, place) => {
-    const { messages, stored, refused } = countStored(reading, withoutOpenEnd(one.messages, idle))
+    const whole = withoutOpenEnd(one.messages, idle).map((message) => ofProgram(kind, message))
+    const { messages, stored, refused } = countStored(reading, whole)
     faults.push(...one.faults, ...refused)
     const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
-    const { title, metadata, instructions } = one
+    const { title, titleSource, metadata, instructions } = one
     const source = { source: kind, file: resolve(path), ...metadata }
     return {
       id: id.slice(0, 128),
@@ -113,19 +117,29 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
       metadata: source,
       messages,
       stored,
-      ...pick({ title, instructions }),
+      ...definedFields({ title, titleSource, instructions }),
     } as const
   })
   const agents = read.find((one) => one.agents !== undefined)?.agents
   return { sessions: sessions.filter((one) => one.messages.length > 0), faults, agents }
 }
 
-type Read = Transcript & { readonly instructions?: string | undefined; readonly agents?: FilesBeside['agents'] }
+type Read = Omit<Transcript, 'metadata'> & {
+  readonly metadata: JsonObject
+  readonly titleSource?: string | undefined
+  readonly instructions?: string | undefined
+  readonly agents?: FilesBeside['agents']
+}
 
-const pick = (fields: { title: string | undefined; instructions: string | undefined }) => ({
-  ...(fields.title === undefined ? {} : { title: fields.title }),
-  ...(fields.instructions === undefined ? {} : { instructions: fields.instructions }),
-})
+/** Kinds whose files name no program, or name agents themselves. */
+const WITHOUT_PROGRAM = new Set<Kind>(['native', 'openai'])
+
+/** What the leader of a program's session said and did has the program's name. */
+function ofProgram(kind: Kind, message: FileMessage): FileMessage {
+  const { role, agent } = message.value
+  if (WITHOUT_PROGRAM.has(kind) || role === 'user' || agent !== undefined) return message
+  return { ...message, value: { agent: kind, ...message.value } }
+}
 
 async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileLine[]): Promise<Read[]> {
   switch (kind) {
@@ -149,9 +163,9 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
       const id = session && textIn(session, 'id')
       const instructions = session && textIn(session, 'instructions')
       const title = session && textIn(session, 'title')
-      return [
-        { id, title, metadata: {}, messages, faults: [], ...(instructions === undefined ? {} : { instructions }) },
-      ]
+      const titleSource = (session && textIn(session, 'title_source')) ?? 'given'
+      const metadata = isRecord(session?.['metadata']) ? (session['metadata'] as JsonObject) : {}
+      return [{ id, title, titleSource, metadata, messages, faults: [], instructions }]
     }
   }
 }
@@ -194,7 +208,7 @@ function conversations(lines: readonly FileLine[]): Read[] {
   })
 }
 
-function nameOf(kind: Kind, { id }: Transcript, path: string): string {
+function nameOf(kind: Kind, { id }: Read, path: string): string {
   const own = kind === 'claude-code' ? basename(path, '.jsonl') : id
   if (own !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,100}$/u.test(own)) return own
   return createHash('sha256').update(resolve(path)).digest('hex').slice(0, 16)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '../../client/client.ts'
+import type { Json as ApiJson } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
 import { ApiProblem } from '../../client/problem.ts'
 import { NotRunning } from '../../runtime/command.ts'
@@ -97,8 +98,6 @@ async function uploadOnce(way: Way, session: FileSession, partedAt?: CountedMess
   if (isNew) return { messages: await sendFrom(way, session, { there: 0 }), ...(changed && { changed }) }
   const there = await storedOf(client, source, session)
   const found = await seen(client.readSession(session.id))
-  const { title } = session
-  if (title !== undefined && found.title === null) await client.changeSession(session.id, { title })
   if (isAsBefore(session, there, found.metadata)) return { messages: 0 }
   const { parted, isNext, late } = await compare(client, session, there)
   if (parted !== undefined && !isNext) {
@@ -124,14 +123,15 @@ type Metadata = { readonly [name: string]: unknown }
 /** Sends what comes behind the messages that are `there`. `before`: how many of these the file has lost at its beginning. */
 async function sendFrom(
   { client, source }: Way,
-  { id, format, messages, stored }: FileSession,
+  session: FileSession,
   { there, before = 0 }: { readonly there: number; readonly before?: number },
 ): Promise<number> {
+  const { id, format, messages, stored } = session
   if (there - before >= stored) return 0
   const first = firstToSend(messages, there - before)
   const sent = messages.slice(Math.max(first, 0))
   const from = before + (first < 0 ? 0 : (sent[0]?.place ?? 0))
-  const lines = linesOf(sent.map(({ value }) => value))
+  const lines = linesOf([sessionLineOf(session), ...sent.map(({ value }) => value)])
   const imported = await seen(client.importMessages(id, lines, { format, source, from }))
   return imported.messages
 }
@@ -160,17 +160,29 @@ function rowsNamedBy({ parent_message_id: parent, numbered }: JsonObject): unkno
   return [parent, ...results].filter((row) => row !== undefined)
 }
 
-/** How many messages of this source the session has. */
-async function storedOf(client: Client, source: string, { id, format }: FileSession): Promise<number> {
-  const { total = 0 } = await seen(client.importMessages(id, '\n', { format, source, from: 0 }))
+/** How many messages of this source the session has. Brings its title and its place up to date. */
+async function storedOf(client: Client, source: string, session: FileSession): Promise<number> {
+  const { id, format } = session
+  const lines = linesOf([sessionLineOf(session)])
+  const { total = 0 } = await seen(client.importMessages(id, lines, { format, source, from: 0 }))
   return total
+}
+
+/** The line in front of messages that describes their session. The file stays the one that the session was made from. */
+function sessionLineOf({ title, titleSource = 'agent', metadata }: FileSession): JsonObject {
+  const { file: _, ...rest } = metadata
+  return { object: 'session', ...(title === undefined ? {} : { title, title_source: titleSource }), metadata: rest }
 }
 
 /** Returns whether the session is new. */
 async function create(client: Client, session: FileSession, owner?: string): Promise<boolean> {
-  const { id, title, instructions, metadata } = session
+  const { id, instructions, metadata } = session
   try {
-    await client.createSession({ id, metadata, ...definedFields({ title, instructions, owner }) })
+    await client.createSession({
+      id,
+      metadata: metadata as { readonly [name: string]: ApiJson },
+      ...definedFields({ instructions, owner }),
+    })
     return true
   } catch (error) {
     if (error instanceof ApiProblem && error.code === 'session_exists') return false

@@ -20,6 +20,14 @@ export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
 export const agentName = z.string().min(1).max(128).openapi({ example: 'default' })
 export const time = z.string().openapi({ format: 'date-time', example: '2026-11-21T09:30:00.000Z' })
 
+/** A date or a time of a query. */
+export const moment = z
+  .union(
+    [z.iso.datetime({ offset: true, local: true }), z.iso.date()],
+    'must be a date such as 2026-11-14 or a time such as 2026-11-14T09:30:00Z; without a zone it is UTC',
+  )
+  .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
+
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

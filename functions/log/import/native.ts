@@ -17,6 +17,7 @@ import { jsonObject, parse, shortText, time } from './fields.ts'
 import { createMemberCalls, type MemberCalls } from './member-calls.ts'
 import type { MessageImport } from './message-import.ts'
 import { createOpenRounds, loopOf } from './open-rounds.ts'
+import { isSessionLine } from './session-line.ts'
 
 const provider = jsonObject.transform((value) => value as ProviderMetadata).optional()
 const text = z.object({ type: z.literal('text'), text: z.string(), provider })
@@ -164,7 +165,7 @@ export function createNativeImport(): MessageImport {
   const calls = createMemberCalls()
   return {
     take(value, at) {
-      if (typeof value === 'object' && value !== null && 'object' in value && value.object === 'session') return []
+      if (isSessionLine(value)) return []
       const one = parse(message, value, at)
       const place = baseOf(one)
       if (isInput(one) && one.run_id === undefined) calls.begin()

@@ -6,7 +6,7 @@ type Fields = { readonly [name: string]: unknown }
 
 /** What begins like this was written by the program, not by its user. */
 const SCAFFOLD = /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
-const METADATA = { cwd: 'cwd', gitBranch: 'git_branch', version: 'cli_version' }
+const METADATA = { cwd: 'folder', gitBranch: 'branch', version: 'agent_version' }
 /** The beginning of an output that stands in a file of its own, with the name of the file. */
 const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][\w.-]{0,199})\s*\n/u
 /** Lines that the program writes when its model has said everything, and why a model says no more. */

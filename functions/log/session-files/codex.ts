@@ -46,9 +46,9 @@ export function readCodex(lines: readonly FileLine[]): Transcript {
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')
-    const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'git_branch' }) : {}
+    const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
     const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
-    metadata = { ...textsIn(meta, { cwd: 'cwd', cli_version: 'cli_version' }), ...git, ...parent }
+    metadata = { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
   }
 
   function take(line: number, item: Fields): void {

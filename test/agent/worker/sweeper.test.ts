@@ -47,6 +47,7 @@ function createBacklog({ due = [], tombstones = [], expired = [], failing = [], 
         return true
       },
       expired: async (_, limit) => waiting.slice(0, limit),
+      adopt: async () => false,
       clearDue: none,
     },
     lease: {

@@ -151,7 +151,7 @@ test('a session of Claude Code has the title that its user gave it, else that of
     await run('claude-code')
     return titleOf(`claude-code-${name}`)
   }
-  expect(await title('t0', ...talk, ...foreign)).toBeNull()
+  expect(await title('t0', ...talk, ...foreign)).toBe('hi')
   // A resumed session begins with the summaries of its files.
   expect(await title('t1', summary, ...foreign, ...talk)).toBe('Its summary')
   expect(await title('t2', ...talk, ...ai, summary)).toBe('Better guess')
@@ -159,15 +159,19 @@ test('a session of Claude Code has the title that its user gave it, else that of
   expect([long?.startsWith('Zürich 🎉'), long?.length, long?.isWellFormed()]).toEqual([true, 500, true])
 })
 
-test('a session that is named after it was imported gets its title then, and keeps one that it has', async () => {
+test('a later title of the program replaces an earlier one and that of the input, but none that was given', async () => {
   const talk = [claude('user', 'hi', 'late'), claude('assistant', 'yo', 'late')]
   write('late.jsonl', lines(...talk))
   await run('claude-code')
-  expect(await titleOf('claude-code-late')).toBeNull()
+  expect(await titleOf('claude-code-late')).toBe('hi')
   write('late.jsonl', lines(...talk, { type: 'ai-title', aiTitle: 'Greetings', sessionId: 'late' }))
   expect(await run('claude-code')).toMatchObject({ messages: 0 })
   expect(await titleOf('claude-code-late')).toBe('Greetings')
   write('late.jsonl', lines(...talk, { type: 'custom-title', customTitle: 'Other', sessionId: 'late' }))
   await run('claude-code')
-  expect(await titleOf('claude-code-late')).toBe('Greetings')
+  expect(await titleOf('claude-code-late')).toBe('Other')
+  await importing.program.client.send('PATCH', '/v1/sessions/claude-code-late', { title: 'Given' })
+  write('late.jsonl', lines(...talk, { type: 'custom-title', customTitle: 'Last', sessionId: 'late' }))
+  await run('claude-code')
+  expect(await titleOf('claude-code-late')).toBe('Given')
 })

@@ -77,7 +77,7 @@ test('a sub-agent in the background, and one that no session waits for, are conv
     const messages = await messagesOf(`claude-code-agent-${name}`)
     expect(messages.map(({ parts, agent: by }) => `${by}: ${parts[0]?.text}`)).toEqual([
       `default: task of ${name}`,
-      `default: done by ${name}`,
+      `claude-code: done by ${name}`,
     ])
     expect(await importing.program.client.get(`/v1/sessions/claude-code-agent-${name}`)).toMatchObject({
       metadata: { parent_session: id },

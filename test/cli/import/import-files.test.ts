@@ -58,17 +58,17 @@ describe('sessions of Claude Code', () => {
     const id = `claude-code-${ID}`
     const messages = await log(id)
     expect(messages.map(({ role, agent }) => `${role} ${String(agent)}`)).toEqual([
-      ...['user default', 'assistant default', 'tool default', 'tool default'],
-      ...['user seeker', 'assistant seeker', 'tool seeker', 'assistant default'],
+      ...['user default', 'assistant claude-code', 'tool claude-code', 'tool claude-code'],
+      ...['user seeker', 'assistant seeker', 'tool seeker', 'assistant claude-code'],
     ])
     expect(messages[1]).toMatchObject({ model: 'claude-x', usage: { input_tokens: 3 } })
     expect(messages[4]).toMatchObject({ parent_tool_call_id: 't2', parent_message_id: messages[3]?.id })
     const session = await importing.program.client.get<{ metadata: object }>(`/v1/sessions/${id}`)
     expect(session.metadata).toMatchObject({
       source: 'claude-code',
-      cwd: '/work',
-      git_branch: 'main',
-      cli_version: '2.1.0',
+      folder: '/work',
+      branch: 'main',
+      agent_version: '2.1.0',
     })
     const hits = await importing.program.client.get<{ data: object[] }>(`/v1/search?q=zebra&session=${id}`)
     expect(hits.data).toHaveLength(1)

@@ -175,7 +175,7 @@ async function forkAfter(
   const { caller } = turn
   const id = elsewhere(dependencies, turn)
   try {
-    return await copyInto(dependencies, caller, from, { through, id, title: from.title })
+    return await copyInto(dependencies, caller, from, { through, id, title: undefined })
   } catch (error) {
     // An earlier attempt of this request has made it.
     const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined

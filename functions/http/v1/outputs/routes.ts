@@ -9,6 +9,7 @@ import type { ByteRange } from '../../../ports/output-store.ts'
 import { loggedBody } from '../../streaming/logged-body.ts'
 import { whileKeyLasts } from '../../streaming/until-key-revoked.ts'
 import { readRange } from './byte-range.ts'
+import { isNamed } from '../../etag.ts'
 import type { App, AppDependencies, RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { problems, READ_PROBLEMS } from '../problem-responses.ts'
@@ -110,10 +111,6 @@ export function outputRoutes(app: App, dependencies: RouteDependencies): void {
     return download(content, range, body)
   })
 }
-
-/** Whether an `If-None-Match` names this content; weak tags count, because the bytes never change. */
-const isNamed = (header: string | undefined, tag: string): boolean =>
-  (header ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
 
 async function findContent(
   dependencies: AppDependencies,

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
+import { agentName, moment, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
 import { toolStatus } from '../messages/schema.ts'
 
 const historyRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result'])
@@ -53,13 +53,6 @@ export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
     description: 'Something written before could not be indexed in time and is missing from the hits: search again.',
   }),
 })
-
-const moment = z
-  .union(
-    [z.iso.datetime({ offset: true, local: true }), z.iso.date()],
-    'must be a date such as 2026-11-14 or a time such as 2026-11-14T09:30:00Z; without a zone it is UTC',
-  )
-  .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
 
 export const searchQuery = z.strictObject({
   q: z.string().max(1_000).openapi({ description: 'Any text; nothing in it is syntax.', example: 'git status' }),

@@ -6,7 +6,9 @@ import { TooltrailError } from '../../../domain/errors.ts'
 import { nextId } from '../../../domain/ids.ts'
 import { isLeaders } from '../../../domain/messages/message.ts'
 import { isEnded } from '../../../domain/runs/run.ts'
+import { titleOfCopy } from '../../../domain/session-title.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
+import type { NewSession } from '../../../ports/session-store.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { newFork } from '../transfer/schema.ts'
@@ -52,7 +54,7 @@ export async function copyInto(
     try {
       const { agent, owner, instructions, metadata, ownerBound } = from
       const made = { session: name, agent, metadata, forkedFrom }
-      const more = definedFields({ owner, instructions, ownerBound, title: title ?? from.title })
+      const more = { ...definedFields({ owner, instructions, ownerBound }), ...titleOfFork(from, title) }
       return { session: await createSession(dependencies, caller, { ...made, ...more }), isNew: true }
     } catch (error) {
       if (!(error instanceof TooltrailError) || error.code !== 'session_exists') throw error
@@ -68,6 +70,14 @@ export async function copyInto(
   function taken(): TooltrailError {
     return new TooltrailError('session_exists', `session ${name} exists, or was deleted less than 30 days ago`)
   }
+}
+
+/** A title of its own, or its origin's with `(copy)` behind it. */
+function titleOfFork(from: Session, given: string | undefined): Pick<NewSession, 'title' | 'titleSource'> {
+  if (given !== undefined) return { title: given }
+  if (from.title === undefined || from.titleSource === undefined) return {}
+  const { text, source } = titleOfCopy({ text: from.title, source: from.titleSource })
+  return { title: text, titleSource: source }
 }
 
 async function forkable({ reader }: RouteDependencies, from: Session, id: string): Promise<string> {

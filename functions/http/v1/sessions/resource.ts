@@ -25,16 +25,22 @@ export async function sessionResource(reader: LogReader, session: Session): Prom
     owner: session.owner ?? null,
     ...definedFields({ user: session.user }),
     title: session.title ?? null,
+    title_source: session.titleSource ?? null,
     ...definedFields({ instructions: session.instructions }),
     metadata: session.metadata,
     ...definedFields({ forked_from: forkResource(session.forkedFrom) }),
     created_at: timeText(session.createdAt),
     updated_at: timeText(session.updatedAt),
+    first_message_at: timeOrNull(session.messages.firstAt),
+    last_message_at: timeOrNull(session.messages.lastAt),
+    message_count: session.messages.count,
     run: await latestRun(reader, session),
     ...definedFields({ summary: session.summary === undefined ? undefined : summaryResource(session.summary) }),
     usage: { ...usage, runs: totals.runs, rounds: totals.rounds, by_agent: Object.fromEntries(byAgent) },
   }
 }
+
+const timeOrNull = (time: number | undefined): string | null => (time === undefined ? null : timeText(time))
 
 const forkResource = (from: Session['forkedFrom']): SessionResource['forked_from'] =>
   from && { session_id: from.session, message_id: from.messageId }

@@ -1,9 +1,15 @@
-import { createRoute } from '@hono/zod-openapi'
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Caller } from '../../../access/caller.ts'
+import { boundsOf } from '../../../domain/history.ts'
+import type { SessionFilter } from '../../../domain/session-filter.ts'
+import { etagOf, isNamed } from '../../etag.ts'
+import { bytesResponse } from '../../streaming/json-response.ts'
+import { metadataFilters } from '../metadata-filter.ts'
 import { nextId } from '../../../domain/ids.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import type { App, AppDependencies } from '../../dependencies.ts'
+import type { App, RouteDependencies } from '../../dependencies.ts'
 import { requireBody } from '../../middleware/request-body.ts'
-import { location, READ_PROBLEMS, WRITE_PROBLEMS } from '../problem-responses.ts'
+import { LIST_PROBLEMS, location, READ_PROBLEMS, WRITE_PROBLEMS } from '../problem-responses.ts'
 import { fitting } from '../../../log/page-bytes.ts'
 import { sessionParams } from '../fields.ts'
 import { DeletionSchema, newSession, sessionChange, SessionPageSchema, sessionQuery, SessionSchema } from './schema.ts'
@@ -16,6 +22,8 @@ import {
   sessionKey,
 } from '../../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resource.ts'
+
+type SessionPage = z.input<typeof SessionPageSchema>
 
 const tags = ['Sessions']
 const json = <Schema>(schema: Schema) => ({ 'application/json': { schema } })
@@ -37,10 +45,20 @@ const listSessions = createRoute({
   method: 'get',
   path: '/v1/sessions',
   operationId: 'listSessions',
-  summary: 'List sessions, newest activity first',
+  summary: 'List sessions, the one with the newest message first',
+  description:
+    'A page may be short, or empty, although more sessions follow: `next` says so. With the `etag` of an earlier response in `if-none-match`, a page that has not changed since is 304, without a body.',
   tags,
   request: { query: sessionQuery },
-  responses: { 200: { description: 'A page of sessions.', content: json(SessionPageSchema) }, ...READ_PROBLEMS },
+  responses: {
+    200: {
+      description: 'A page of sessions.',
+      content: json(SessionPageSchema),
+      headers: z.object({ etag: z.string() }),
+    },
+    304: { description: 'The page has not changed.' },
+    ...LIST_PROBLEMS,
+  },
 })
 
 const readSession = createRoute({
@@ -79,34 +97,33 @@ const deleteSession = createRoute({
 })
 
 /** Sessions: create, list, read, change, delete. */
-export function sessionRoutes(app: App, dependencies: AppDependencies): void {
+export function sessionRoutes(app: App, dependencies: RouteDependencies): void {
   readingRoutes(app, dependencies)
   changingRoutes(app, dependencies)
 }
 
-function readingRoutes(app: App, dependencies: AppDependencies): void {
-  const { sessions, reader } = dependencies
+function readingRoutes(app: App, dependencies: RouteDependencies): void {
+  const { sessions, reader, shared } = dependencies
 
   app.openapi(listSessions, async (c) => {
     const caller = c.get('caller')
-    const { owner, run_status: runStatus, ...rest } = c.req.valid('query')
-    const shown = listedOwner(caller, owner)
-    if (shown === undefined) return c.json({ object: 'list' as const, data: [], next: null, has_more: false }, 200)
-    const { limit, ...filters } = rest
-    const list = (most: number) =>
-      sessions.list({
-        tenant: caller.tenant,
-        limit: most,
-        ...definedFields({ ...filters, runStatus }),
-        ...shown,
-      })
-    let page = await list(limit)
+    const query = c.req.valid('query')
+    const shown = listedOwner(caller, query.owner)
+    const page = shown === undefined ? NO_SESSIONS : await pageOf({ ...filterOf(caller, query), ...shown })
+    const json = Buffer.from(JSON.stringify(page))
+    const headers = { etag: etagOf(json), 'cache-control': 'private, no-cache' }
+    if (isNamed(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, headers)
+    return bytesResponse<SessionPage>(shared.of(caller.tenant), json, headers)
+  })
+
+  async function pageOf(filter: SessionFilter): Promise<SessionPage> {
+    let page = await sessions.list(filter)
     const room = fitting(page.sessions).length
     // Only the store knows the cursor of a shorter page.
-    if (room < page.sessions.length) page = await list(room)
+    if (room < page.sessions.length) page = await sessions.list({ ...filter, limit: room })
     const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
-    return c.json({ object: 'list' as const, data, next: page.next ?? null, has_more: page.next !== undefined }, 200)
-  })
+    return { object: 'list', data, next: page.next ?? null, has_more: page.next !== undefined }
+  }
 
   app.openapi(readSession, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
@@ -114,7 +131,20 @@ function readingRoutes(app: App, dependencies: AppDependencies): void {
   })
 }
 
-function changingRoutes(app: App, dependencies: AppDependencies): void {
+const NO_SESSIONS: SessionPage = { object: 'list', data: [], next: null, has_more: false }
+
+function filterOf({ tenant }: Caller, query: z.output<typeof sessionQuery>): SessionFilter {
+  const { run_status: runStatus, agent, sort, order, since, until, q, limit, after } = query
+  const metadata = metadataFilters(query)
+  return {
+    ...{ tenant, limit, sort, order },
+    ...definedFields({ runStatus, agent, q, after }),
+    ...boundsOf({ since, until }),
+    ...(metadata.length === 0 ? {} : { metadata }),
+  }
+}
+
+function changingRoutes(app: App, dependencies: RouteDependencies): void {
   const { reader, service, clock } = dependencies
 
   app.openapi(newSessionRoute, async (c) => {

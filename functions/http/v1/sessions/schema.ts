@@ -1,19 +1,40 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, metadata, page, pageLimit, person, sessionId, time, ulid, UsageSchema } from '../fields.ts'
+import {
+  agentName,
+  cursor,
+  metadata,
+  moment,
+  page,
+  pageLimit,
+  person,
+  sessionId,
+  time,
+  ulid,
+  UsageSchema,
+} from '../fields.ts'
+import { wordsOf } from '../../../search/session-match.ts'
+import { withMetadata } from '../metadata-filter.ts'
 import { SummarySchema } from '../context/schema.ts'
 import { runStatus } from '../runs/schema.ts'
 
 const title = z.string().max(500)
+const TITLE_SOURCES = ['given', 'agent', 'model', 'input'] as const
+const TITLE_SOURCE =
+  '`given`: set by hand, and stays. `agent`: of the program that it was imported from. `model`: made under the policy `titles`. `input`: the first line of the first input.'
 const instructions = z.string().max(100_000)
 const EXAMPLE_SESSION = {
   object: 'session' as const,
   id: 'support-7',
   agent: 'default',
   owner: 'user-7',
-  title: null,
+  title: 'Refund for order 42',
+  title_source: 'input' as const,
   metadata: {},
   created_at: '2026-11-21T09:30:00.000Z',
   updated_at: '2026-11-21T09:30:00.000Z',
+  first_message_at: '2026-11-21T09:30:00.000Z',
+  last_message_at: '2026-11-21T09:30:04.000Z',
+  message_count: 2,
   run: null,
   usage: {
     input_tokens: null,
@@ -36,10 +57,14 @@ export const SessionSchema = z
     owner: z.string().nullable(),
     user: z.string().optional().openapi({ description: 'The `user` of inputs that name none.' }),
     title: z.string().nullable(),
+    title_source: z.enum(TITLE_SOURCES).nullable().openapi({ description: TITLE_SOURCE }),
     instructions: z.string().optional().openapi({ description: "Replaces the agent's own for this session." }),
     metadata,
     created_at: time,
     updated_at: time,
+    first_message_at: time.nullable().openapi({ description: 'Of the earliest message; null without messages.' }),
+    last_message_at: time.nullable().openapi({ description: 'Of the latest message; null without messages.' }),
+    message_count: z.int().openapi({ description: 'Inputs, and assistant messages of the leader.' }),
     run: z.object({ id: ulid, status: runStatus }).nullable().openapi({ description: 'The latest run.' }),
     usage: UsageSchema.omit({ provider: true }).extend({
       runs: z.number().int(),
@@ -74,16 +99,31 @@ export const sessionChange = z
     instructions: instructions.nullable().optional(),
   })
   .openapi('SessionChange', {
-    description: 'A field left out stays; null removes it; metadata is replaced whole.',
+    description:
+      'A field left out stays; null removes it; metadata is replaced whole. Without a title of its own, a session has that of its first input.',
     example: { title: 'Refund for order 42' },
   })
 
-export const sessionQuery = z.strictObject({
+export const sessionQuery = withMetadata({
   owner: person.optional(),
   agent: agentName.optional(),
   run_status: runStatus.optional(),
+  sort: z.enum(['last_message_at', 'updated_at', 'created_at']).default('last_message_at').openapi({
+    description: 'The time to sort by. Sessions without messages come last under `last_message_at`.',
+  }),
+  order: z.enum(['desc', 'asc']).default('desc'),
+  since: moment.optional().openapi({ description: 'Sessions whose sorted time is this date or time, or later.' }),
+  until: moment.optional().openapi({ description: 'Sessions up to this time, or this date: the whole day.' }),
+  q: z
+    .string()
+    .max(1_000)
+    .refine((text) => wordsOf(text).length > 0, 'must hold a letter or digit')
+    .optional()
+    .openapi({
+      description: 'All words must occur in the title or the first input; the beginning of a word is enough.',
+    }),
   limit: pageLimit(100, 20),
-  after: z.string().min(1).max(512).optional(),
+  after: cursor.optional(),
 })
 
 export const DeletionSchema = z

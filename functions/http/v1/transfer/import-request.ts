@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { ImportRefused } from '../../../domain/messages/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Appended, ImportName } from '../../../domain/messages/imported.ts'
+import { replacesTitle } from '../../../domain/session-title.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { MessageImport } from '../../../log/import/message-import.ts'
 import { createNativeImport } from '../../../log/import/native.ts'
 import { createOpenAiImport } from '../../../log/import/openai.ts'
+import { isSessionLine, readSessionLine, type ImportedAbout } from '../../../log/import/session-line.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { others } from '../../streaming/document-queue.ts'
 import { isStreamed } from '../../middleware/request-body.ts'
@@ -22,7 +25,7 @@ type Query = z.output<typeof importQuery>
 type Body = z.output<typeof newImport>
 type Result = z.input<typeof ImportSchema>
 
-export interface ImportDependencies extends Pick<RouteDependencies, 'service'> {
+export interface ImportDependencies extends Pick<RouteDependencies, 'service' | 'sessions'> {
   readonly spool: SpoolRoom
 }
 
@@ -36,7 +39,7 @@ const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
 
 /**
  * Imports the messages of a request into a session. All of them are read before the first is stored: what is not of the format
- * is refused whole.
+ * is refused whole. A session in front of them describes this one: its title, if it may replace the present one, and its metadata.
  */
 export async function importInto(
   dependencies: ImportDependencies,
@@ -56,12 +59,15 @@ export async function importInto(
     if (place % AT_A_TIME === 0) await others()
   }
   messages.push(...reader.end())
-  const options = optionsOf(c, 'body', body, async () => `${c.req.path}\n${await c.req.text()}`)
-  return resultOf(body, await dependencies.service.importMessages(session, messages, await options))
+  const about = aboutOf(session, body.messages[0])
+  const options = await optionsOf(c, 'body', body, async () => `${c.req.path}\n${await c.req.text()}`)
+  // First: the imported inputs make no title where the session has one.
+  if (about !== undefined) await dependencies.sessions.describe(session, about)
+  return resultOf(body, await dependencies.service.importMessages(session, messages, options))
 }
 
 async function importLines(
-  { service, spool }: ImportDependencies,
+  { service, sessions, spool }: ImportDependencies,
   session: Session,
   c: Context<AppEnv>,
   query: Query,
@@ -72,12 +78,14 @@ async function importLines(
   const spooled = await spoolLines(body, spool.enter(session.tenant))
   try {
     for await (const message of closed(create(), spooled.values())) void message
+    const about = aboutOf(session, (await spooled.values().next()).value)
     const options = await optionsOf(
       c,
       'query',
       query,
       async () => `${c.req.path}?${JSON.stringify(query)}\n${spooled.sha256}`,
     )
+    if (about !== undefined) await sessions.describe(session, about)
     return resultOf(query, await service.importMessages(session, closed(create(), spooled.values()), options))
   } finally {
     await spooled.remove()
@@ -93,12 +101,23 @@ async function* closed(reader: MessageImport, values: AsyncIterable<unknown>): A
   yield* reader.end()
 }
 
-const isSessionLine = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'object' in value && value.object === 'session'
+/** What a session in front of the messages says of this one; undefined if there is none, or nothing new. */
+function aboutOf(session: Session, first: unknown): ImportedAbout | undefined {
+  if (!isSessionLine(first)) return undefined
+  const about = refusing(() => readSessionLine(first, session.metadata, 'body.session'))
+  const { title, metadata } = about
+  const isSame = title?.text === session.title && title?.source === session.titleSource
+  const isNewTitle = title !== undefined && !isSame && replacesTitle(title.source, session.titleSource)
+  return isNewTitle || !isDeepStrictEqual({ ...session.metadata, ...metadata }, session.metadata) ? about : undefined
+}
 
-function read(reader: MessageImport, value: unknown, place: number): readonly ClosedMessage[] {
+const read = (reader: MessageImport, value: unknown, place: number): readonly ClosedMessage[] =>
+  refusing(() => reader.take(value, `body.messages[${place}]`))
+
+/** Turns the refusal of an import into that of its request. */
+function refusing<Result>(work: () => Result): Result {
   try {
-    return reader.take(value, `body.messages[${place}]`)
+    return work()
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error
     const [first] = error.errors

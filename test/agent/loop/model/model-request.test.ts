@@ -31,6 +31,7 @@ const session: Session = {
   createdAt: 0,
   updatedAt: 0,
   totals: NO_TOTALS,
+  messages: { count: 0 },
 }
 const base = { runId: 'run-1', agent: 'default', round: 0, createdAt: 0 }
 const call = { id: 'c', name: 'shell', arguments: '{}' }

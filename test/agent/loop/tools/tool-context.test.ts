@@ -52,6 +52,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     createdAt: 0,
     updatedAt: 0,
     totals: NO_TOTALS,
+    messages: { count: 0 },
   }
   const context = createToolContext(
     {

@@ -25,6 +25,10 @@ describe('creating a session', () => {
     expect(await response.json()).toEqual({
       object: 'session',
       ...body,
+      title_source: 'given',
+      first_message_at: null,
+      last_message_at: null,
+      message_count: 0,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
       updated_at: expect.stringMatching(/Z$/) as string,
       run: null,
@@ -123,15 +127,20 @@ describe('listing sessions', () => {
     'limit=1&limit=2',
     'owner=',
     'run_status=merged',
-    'after=',
     'unknown=1',
+    'order=up',
+    'since=yesterday',
+    'q=%3F%3F',
   ])('with %s is refused', async (query) => {
     await expectJson(harness, 400, 'GET', `/v1/sessions?${query}`)
   })
 })
 
 test('a page of sessions after a cursor that was never given out is refused', async () => {
-  await expectJson(harness, 400, 'GET', '/v1/sessions?after=rubbish')
+  for (const after of ['', 'rubbish', `s${'A'.repeat(12)}`, 'x'.repeat(500)]) {
+    const problem = await expectJson(harness, 422, 'GET', `/v1/sessions?after=${after}`)
+    expect(problem['errors']).toMatchObject([{ path: 'query.after' }])
+  }
 })
 
 describe('changing a session', () => {

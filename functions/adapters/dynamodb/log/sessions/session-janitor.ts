@@ -14,6 +14,7 @@ const EXPIRED_PAGES = 10
 export function createDynamoSessionJanitor(dependencies: DynamoDependencies): SessionJanitor {
   const rows = createSessionRows(dependencies)
   return {
+    adopt: async () => false,
     due: async (now, limit) =>
       fairShares((await inShards('due', (shard) => oldest(rows, shard, now, limit))).flat(), limit),
     postpone: (seen, until) => postpone(rows, seen, until),

@@ -1,6 +1,7 @@
-import { TooltrailError } from '../../../../domain/errors.ts'
 import type { Session, SessionKey } from '../../../../domain/session.ts'
-import type { SessionFilter, SessionStore } from '../../../../ports/session-store.ts'
+import type { SessionFilter } from '../../../../domain/session-filter.ts'
+import type { SessionStore } from '../../../../ports/session-store.ts'
+import { foreignCursor } from '../../../../search/session-cursor.ts'
 import { numberAt, requiredText, textAt, type Item } from '../../attributes.ts'
 import { all, below, is } from '../../expressions.ts'
 import { GROUP_INDEX, OWNER_INDEX, ownerGroup, printOf, sessionOf, sessionsGroups } from '../../keys.ts'
@@ -109,7 +110,6 @@ const matches = (session: Session, filter: SessionFilter): boolean =>
 /** Cursors say where the previous page ended, so they stay valid whatever is added or removed. */
 function placeOf(cursor: string): string {
   const at = Buffer.from(cursor, 'base64url').toString()
-  if (!/^\d{15}#[^#]+$/su.test(at))
-    throw new TooltrailError('invalid_query', 'the cursor is not one that a list of sessions gave out')
+  if (!/^\d{15}#[^#]+$/su.test(at)) throw foreignCursor()
   return at
 }

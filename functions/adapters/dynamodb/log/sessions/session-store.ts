@@ -1,10 +1,19 @@
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import { NO_TOTALS, type Session, type SessionKey, type SessionTotals } from '../../../../domain/session.ts'
+import { NO_MESSAGES } from '../../../../domain/session-messages.ts'
+import { replacesTitle } from '../../../../domain/session-title.ts'
+import { titleCompletion } from '../../../../domain/context.ts'
 import { joinUsages, sumOf } from '../../../../domain/usage/usage.ts'
-import type { NewSession, SessionChange, SessionStore } from '../../../../ports/session-store.ts'
+import type {
+  NewSession,
+  SessionAbout,
+  SessionChange,
+  SessionStore,
+  TitleByModel,
+} from '../../../../ports/session-store.ts'
 import { numberAt, textAt, toItem, type Item } from '../../attributes.ts'
-import { absent, all, any, below, is, together, type Change } from '../../expressions.ts'
+import { absent, all, any, below, is, present, together, type Change } from '../../expressions.ts'
 import { putExpiry } from './expiry.ts'
 import { summariesByHand, summaryOf } from './context-item.ts'
 import { active, isLive, live, liveHeader, updatedAt } from './header-item.ts'
@@ -22,7 +31,8 @@ import {
 import { runIdOf, runStatusOf } from '../runs/run-item.ts'
 import { listSessions } from './session-list.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
-import { usageOf } from '../usage/usage-counters.ts'
+import { countedInRun, usageOf } from '../usage/usage-counters.ts'
+import { countUsage } from '../usage/usage-items.ts'
 
 /** What people say about a session, as the details keep it. */
 type Details = Pick<
@@ -31,6 +41,7 @@ type Details = Pick<
   | 'owner'
   | 'user'
   | 'title'
+  | 'titleSource'
   | 'instructions'
   | 'metadata'
   | 'ownerBound'
@@ -63,6 +74,8 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
       if (session === undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
       return session
     },
+    describe: (key, about) => rewrite(rows, key, (details) => described(details, about)),
+    recordTitle: (key, made) => recordTitle(rows, key, made),
     ...summariesByHand(rows),
     bindToOwner: (key) => rewrite(rows, key, (details) => ({ ...details, ownerBound: true })),
   }
@@ -73,7 +86,8 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
   const now = clock.now()
   const key = { tenant: session.tenant, session: session.session }
   const { ttlDays, tenant: _, session: __, ...said } = session
-  const details: Details = { ...said, createdAt: now }
+  const titled = said.title === undefined ? {} : { titleSource: said.titleSource ?? 'given' }
+  const details: Details = { ...said, ...titled, createdAt: now }
   const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(details) }])
   const header = toItem({
     ...headerKey(key),
@@ -93,7 +107,7 @@ async function create(rows: SessionRows, session: NewSession): Promise<Session> 
   ])
   if (refusal !== undefined)
     throw new TooltrailError('session_exists', `session ${key.session} exists, or was deleted less than 30 days ago`)
-  return { ...key, ...details, updatedAt: now, totals: NO_TOTALS }
+  return { ...key, ...details, updatedAt: now, totals: NO_TOTALS, messages: NO_MESSAGES }
 }
 
 /** Names the object of details that are too large for their item. */
@@ -134,7 +148,7 @@ async function rewrite(
 }
 
 function changed(details: Details, change: SessionChange): Details {
-  const { user, title, instructions, ...rest } = details
+  const { user, title, titleSource, instructions, ...rest } = details
   const after = <Value>(to: Value | null | undefined, before: Value | undefined): Value | undefined =>
     to === undefined ? before : (to ?? undefined)
   return {
@@ -144,9 +158,27 @@ function changed(details: Details, change: SessionChange): Details {
     ...definedFields({
       user: after(change.user, user),
       title: after(change.title, title),
+      titleSource: change.title === undefined ? titleSource : change.title === null ? undefined : 'given',
       instructions: after(change.instructions, instructions),
     }),
   }
+}
+
+function described(details: Details, { title, metadata }: SessionAbout): Details {
+  const isNew = title !== undefined && replacesTitle(title.source, details.titleSource)
+  const titled = isNew ? { title: title.text, titleSource: title.source } : {}
+  return { ...details, ...titled, metadata: { ...details.metadata, ...metadata } }
+}
+
+/** The usage is counted first, because it was spent whether or not the title is stored. */
+async function recordTitle(rows: SessionRows, key: SessionKey, { title, work, account }: TitleByModel): Promise<void> {
+  const completion = titleCompletion(work)
+  const counted = countUsage(key, completion, account)
+  const isCounted = { update: detailsKey(key), when: present('pk'), change: { add: countedInRun(completion) } }
+  const refusal = await rows.table.write([{ check: headerKey(key), when: live }, isCounted, ...counted])
+  if (refusal !== undefined) await rows.table.write(counted)
+  else if (title !== undefined)
+    await rewrite(rows, key, (details) => described(details, { title: { text: title, source: 'model' } }))
 }
 
 async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | undefined): Promise<Details> {
@@ -178,6 +210,7 @@ async function readSessions(rows: SessionRows, keys: readonly SessionKey[]): Pro
         updatedAt: updatedAt(header),
         ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
         totals: totalsOf(header, details ?? {}),
+        messages: NO_MESSAGES,
         ...(summary === undefined ? {} : { summary }),
       }
     }),

@@ -6,12 +6,14 @@ import {
   type ImportStep,
 } from '../../../../domain/messages/imported.ts'
 import type { SessionHeader, SessionKey } from '../../../../domain/session.ts'
+import { openingOfMessages } from '../../../../log/title.ts'
 import type { LogImport } from '../../../../ports/log-import.ts'
 import { readOne, snapshot, write, type Database } from '../../database.ts'
 import { insertMessage } from './message-rows.ts'
 import { CLAIM_MS } from '../runs/run-inbox.ts'
 import { findRun, insertRun, saveRun } from '../runs/run-rows.ts'
 import { active, alive } from '../sessions/session-changes.ts'
+import { counted, introduced, withCounted } from '../sessions/session-outline.ts'
 import { findLiveSession, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 
@@ -53,6 +55,7 @@ function append(
     const before = step.name && stored(database, row, step.name, now)
     if (before?.messages !== step.before?.messages) return undefined
     const after = progressAfter(step)
+    const opened = introduced(database, counted(database, row), openingOfMessages(step.messages))
     const numbers = saveRuns(database, row, step)
     for (const message of step.messages) {
       const run = numbers.get(message.runId)
@@ -60,7 +63,8 @@ function append(
       insertMessage(database, row.number, run, message)
     }
     if (step.name !== undefined) remember(database, row, step.name, after, now)
-    saveSession(database, row, active(alive({ ...row, head: after.last, generation: row.generation + 1 }, now), now))
+    const next = { ...withCounted(opened, step.messages), head: after.last, generation: row.generation + 1 }
+    saveSession(database, row, active(alive(next, now), now))
     return after
   })
 }

@@ -11,6 +11,7 @@ import { isSameMessage } from '../messages/message-codec.ts'
 import { callsClosedAt, findMessage, insertMessage, openCalls, updateToolMessage } from '../messages/message-rows.ts'
 import { findRun, saveRun } from './run-rows.ts'
 import { active, alive, counting, heldSession, isHeld, released, withRun } from '../sessions/session-changes.ts'
+import { counted, withCounted } from '../sessions/session-outline.ts'
 import { findLiveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { countUsage } from '../usage/usage-rows.ts'
 
@@ -54,6 +55,7 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
   const { message } = end
   const stored = findRun(database, row.number, lease.runId)
   if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
+  const session = message === undefined ? row : counting(withCounted(counted(database, row), [message]), message)
   if (message !== undefined) {
     if (row.head !== null && message.id <= row.head)
       throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${row.head}`)
@@ -63,7 +65,7 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
   for (const call of closed) updateToolMessage(database, row.number, call)
   const { run } = saveRun(database, stored, endedRun(stored.run, end, now))
   const over: SessionRow = {
-    ...released(message === undefined ? row : counting(row, message)),
+    ...released(session),
     activeRun: null,
     paused: 0,
     waiting: 0,

@@ -4,6 +4,7 @@ import { nextRunId } from '../../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../../domain/runs/run.ts'
 import { acceptedRun, requireRoom } from '../../../../domain/runs/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../../domain/session.ts'
+import { openingOf } from '../../../../log/title.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
 import { resolveCalls } from './call-resolutions.ts'
 import { insertDelivery } from '../deliveries/delivery-rows.ts'
@@ -13,6 +14,7 @@ import { writeLog, type LogDependencies } from '../write.ts'
 import { insertMessage } from '../messages/message-rows.ts'
 import { insertRun, resolvedRun, saveRun, type StoredRun } from './run-rows.ts'
 import { atStart, withRun, woken } from '../sessions/session-changes.ts'
+import { counted, introduced } from '../sessions/session-outline.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { requireBudgetOf } from '../usage/usage-rows.ts'
 
@@ -46,7 +48,8 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     rememberClaim(database, row, newRun, run.id, now)
     if (newRun.delivery !== undefined)
       insertDelivery(database, row.number, newDelivery({ ...key, id: run.id }, newRun.delivery, now))
-    const accepted: SessionRow = { ...row, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
+    const opened = introduced(database, counted(database, row), run.input && openingOf(run.input.parts))
+    const accepted: SessionRow = { ...opened, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
     return newRun.startAs !== undefined && isIdle(row)
       ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })
       : putInQueue(database, row, accepted, run, now)

@@ -8,6 +8,7 @@ import { writeLog, type LogDependencies } from '../write.ts'
 import { firstMessage, insertMessage, openCalls } from '../messages/message-rows.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
 import { heldSession, leased, leaseOf, released, atStart, withRun } from '../sessions/session-changes.ts'
+import { counted } from '../sessions/session-outline.ts'
 import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 
 /** A heartbeat moves `due` at most this often, in milliseconds. */
@@ -44,7 +45,7 @@ function start(dependencies: LogDependencies, seen: SessionHeader, owner: string
     if (row.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now)) return undefined
     const [queued] = queuedRuns(database, row.number, 1)
     if (queued === undefined) return undefined
-    const { row: next, started } = atStart(row, queued.run, { owner, now })
+    const { row: next, started } = atStart(counted(database, row), queued.run, { owner, now })
     saveRun(database, queued, started.run)
     if (started.message !== undefined) insertMessage(database, row.number, queued.number, started.message)
     saveSession(database, row, { ...next, queued: row.queued - 1 })

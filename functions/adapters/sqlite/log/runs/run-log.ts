@@ -18,6 +18,7 @@ import {
 import { endRun, pause } from './run-endings.ts'
 import { findRun, saveRun, type StoredRun } from './run-rows.ts'
 import { counting, heldSession, withRun } from '../sessions/session-changes.ts'
+import { counted, withCounted } from '../sessions/session-outline.ts'
 import { saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { countUsage } from '../usage/usage-rows.ts'
 
@@ -48,10 +49,12 @@ function appendRound(
     const row = heldSession(database, lease)
     if (isStored(database, row, round)) return
     const stored = runOfLease(database, row, lease)
-    const head = insertAfter(database, row, stored, [round.assistant, ...round.tools])
+    const messages = [round.assistant, ...round.tools]
+    const session = withCounted(counted(database, row), messages)
+    const head = insertAfter(database, row, stored, messages)
     const waiting = row.waiting + round.tools.filter(({ status }) => status === 'waiting').length
     saveRun(database, stored, withCompletion(stored.run, round.assistant))
-    saveSession(database, row, counting({ ...row, head, waiting, takeovers: 0 }, round.assistant))
+    saveSession(database, row, counting({ ...session, head, waiting, takeovers: 0 }, round.assistant))
     countUsage(database, lease, round.assistant, account)
   })
 }
@@ -62,8 +65,9 @@ function append(dependencies: LogDependencies, lease: Lease, messages: readonly 
     const row = heldSession(database, lease)
     const [first] = messages
     if (first === undefined || isSameMessage(findMessage(database, row.number, first.id), first)) return
+    const session = withCounted(counted(database, row), messages)
     const head = insertAfter(database, row, runOfLease(database, row, lease), messages)
-    saveSession(database, row, { ...row, head, takeovers: 0 })
+    saveSession(database, row, { ...session, head, takeovers: 0 })
   })
 }
 
@@ -182,11 +186,12 @@ function steer(
     const message = messageOfInput(queued.run, into.run, messageId, now)
     if (message === undefined) return undefined
     requireGreater(messageId, row.head)
+    const session = withCounted(counted(database, row), [message])
     insertMessage(database, row.number, into.number, message)
     const { input: _, ...rest } = queued.run
     saveRun(database, queued, { ...rest, status: 'merged', mergedInto: into.run.id })
     const latest = row.run === queuedRunId ? { run: into.run.id } : {}
-    const next = { ...row, ...latest, queued: row.queued - 1, head: messageId, takeovers: 0 }
+    const next = { ...session, ...latest, queued: row.queued - 1, head: messageId, takeovers: 0 }
     saveSession(database, row, withRun(next, into.run))
     return message
   })

@@ -7,6 +7,7 @@ import { LEASE_MS, type Lease } from '../../../../domain/session.ts'
 import type { Started } from '../../../../ports/run-lease.ts'
 import { runStatusCode } from '../codes.ts'
 import type { Database } from '../../database.ts'
+import { withCounted } from './session-outline.ts'
 import { encodeTotals, findSession, totalsOf, type SessionRow } from './session-rows.ts'
 
 const DAY_MS = 86_400_000
@@ -77,7 +78,7 @@ export function counting(row: SessionRow, message: AssistantMessage): SessionRow
   return { ...row, totals: encodeTotals({ ...counted, byAgent: usageByAgent }) }
 }
 
-/** A session and its run at the start of that run. The caller stores both, and the message. */
+/** A counted session and its run at the start of that run. The caller stores both, and the message. */
 export function atStart(
   row: SessionRow,
   queued: Run,
@@ -85,9 +86,10 @@ export function atStart(
 ): { row: SessionRow; started: Started } {
   const run = startedRun(queued, now)
   const message = queued.input && messageOfInput(queued, run, nextId(row.head ?? undefined, now), now)
+  const counted = message === undefined ? row : withCounted(row, [message])
   const totals = totalsOf(row)
   const free: SessionRow = {
-    ...row,
+    ...counted,
     activeRun: run.id,
     paused: 0,
     head: message?.id ?? row.head,

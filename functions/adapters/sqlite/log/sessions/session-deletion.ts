@@ -57,6 +57,7 @@ function tombstone(database: Database, key: SessionKey, ifExpired: boolean, now:
       run: null,
       runStatus: null,
       totals: encodeTotals(NO_TOTALS),
+      ...{ titleSource: null, messageCount: 0, firstMessageAt: null, lastMessageAt: null, folder: null, source: null },
     })
     write(database, 'INSERT INTO deletions (session) VALUES (?)', row.number)
     forgetOld(database, now)
@@ -92,6 +93,7 @@ function removeRows(database: Database, history: HistoryProjection, key: Session
     write(database, 'DELETE FROM contexts WHERE session = ?', row.number)
     write(database, 'DELETE FROM deliveries WHERE session = ?', row.number)
     write(database, 'DELETE FROM sources WHERE session = ?', row.number)
+    write(database, 'DELETE FROM openings WHERE session = ?', row.number)
     write(database, 'DELETE FROM details WHERE session = ?', row.number)
     return { more: false }
   })

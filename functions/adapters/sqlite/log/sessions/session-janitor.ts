@@ -2,11 +2,15 @@ import { isBlocked, type SessionKey } from '../../../../domain/session.ts'
 import { fairShares } from '../../../../domain/fair-shares.ts'
 import type { DueSession, SessionJanitor } from '../../../../ports/session-janitor.ts'
 import { readAll, snapshot, transaction, write, type Database } from '../../database.ts'
-import { findLiveSession, headerOf, saveSession } from './session-rows.ts'
+import { counted } from './session-outline.ts'
+import { findLiveSession, headerOf, saveSession, type SessionRow } from './session-rows.ts'
 
 /** What runs by the clock, on SQLite. */
 export function createSqliteSessionJanitor({ database }: { database: Database }): SessionJanitor {
+  /** Numbers of sessions that could not be adopted. */
+  const damaged = new Set<number>()
   return {
+    adopt: async (limit) => adopt(database, limit, damaged),
     due: async (now, limit) => fairShares(dueOfTenants(database, now, limit), limit),
     postpone: async (seen, until) => postpone(database, seen, until),
     clearDue: async (key) => clearDue(database, key),
@@ -41,6 +45,23 @@ function dueOfTenants(database: Database, now: number, limit: number): DueSessio
         due: row.due,
       })),
     )
+  })
+}
+
+function adopt(database: Database, limit: number, damaged: Set<number>): boolean {
+  const sql = `SELECT * FROM sessions INDEXED BY sessions_uncounted
+    WHERE live = 1 AND messageCount IS NULL ORDER BY number LIMIT ?`
+  return transaction(database, () => {
+    const rows = readAll<SessionRow>(database, sql, limit + damaged.size).filter(({ number }) => !damaged.has(number))
+    for (const row of rows) {
+      try {
+        saveSession(database, row, counted(database, row))
+      } catch (error) {
+        damaged.add(row.number)
+        throw error
+      }
+    }
+    return rows.length >= limit
   })
 }
 

@@ -1,72 +1,179 @@
-import { TooltrailError } from '../../../../domain/errors.ts'
-import type { SessionFilter } from '../../../../ports/session-store.ts'
-import { readAll, readOne, type Database } from '../../database.ts'
+import type { Session } from '../../../../domain/session.ts'
+import {
+  INDEXED_METADATA,
+  MAX_COMPARED_SESSIONS,
+  type MetadataFilter,
+  type SessionFilter,
+  type SessionSort,
+} from '../../../../domain/session-filter.ts'
+import { foreignCursor, readSessionCursor, writeSessionCursor } from '../../../../search/session-cursor.ts'
+import { createSessionMatch } from '../../../../search/session-match.ts'
+import { readEach, type Database } from '../../database.ts'
 import { toColumn } from '../../exact-text.ts'
 import { runStatusCode } from '../codes.ts'
+import { INDEX_WITHOUT_MESSAGES, indexOf, type LeadingColumn, type SortColumn } from './list-schema.ts'
 import type { SessionRow } from './session-rows.ts'
 
-/** Sessions read for one page, some milliseconds' work, where an index alone does not tell which match. */
-const MOST_LOOKED_AT = 2_000
-
-export interface ListedRow extends SessionRow {
-  readonly details: string
+const COLUMNS: { readonly [sort in SessionSort]: SortColumn } = {
+  last_message_at: 'lastMessageAt',
+  updated_at: 'updatedAt',
+  created_at: 'createdAt',
 }
 
-type Value = string | number
-type Condition = readonly [sql: string, value: Value]
+/** A condition on a column that has an index for each order. */
+interface Indexed {
+  readonly column: LeadingColumn
+  readonly value: string | number
+}
+
+/** One stretch of a list, read from one index. */
+interface Stretch {
+  readonly index: string
+  readonly column: SortColumn
+  /** Of sessions without messages, which come last. */
+  readonly isWithout: boolean
+  readonly leading: Indexed | undefined
+  /** The conditions that the index does not decide. */
+  readonly others: readonly Indexed[]
+}
+
+/** Where a page ended: in the stretch, by the time and the number of a row. */
+interface Place {
+  readonly isWithout: boolean
+  readonly time: number
+  readonly number: number
+}
+
+/** Reads what a list shows of a row. */
+export interface ListedRows {
+  session(row: SessionRow): Session
+  /** The session and the opening of its first input, as a filter compares them. */
+  compared(row: SessionRow): { readonly session: Session; readonly opening: string | undefined }
+}
 
 /**
- * Inside a snapshot: a page of the sessions that match, newest activity first. One condition leads, whose index has them in this
- * order; of what it finds a bounded number is compared with the others, and the next page goes on behind it.
+ * Inside a snapshot: a page of the sessions that fit. One condition leads, whose index has them in their order. Of those that it
+ * finds, a bounded number is compared with the other conditions.
  */
-export function listRows(
+export function listSessions(
   database: Database,
   filter: SessionFilter,
-): { readonly rows: readonly ListedRow[]; readonly next?: string } {
-  const { limit } = filter
-  const [leading, ...others] = conditionsOf(filter)
-  const after = filter.after === undefined ? undefined : positionOf(filter.after)
-  const led = [
-    'live = 1 AND tenant = ?',
-    ...(leading === undefined ? [] : [leading[0]]),
-    ...(after === undefined ? [] : ['(updatedAt, session) < (?, ?)']),
-  ].join(' AND ')
-  const values: Value[] = [filter.tenant, ...(leading === undefined ? [] : [leading[1]]), ...(after ?? [])]
-  const most = others.length === 0 ? limit + 1 : MOST_LOOKED_AT
-  const sql = `SELECT s.*, d.body AS details
-    FROM (SELECT * FROM sessions WHERE ${led} ORDER BY updatedAt DESC, session DESC LIMIT ?) s
-    JOIN details d ON d.session = s.number
-    ${others.length === 0 ? '' : `WHERE ${others.map(([condition]) => `s.${condition}`).join(' AND ')}`}
-    ORDER BY s.updatedAt DESC, s.session DESC LIMIT ?`
-  const bound = others.map(([, value]) => value)
-  const found = readAll<ListedRow>(database, sql, ...values, most, ...bound, limit + 1)
-  const rows = found.slice(0, limit)
-  const last = found.length > limit ? rows.at(-1) : others.length > 0 ? lastLookedAt() : undefined
-  return { rows, ...(last === undefined ? {} : { next: cursorOf(last) }) }
+  rows: ListedRows,
+): { readonly sessions: readonly Session[]; readonly next?: string } {
+  const { limit, q } = filter
+  const after = placeOf(readSessionCursor(filter))
+  const metadata = (filter.metadata ?? []).filter((one) => !isIndexed(one))
+  const mustBeRead = q !== undefined || metadata.length > 0
+  const match = createSessionMatch({ metadata, ...(q === undefined ? {} : { q }) })
+  const sessions: Session[] = []
+  let compared = 0
+  let last: Place | undefined
+  for (const stretch of stretchesOf(filter))
+    for (const row of rowsOf(database, filter, stretch, after)) {
+      if (last !== undefined && (sessions.length === limit || compared === MAX_COMPARED_SESSIONS))
+        return { sessions, next: writeSessionCursor(filter, textOf(last)) }
+      if (fits(stretch, row)) sessions.push(rows.session(row))
+      if (mustBeRead || stretch.others.length > 0) compared++
+      last = { isWithout: stretch.isWithout, time: row[stretch.column] ?? 0, number: row.number }
+    }
+  return { sessions }
 
-  /** The last session that was compared, if there are more behind it. */
-  function lastLookedAt(): Pick<SessionRow, 'updatedAt' | 'session'> | undefined {
-    const at = `SELECT updatedAt, session FROM sessions WHERE ${led} ORDER BY updatedAt DESC, session DESC LIMIT 1 OFFSET ?`
-    return readOne(database, at, ...values, MOST_LOOKED_AT - 1)
+  function fits({ others }: Stretch, row: SessionRow): boolean {
+    if (!others.every(({ column, value }) => row[column] === value)) return false
+    if (!mustBeRead) return true
+    const { session, opening } = rows.compared(row)
+    return match(session, opening)
   }
 }
 
-/** What the filter asks for beside the tenant: first what leads to few. */
-function conditionsOf({ owner, agent, runStatus }: SessionFilter): Condition[] {
+function stretchesOf(filter: SessionFilter): Stretch[] {
+  const { since, until, sort = 'last_message_at' } = filter
+  const column = COLUMNS[sort]
+  const conditions = indexedConditions(filter)
+  const [leading, ...others] = conditions
+  const main: Stretch = { index: indexOf(column, leading?.column), column, isWithout: false, leading, others }
+  if (sort !== 'last_message_at' || since !== undefined || until !== undefined) return [main]
+  const without = { index: INDEX_WITHOUT_MESSAGES, column: 'createdAt', isWithout: true } as const
+  return [main, { ...without, leading: undefined, others: conditions }]
+}
+
+/** The conditions that have an index: first the one that usually leaves the fewest sessions. */
+function indexedConditions({ owner, agent, runStatus, metadata = [] }: SessionFilter): Indexed[] {
+  const fields = INDEXED_METADATA.flatMap((column) =>
+    metadata
+      .filter((one) => one.key === column && isIndexed(one))
+      .map(({ value }) => ({ column, value: toColumn(value) })),
+  )
   return [
-    ...(owner === undefined ? [] : [['owner = ?', toColumn(owner)] as const]),
-    ...(runStatus === undefined ? [] : [['runStatus = ?', runStatusCode(runStatus)] as const]),
-    ...(agent === undefined ? [] : [['agent = ?', toColumn(agent)] as const]),
+    ...fields.filter(({ column }) => column === 'folder'),
+    ...(owner === undefined ? [] : [{ column: 'owner', value: toColumn(owner) } as const]),
+    ...fields.filter(({ column }) => column !== 'folder'),
+    ...(runStatus === undefined ? [] : [{ column: 'runStatus', value: runStatusCode(runStatus) } as const]),
+    ...(agent === undefined ? [] : [{ column: 'agent', value: toColumn(agent) } as const]),
   ]
 }
 
-/** Cursors say where the previous page ended, so they stay valid whatever is added or removed. */
-const cursorOf = ({ updatedAt, session }: Pick<SessionRow, 'updatedAt' | 'session'>): string =>
-  Buffer.from(`${updatedAt}:${session}`).toString('base64url')
+const isIndexed = ({ key, isPrefix }: MetadataFilter): boolean =>
+  !isPrefix && INDEXED_METADATA.some((name) => name === key)
 
-function positionOf(cursor: string): [updatedAt: number, session: string] {
-  const [, updatedAt, session] = /^(\d{1,15}):(.+)$/su.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
-  if (updatedAt === undefined || session === undefined)
-    throw new TooltrailError('invalid_query', 'the cursor is not one that a list of sessions gave out')
-  return [Number(updatedAt), session]
+type Term = readonly [sql: string, ...values: (string | number)[]]
+
+/** The rows of a stretch in their order, from behind the place on. */
+function* rowsOf(
+  database: Database,
+  filter: SessionFilter,
+  stretch: Stretch,
+  after: Place | undefined,
+): Generator<SessionRow> {
+  const { column, isWithout } = stretch
+  if (after?.isWithout === true && !isWithout) return
+  const [from, to] = [`${column} >= ?`, `${column} <= ?`]
+  const since: Term[] = filter.since === undefined ? [] : [[from, filter.since]]
+  const until: Term[] = filter.until === undefined ? [] : [[to, filter.until]]
+  if (after?.isWithout !== isWithout) {
+    yield* select(database, filter, stretch, [...since, ...until])
+    return
+  }
+  // SQLite would compare a pair of time and number with all rows of that time, so these are a statement of their own.
+  const comparison = filter.order === 'asc' ? '>' : '<'
+  const sameTime: Term[] = [
+    [`${column} = ?`, after.time],
+    [`number ${comparison} ?`, after.number],
+  ]
+  yield* select(database, filter, stretch, sameTime)
+  const rest: Term = [`${column} ${comparison} ?`, after.time]
+  yield* select(database, filter, stretch, [rest, ...(filter.order === 'asc' ? until : since)])
+}
+
+function select(
+  database: Database,
+  { tenant, order = 'desc' }: SessionFilter,
+  { index, column, isWithout, leading }: Stretch,
+  bounds: readonly Term[],
+): IterableIterator<SessionRow> {
+  const terms: readonly Term[] = [
+    ['live = 1'],
+    ['tenant = ?', tenant],
+    ...(column === 'lastMessageAt' ? [['lastMessageAt IS NOT NULL'] as const] : []),
+    ...(isWithout ? [['lastMessageAt IS NULL'] as const] : []),
+    ...(leading === undefined ? [] : [[`${leading.column} = ?`, leading.value] as const]),
+    ...bounds,
+  ]
+  const direction = order === 'desc' ? 'DESC' : 'ASC'
+  const sql = `SELECT * FROM sessions INDEXED BY ${index} WHERE ${terms.map(([term]) => term).join(' AND ')}
+    ORDER BY ${column} ${direction}, number ${direction}`
+  return readEach<SessionRow>(database, sql, ...terms.flatMap(([, ...values]) => values))
+}
+
+const BASE = 36
+
+const textOf = ({ isWithout, time, number }: Place): string =>
+  `${isWithout ? '_' : ''}${time.toString(BASE)}.${number.toString(BASE)}`
+
+function placeOf(text: string | undefined): Place | undefined {
+  if (text === undefined) return undefined
+  const [, without, time = '', number = ''] = /^(_?)(-?[0-9a-z]{1,11})\.([0-9a-z]{1,11})$/.exec(text) ?? []
+  const place = { isWithout: without === '_', time: parseInt(time, BASE), number: parseInt(number, BASE) }
+  if (Number.isSafeInteger(place.time) && Number.isSafeInteger(place.number)) return place
+  throw foreignCursor()
 }

@@ -29,6 +29,13 @@ export interface SessionRow extends SessionKey {
   readonly run: string | null
   readonly runStatus: number | null
   readonly totals: string
+  readonly titleSource: number | null
+  /** Null: an earlier version has stored the session, and nothing has counted its messages (`session-outline.ts`). */
+  readonly messageCount: number | null
+  readonly firstMessageAt: number | null
+  readonly lastMessageAt: number | null
+  readonly folder: string | null
+  readonly source: string | null
 }
 
 /** The columns that differ between the two are written; indexes of the others stay untouched. */

@@ -1,15 +1,25 @@
-import type { SessionContext } from '../../../../domain/context.ts'
+import { titleCompletion, type Summary } from '../../../../domain/context.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import { NO_TOTALS, type Session, type SessionKey } from '../../../../domain/session.ts'
+import { replacesTitle } from '../../../../domain/session-title.ts'
+import { titleOf } from '../../../../log/title.ts'
 import type { Clock } from '../../../../ports/clock.ts'
-import type { NewSession, SessionChange, SessionFilter, SessionStore } from '../../../../ports/session-store.ts'
-import { runStatusOf } from '../codes.ts'
+import type {
+  NewSession,
+  SessionAbout,
+  SessionChange,
+  SessionStore,
+  TitleByModel,
+} from '../../../../ports/session-store.ts'
+import { runStatusOf, titleSourceCode, titleSourceOf } from '../codes.ts'
 import { findContext, summariesByHand } from './contexts.ts'
 import { readAll, reading, readOne, snapshot, transaction, write, type Database } from '../../database.ts'
 import { fromColumn, toColumn } from '../../exact-text.ts'
-import { active } from './session-changes.ts'
-import { listRows } from './session-list.ts'
+import { active, counting } from './session-changes.ts'
+import { detailsOf, indexedColumns, insertDetails, readDetails, writeDetails, type Details } from './session-details.ts'
+import { listSessions, type ListedRows } from './session-list.ts'
+import { counted, messagesOf, outlineOf, readOpening } from './session-outline.ts'
 import {
   encodeTotals,
   findLiveSession,
@@ -19,11 +29,9 @@ import {
   totalsOf,
   type SessionRow,
 } from './session-rows.ts'
+import { countUsage } from '../usage/usage-rows.ts'
 
 const DAY_MS = 86_400_000
-
-/** What people say about a session, as a row of `details` keeps it. */
-type Details = Pick<Session, 'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'byChannel' | 'forkedFrom'>
 
 /** Sessions as their users see them, on SQLite. */
 export function createSqliteSessionStore({ database, clock }: { database: Database; clock: Clock }): SessionStore {
@@ -31,9 +39,11 @@ export function createSqliteSessionStore({ database, clock }: { database: Databa
     create: async (session) => create(database, session, clock.now()),
     read: async (key) => read(database, key),
     living: async (tenant, sessions) => living(database, tenant, sessions),
-    list: async (filter) => list(database, filter),
+    list: async (filter) => snapshot(database, () => listSessions(database, filter, listedRows(database))),
     update: async (key, change) => update(database, key, change, clock.now()),
     ...summariesByHand(database, () => clock.now()),
+    describe: async (key, about) => describe(database, key, about),
+    recordTitle: async (key, made) => recordTitle(database, key, made),
     bindToOwner: async (key) => bindToOwner(database, key),
   }
 }
@@ -42,21 +52,23 @@ function create(database: Database, session: NewSession, now: number): Session {
   return transaction(database, () => {
     const before = findSession(database, session)
     if (before !== undefined) makeRoom(database, before, now)
-    const sql = `INSERT INTO sessions (tenant, session, agent, owner, createdAt, updatedAt, ttlDays, expiresAt, totals)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`
     const { tenant, session: id, ttlDays } = session
-    const owner = session.owner === undefined ? null : toColumn(session.owner)
-    const expiresAt = ttlDays === undefined ? null : now + ttlDays * DAY_MS
-    const totals = encodeTotals(NO_TOTALS)
-    const row = readOne<SessionRow>(
-      database,
-      sql,
-      ...[tenant, id, toColumn(session.agent), owner, now, now, ttlDays ?? null, expiresAt, totals],
-    )
-    if (row === undefined) throw new Error(`session ${id} was not inserted`)
     const details = detailsOf(session)
-    write(database, 'INSERT INTO details (session, body) VALUES (?, ?)', row.number, JSON.stringify(details))
-    return sessionOf(row, details, {})
+    const columns = {
+      ...{ tenant, session: id, agent: toColumn(session.agent), createdAt: now, updatedAt: now, messageCount: 0 },
+      owner: session.owner === undefined ? null : toColumn(session.owner),
+      ttlDays: ttlDays ?? null,
+      expiresAt: ttlDays === undefined ? null : now + ttlDays * DAY_MS,
+      totals: encodeTotals(NO_TOTALS),
+      titleSource: details.title === undefined ? null : titleSourceCode(session.titleSource ?? 'given'),
+      ...indexedColumns(details.metadata),
+    }
+    const names = Object.keys(columns)
+    const sql = `INSERT INTO sessions (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING *`
+    const row = readOne<SessionRow>(database, sql, ...Object.values(columns))
+    if (row === undefined) throw new Error(`session ${id} was not inserted`)
+    insertDetails(database, row.number, details)
+    return sessionOf(row, details)
   })
 }
 
@@ -72,7 +84,7 @@ function makeRoom(database: Database, before: SessionRow, now: number): void {
 function read(database: Database, key: SessionKey): Session | undefined {
   return snapshot(database, () => {
     const row = findLiveSession(database, key)
-    return row && sessionOf(row, readDetails(database, row), findContext(database, row.number))
+    return row && listedRows(database).session(row)
   })
 }
 
@@ -85,21 +97,62 @@ function living(database: Database, tenant: string, sessions: readonly string[])
 
 function update(database: Database, key: SessionKey, change: SessionChange, now: number): Session {
   return transaction(database, () => {
-    const row = liveSession(database, key)
-    const next = active({ ...row, agent: change.agent === undefined ? row.agent : toColumn(change.agent) }, now)
-    saveSession(database, row, next)
+    const stored = liveSession(database, key)
+    const row = counted(database, stored)
     const before = readDetails(database, row)
+    const { title, titleSource } = changedTitle(database, row, before.title, change.title)
     const details = detailsOf({
+      ...before,
+      title,
       user: change.user === undefined ? before.user : change.user,
-      title: change.title === undefined ? before.title : change.title,
       instructions: change.instructions === undefined ? before.instructions : change.instructions,
       metadata: change.metadata ?? before.metadata,
-      ownerBound: before.ownerBound,
-      byChannel: before.byChannel,
-      forkedFrom: before.forkedFrom,
     })
+    const agent = change.agent === undefined ? row.agent : toColumn(change.agent)
+    const next = active({ ...row, agent, titleSource, ...indexedColumns(details.metadata) }, now)
+    saveSession(database, stored, next)
     writeDetails(database, row, details)
-    return sessionOf(next, details, findContext(database, row.number))
+    return sessionOf(next, details, findContext(database, row.number).summary)
+  })
+}
+
+/** A title that was removed gives way to the one that the first input makes. */
+function changedTitle(
+  database: Database,
+  row: SessionRow,
+  before: string | undefined,
+  title: SessionChange['title'],
+): { readonly title: string | undefined; readonly titleSource: number | null } {
+  if (title === undefined) return { title: before, titleSource: row.titleSource }
+  if (title !== null) return { title, titleSource: titleSourceCode('given') }
+  const made = titleOf(readOpening(database, row) ?? '')
+  return { title: made, titleSource: made === undefined ? null : titleSourceCode('input') }
+}
+
+function describe(database: Database, key: SessionKey, about: SessionAbout): void {
+  transaction(database, () => saveAbout(database, liveSession(database, key), about))
+}
+
+function saveAbout(database: Database, stored: SessionRow, { title, metadata = {} }: SessionAbout): void {
+  const row = counted(database, stored)
+  const before = readDetails(database, row)
+  const source = row.titleSource === null ? undefined : titleSourceOf(row.titleSource)
+  const isNew = title !== undefined && replacesTitle(title.source, source)
+  const details = { ...before, ...(isNew ? { title: title.text } : {}), metadata: { ...before.metadata, ...metadata } }
+  const titled = isNew ? { titleSource: titleSourceCode(title.source) } : {}
+  saveSession(database, stored, { ...row, ...titled, ...indexedColumns(details.metadata) })
+  writeDetails(database, row, details)
+}
+
+function recordTitle(database: Database, key: SessionKey, { title, work, account }: TitleByModel): void {
+  const completion = titleCompletion(work)
+  transaction(database, () => {
+    countUsage(database, key, completion, account)
+    const row = findLiveSession(database, key)
+    if (row === undefined) return
+    const next = counting(row, completion)
+    saveSession(database, row, next)
+    if (title !== undefined) saveAbout(database, next, { title: { text: title, source: 'model' } })
   })
 }
 
@@ -110,57 +163,40 @@ function bindToOwner(database: Database, key: SessionKey): void {
   })
 }
 
-function list(database: Database, filter: SessionFilter): Awaited<ReturnType<SessionStore['list']>> {
-  return snapshot(database, () => {
-    const { rows, ...next } = listRows(database, filter)
-    return {
-      sessions: rows.map((row) =>
-        sessionOf(row, JSON.parse(row.details) as Details, findContext(database, row.number)),
-      ),
-      ...next,
-    }
-  })
-}
-
-function writeDetails(database: Database, row: SessionRow, details: Details): void {
-  write(database, 'UPDATE details SET body = ? WHERE session = ?', JSON.stringify(details), row.number)
-}
-
-function readDetails(database: Database, row: SessionRow): Details {
-  const details = readOne<{ body: string }>(database, 'SELECT body FROM details WHERE session = ?', row.number)
-  if (details === undefined) throw new Error(`session ${row.session} has no details`)
-  return JSON.parse(details.body) as Details
-}
-
-function detailsOf(given: {
-  readonly user?: string | null | undefined
-  readonly title?: string | null | undefined
-  readonly instructions?: string | null | undefined
-  readonly metadata: Session['metadata']
-  readonly ownerBound?: true | undefined
-  readonly byChannel?: true | undefined
-  readonly forkedFrom?: Session['forkedFrom'] | undefined
-}): Details {
+function listedRows(database: Database): ListedRows {
   return {
-    ...(typeof given.user === 'string' ? { user: given.user } : {}),
-    ...(typeof given.title === 'string' ? { title: given.title } : {}),
-    ...(typeof given.instructions === 'string' ? { instructions: given.instructions } : {}),
-    metadata: given.metadata,
-    ...definedFields({ ownerBound: given.ownerBound, byChannel: given.byChannel, forkedFrom: given.forkedFrom }),
+    session(row) {
+      const { summary } = findContext(database, row.number)
+      return { ...sessionAt(database, row).session, ...definedFields({ summary }) }
+    },
+    compared(row) {
+      const { session, opening } = sessionAt(database, row)
+      return { session, opening: opening ?? readOpening(database, row) }
+    },
   }
 }
 
-function sessionOf(row: SessionRow, details: Details, { summary }: SessionContext): Session {
+/** The session of a row, without its summary, and the opening of one that is not counted. */
+function sessionAt(database: Database, row: SessionRow): { readonly session: Session; readonly opening?: string } {
+  const details = readDetails(database, row)
+  if (row.messageCount !== null) return { session: sessionOf(row, details) }
+  const outline = outlineOf(database, row, details)
+  return { session: sessionOf(outline.row, outline.details), ...definedFields({ opening: outline.opening?.text }) }
+}
+
+function sessionOf(row: SessionRow, details: Details, summary?: Summary): Session {
   return {
     tenant: row.tenant,
     session: row.session,
     agent: fromColumn(row.agent),
     ...(row.owner === null ? {} : { owner: fromColumn(row.owner) }),
     ...details,
+    ...(row.titleSource === null ? {} : { titleSource: titleSourceOf(row.titleSource) }),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     ...(row.run === null || row.runStatus === null ? {} : { run: { id: row.run, status: runStatusOf(row.runStatus) } }),
     totals: totalsOf(row),
+    messages: messagesOf(row),
     ...(summary === undefined ? {} : { summary }),
   }
 }

@@ -1,0 +1,58 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
+import type { JsonObject } from '../../../../domain/json.ts'
+import type { Session } from '../../../../domain/session.ts'
+import { INDEXED_METADATA, type IndexedMetadata } from '../../../../domain/session-filter.ts'
+import { metadataText } from '../../../../search/session-match.ts'
+import { readOne, write, type Database } from '../../database.ts'
+import { toColumn } from '../../exact-text.ts'
+import type { SessionRow } from './session-rows.ts'
+
+/** The fields of a session that a row of `details` keeps as JSON. */
+export type Details = Pick<
+  Session,
+  'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'byChannel' | 'forkedFrom'
+>
+
+/** The details of these fields; null and undefined mean that a field is absent. */
+export function detailsOf(given: {
+  readonly user?: string | null | undefined
+  readonly title?: string | null | undefined
+  readonly instructions?: string | null | undefined
+  readonly metadata: Session['metadata']
+  readonly ownerBound?: true | undefined
+  readonly byChannel?: true | undefined
+  readonly forkedFrom?: Session['forkedFrom'] | undefined
+}): Details {
+  return {
+    ...(typeof given.user === 'string' ? { user: given.user } : {}),
+    ...(typeof given.title === 'string' ? { title: given.title } : {}),
+    ...(typeof given.instructions === 'string' ? { instructions: given.instructions } : {}),
+    metadata: given.metadata,
+    ...definedFields({ ownerBound: given.ownerBound, byChannel: given.byChannel, forkedFrom: given.forkedFrom }),
+  }
+}
+
+/** Adds the details of a new session. */
+export function insertDetails(database: Database, session: number, details: Details): void {
+  write(database, 'INSERT INTO details (session, body) VALUES (?, ?)', session, JSON.stringify(details))
+}
+
+/** Replaces the details. */
+export function writeDetails(database: Database, row: SessionRow, details: Details): void {
+  write(database, 'UPDATE details SET body = ? WHERE session = ?', JSON.stringify(details), row.number)
+}
+
+/** The details of a session. */
+export function readDetails(database: Database, row: SessionRow): Details {
+  const details = readOne<{ body: string }>(database, 'SELECT body FROM details WHERE session = ?', row.number)
+  if (details === undefined) throw new Error(`session ${row.session} has no details`)
+  return JSON.parse(details.body) as Details
+}
+
+/** The columns of the metadata fields that indexes have. */
+export function indexedColumns(metadata: JsonObject): Pick<SessionRow, IndexedMetadata> {
+  const columns = INDEXED_METADATA.map((name) => [name, columnOf(metadataText(metadata[name]))] as const)
+  return Object.fromEntries(columns) as Pick<SessionRow, IndexedMetadata>
+}
+
+const columnOf = (text: string | undefined): string | null => (text === undefined ? null : toColumn(text))

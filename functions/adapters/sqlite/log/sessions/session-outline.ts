@@ -1,0 +1,91 @@
+import type { Message } from '../../../../domain/messages/message.ts'
+import { withMessages, type SessionMessages } from '../../../../domain/session-messages.ts'
+import { withPlaceNames } from '../../../../log/imported-place.ts'
+import { openingOfMessages, type Opening } from '../../../../log/title.ts'
+import { readAll, readOne, write, type Database } from '../../database.ts'
+import { roleCode, titleSourceCode } from '../codes.ts'
+import { messageOf, SELECT_MESSAGES, type MessageRow } from '../messages/message-rows.ts'
+import { indexedColumns, readDetails, writeDetails, type Details } from './session-details.ts'
+import type { SessionRow } from './session-rows.ts'
+
+/** Messages at each end of a log that are read for the times of a session that an earlier version stored. */
+const MESSAGES_READ = 20
+/** User messages of such a session in which a title is looked for. */
+const INPUTS_READ = 5
+
+/** The session with these messages counted, which are appended in the same write. */
+export const withCounted = (row: SessionRow, messages: readonly Message[]): SessionRow => ({
+  ...row,
+  ...columnsOf(withMessages(messagesOf(row), messages)),
+})
+
+/** The messages that a row has counted. */
+export const messagesOf = ({ messageCount, firstMessageAt, lastMessageAt }: SessionRow): SessionMessages => ({
+  count: messageCount ?? 0,
+  ...(firstMessageAt === null ? {} : { firstAt: firstMessageAt }),
+  ...(lastMessageAt === null ? {} : { lastAt: lastMessageAt }),
+})
+
+const columnsOf = ({ count, firstAt, lastAt }: SessionMessages) => ({
+  messageCount: count,
+  firstMessageAt: firstAt ?? null,
+  lastMessageAt: lastAt ?? null,
+})
+
+/** Stores the opening of a session that has none, and its title if it has none. The caller saves the row. */
+export function introduced(database: Database, row: SessionRow, opening: Opening | undefined): SessionRow {
+  if (opening === undefined || hasOpening(database, row)) return row
+  write(database, 'INSERT INTO openings (session, text) VALUES (?, ?)', row.number, opening.text)
+  if (row.titleSource !== null) return row
+  writeDetails(database, row, { ...readDetails(database, row), title: opening.title })
+  return { ...row, titleSource: titleSourceCode('input') }
+}
+
+/** The stored beginning of the first input. */
+export const readOpening = (database: Database, row: SessionRow): string | undefined =>
+  readOne<{ text: string }>(database, 'SELECT text FROM openings WHERE session = ?', row.number)?.text
+
+const hasOpening = (database: Database, { number }: SessionRow): boolean =>
+  readOne(database, 'SELECT 1 FROM openings WHERE session = ?', number) !== undefined
+
+/** What lists show of a session, made of the rows that an earlier version stored. */
+export interface Outline {
+  readonly row: SessionRow
+  readonly details: Details
+  readonly opening: Opening | undefined
+}
+
+/** The outline of a session that is not counted. Reads a bounded number of messages, and counts the others in their table. */
+export function outlineOf(database: Database, row: SessionRow, stored: Details): Outline {
+  const details = { ...stored, metadata: withPlaceNames(stored.metadata) }
+  const ends = [...messagesAt(database, row, 'ASC'), ...messagesAt(database, row, 'DESC')]
+  const sql = `SELECT count(*) AS count FROM messages
+    WHERE session = ? AND parent IS NULL AND role IN (${roleCode('user')}, ${roleCode('assistant')})`
+  const { count } = readOne<{ count: number }>(database, sql, row.number) ?? { count: 0 }
+  const columns = { ...columnsOf({ ...withMessages({ count: 0 }, ends), count }), ...indexedColumns(details.metadata) }
+  const opening = openingOfMessages(inputsOf(database, row))
+  if (details.title !== undefined)
+    return { row: { ...row, ...columns, titleSource: titleSourceCode('given') }, details, opening }
+  if (opening === undefined) return { row: { ...row, ...columns }, details, opening }
+  const titled = { ...row, ...columns, titleSource: titleSourceCode('input') }
+  return { row: titled, details: { ...details, title: opening.title }, opening }
+}
+
+/** The session, counted if it was not: then its title and opening are stored. The caller saves the row. */
+export function counted(database: Database, before: SessionRow): SessionRow {
+  if (before.messageCount !== null) return before
+  const { row, details, opening } = outlineOf(database, before, readDetails(database, before))
+  writeDetails(database, row, details)
+  return introduced(database, row, opening)
+}
+
+function messagesAt(database: Database, row: SessionRow, order: 'ASC' | 'DESC'): Message[] {
+  const sql = `${SELECT_MESSAGES} WHERE m.session = ? ORDER BY m.id ${order} LIMIT ${MESSAGES_READ}`
+  return readAll<MessageRow>(database, sql, row.number).map(messageOf)
+}
+
+function inputsOf(database: Database, row: SessionRow): Message[] {
+  const sql = `${SELECT_MESSAGES} WHERE m.session = ? AND m.parent IS NULL AND m.role = ${roleCode('user')}
+    ORDER BY m.id LIMIT ${INPUTS_READ}`
+  return readAll<MessageRow>(database, sql, row.number).map(messageOf)
+}

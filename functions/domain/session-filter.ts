@@ -1,0 +1,39 @@
+import type { RunStatus } from './runs/run.ts'
+
+/** The time by which a list of sessions is sorted. */
+export type SessionSort = 'last_message_at' | 'updated_at' | 'created_at'
+
+/** A field of the metadata: its text is this value, or begins with it. Numbers and booleans are compared as JSON has them. */
+export interface MetadataFilter {
+  readonly key: string
+  readonly value: string
+  readonly isPrefix: boolean
+}
+
+/** The sessions that a list shows, and their order. Every condition must hold. */
+export interface SessionFilter {
+  readonly tenant: string
+  readonly owner?: string
+  readonly agent?: string
+  readonly runStatus?: RunStatus
+  readonly metadata?: readonly MetadataFilter[]
+  /** All words of this text must occur in the title or the first input; the beginning of a word is enough. */
+  readonly q?: string
+  /** Default: `last_message_at`. */
+  readonly sort?: SessionSort
+  /** Default: `desc`. */
+  readonly order?: 'asc' | 'desc'
+  /** Bounds of the sorted time, inclusive, in milliseconds since 1970. */
+  readonly since?: number
+  readonly until?: number
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly after?: string
+}
+
+/** Metadata fields that stores index, so that a filter on one exact value costs the same however many sessions there are. */
+export const INDEXED_METADATA = ['folder', 'source'] as const
+export type IndexedMetadata = (typeof INDEXED_METADATA)[number]
+
+/** Sessions that a store compares with the filter for one page. A page that stops there is short and has a cursor. */
+export const MAX_COMPARED_SESSIONS = 1_000

@@ -1,0 +1,28 @@
+import { isLeaders } from './messages/message.ts'
+import type { Message } from './messages/message.ts'
+
+/** The messages of a session's log in numbers. Times in milliseconds since 1970; absent without messages. */
+export interface SessionMessages {
+  /** Inputs and assistant messages of the leader. */
+  readonly count: number
+  /** The earliest and the latest `createdAt` of all messages; an imported message keeps its source's time. */
+  readonly firstAt?: number
+  readonly lastAt?: number
+}
+
+/** Of a session whose log is empty. */
+export const NO_MESSAGES: SessionMessages = { count: 0 }
+
+/** The numbers after these messages were appended. */
+export function withMessages(before: SessionMessages, messages: readonly Message[]): SessionMessages {
+  let { count, firstAt, lastAt } = before
+  for (const message of messages) {
+    if (isCounted(message)) count++
+    firstAt = Math.min(firstAt ?? message.createdAt, message.createdAt)
+    lastAt = Math.max(lastAt ?? message.createdAt, message.createdAt)
+  }
+  return firstAt === undefined || lastAt === undefined ? { count } : { count, firstAt, lastAt }
+}
+
+/** Whether `message_count` counts this message: an input, or an assistant message of the leader. */
+export const isCounted = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)

@@ -1,0 +1,40 @@
+/**
+ * The origin of a session's title. `given`: set by hand. `agent`: the title that an importing program gave. `model`: made
+ * under the policy `titles`. `input`: the first line of the first input.
+ */
+export type TitleSource = 'given' | 'agent' | 'model' | 'input'
+
+export interface SessionTitle {
+  readonly text: string
+  readonly source: TitleSource
+}
+
+const RANKS: { readonly [source in TitleSource]: number } = { given: 4, agent: 3, model: 2, input: 1 }
+
+/**
+ * Whether a title of this source replaces the stored one without anybody asking for it. A given title stays; a later `agent`
+ * title replaces an earlier one. Only `SessionStore.update` changes a given title.
+ */
+export function replacesTitle(source: TitleSource, stored: TitleSource | undefined): boolean {
+  if (stored === undefined) return true
+  return source === 'agent' ? stored !== 'given' : RANKS[source] > RANKS[stored]
+}
+
+/** Limit of a title, in UTF-16 units. */
+export const MAX_TITLE_LENGTH = 500
+
+const COPY = ' (copy)'
+
+/** The title of a fork: its origin's with `(copy)` behind it, and the origin's source. */
+export function titleOfCopy({ text, source }: SessionTitle): SessionTitle {
+  const room = MAX_TITLE_LENGTH - COPY.length
+  const kept = text.length <= room ? text : `${cutBefore(text, room - 1)}…`
+  return { text: `${kept}${COPY}`, source }
+}
+
+/** The first `length` units of a text, without half of a surrogate pair at its end. */
+export function cutBefore(text: string, length: number): string {
+  const last = text.charCodeAt(length - 1)
+  const isHigh = last >= 0xd800 && last < 0xdc00
+  return text.slice(0, isHigh ? length - 1 : length)
+}

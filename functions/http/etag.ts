@@ -1,0 +1,8 @@
+import { hash } from 'node:crypto'
+
+/** The tag of a document by its bytes. */
+export const etagOf = (json: Uint8Array): string => `"${hash('sha256', json, 'base64url').slice(0, 22)}"`
+
+/** Whether an `If-None-Match` names this tag. Weak tags count, because equal tags mean equal bytes. */
+export const isNamed = (header: string | undefined, tag: string): boolean =>
+  (header ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)

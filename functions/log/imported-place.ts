@@ -1,0 +1,15 @@
+import type { JsonObject } from '../domain/json.ts'
+
+/** Names of metadata that imports of earlier versions had, and those of today. */
+const RENAMED = { cwd: 'folder', git_branch: 'branch', cli_version: 'agent_version' } as const
+const PROGRAMS: readonly unknown[] = ['claude-code', 'codex']
+
+/** The metadata of a session that an earlier version imported, with the names of today beside those of then. */
+export function withPlaceNames(metadata: JsonObject): JsonObject {
+  if (!PROGRAMS.includes(metadata['source'])) return metadata
+  const added = Object.entries(RENAMED).flatMap(([before, name]) => {
+    const value = metadata[before]
+    return value === undefined || metadata[name] !== undefined ? [] : [[name, value] as const]
+  })
+  return added.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(added) }
+}

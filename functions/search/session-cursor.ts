@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto'
+import { TooltrailError } from '../domain/errors.ts'
+import type { SessionFilter } from '../domain/session-filter.ts'
+
+/** At most 40 characters: as many as MCP's lists may have (`docs/mcp.md`). */
+const CURSOR = /^s([\w-]{8})([\w.-]{1,31})$/
+
+/** A cursor of this list: a hash of its filter and order, then the place where a page ended, in the store's own form. */
+export function writeSessionCursor(filter: SessionFilter, place: string): string {
+  const cursor = `s${printOf(filter)}${place}`
+  if (!CURSOR.test(cursor)) throw new Error(`the place ${place} does not fit into a cursor`)
+  return cursor
+}
+
+/**
+ * The place in the filter's cursor; undefined for the first page. Throws `cursor_not_found` for a text that is no cursor of a list
+ * of sessions, and for the cursor of another list: one with another filter or another order.
+ */
+export function readSessionCursor(filter: SessionFilter): string | undefined {
+  if (filter.after === undefined) return undefined
+  const [, print, place] = CURSOR.exec(filter.after) ?? []
+  if (place === undefined) throw foreignCursor()
+  if (print === printOf(filter)) return place
+  const detail = 'the cursor is of a list with other filters or another order: repeat these, or ask for the first page'
+  throw new TooltrailError('cursor_not_found', detail)
+}
+
+/** The refusal of a text that no list of sessions returned as its cursor. */
+export const foreignCursor = (): TooltrailError =>
+  new TooltrailError('cursor_not_found', 'the cursor is not of a list of sessions: ask for the first page')
+
+function printOf({
+  limit: _,
+  after: __,
+  sort = 'last_message_at',
+  order = 'desc',
+  ...conditions
+}: SessionFilter): string {
+  const { tenant, owner, agent, runStatus, metadata = [], q, since, until } = conditions
+  const fields = metadata.map(({ key, value, isPrefix }) => [key, value, isPrefix])
+  const all = [tenant, owner, agent, runStatus, fields, q, sort, order, since, until].map((one) => one ?? null)
+  return hash('sha256', JSON.stringify(all), 'base64url').slice(0, 8)
+}

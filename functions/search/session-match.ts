@@ -1,0 +1,50 @@
+import type { Json } from '../domain/json.ts'
+import type { Session } from '../domain/session.ts'
+import type { MetadataFilter, SessionFilter } from '../domain/session-filter.ts'
+import { fold, lower } from './tokens/fold-text.ts'
+
+type Matched = Pick<Session, 'agent' | 'owner' | 'run' | 'title' | 'metadata'>
+type Conditions = Pick<SessionFilter, 'agent' | 'owner' | 'runStatus' | 'metadata' | 'q'>
+
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
+const WORD_END = /[\p{L}\p{N}\p{M}]$/u
+/** Writing without spaces between words: a word may begin at each of its characters. */
+const BEGINS_ANYWHERE =
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
+
+/** Whether a session fits all conditions but the times. `opening`: the stored beginning of its first input. */
+export function createSessionMatch({ agent, owner, runStatus, metadata = [], q }: Conditions) {
+  const words = q === undefined ? [] : wordsOf(q)
+  return (session: Matched, opening: string | undefined): boolean =>
+    (owner === undefined || session.owner === owner) &&
+    (agent === undefined || session.agent === agent) &&
+    (runStatus === undefined || session.run?.status === runStatus) &&
+    metadata.every((filter) => fits(session.metadata[filter.key], filter)) &&
+    (words.length === 0 || occurAll(words, plain(`${session.title ?? ''}\n${opening ?? ''}`)))
+}
+
+/** The words of a `q`, folded as they are compared. Empty if it holds no letter or digit. */
+export const wordsOf = (q: string): string[] => [...new Set(Array.from(plain(q).matchAll(WORD), ([word]) => word))]
+
+const plain = (text: string): string => lower(fold(text))
+
+function fits(value: Json | undefined, { value: wanted, isPrefix }: MetadataFilter): boolean {
+  const text = metadataText(value)
+  return text !== undefined && (isPrefix ? text.startsWith(wanted) : text === wanted)
+}
+
+/** The text by which a metadata field is compared; undefined for lists, objects, null and fields that are not there. */
+export function metadataText(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined
+}
+
+const occurAll = (words: readonly string[], text: string): boolean => words.every((word) => occurs(word, text))
+
+/** Whether a word of the text begins with this one. */
+function occurs(word: string, text: string): boolean {
+  const anywhere = BEGINS_ANYWHERE.test(word)
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1))
+    if (anywhere || at === 0 || !WORD_END.test(text.slice(Math.max(0, at - 2), at))) return true
+  return false
+}
