@@ -211,9 +211,10 @@ export const LOOP_MUTANTS = [
   ...inFile('functions/agent/loop/retrying-store.ts', [
     [
       'a store that does not come back is waited for',
-      "return await raceAbort(withinTime(ATTEMPT_MS, 'the store', operation), signal)",
+      "return await raceAbort(withinTime(ATTEMPT_MS, 'the store', attempt), signal)",
       'return await operation()',
     ],
+    ['an attempt that comes back late is lost', '    resolve(result)\n', ''],
     ['a store that fails ends the run', '      if (ends(error)) throw error\n', '      throw error\n'],
     ['a store that fails is asked for ever', 'if (clock.now() + wait >= until) throw', 'if (until === 0) throw'],
     [

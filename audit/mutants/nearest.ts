@@ -14,6 +14,8 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   'source-counter': ['loop/sources'],
   'citations-at-end': ['loop/sources'],
   'tool-batch': ['loop/run-loop', 'loop/pause-and-steer', 'loop/takeover'],
+  'call-checks': ['loop/tools/call-checks', 'loop/run-loop', 'loop/pause-and-steer'],
+  'strict-arguments': ['loop/tools/strict-arguments'],
   complete: ['loop/model/complete', 'loop/run-loop', 'loop/cut-off'],
   thread: ['loop/run-loop', 'loop/failing-store', 'loop/cut-off'],
   'tool-call': ['loop/tools/tool-call', 'loop/run-loop', 'loop/cancel'],

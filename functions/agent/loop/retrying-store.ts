@@ -42,8 +42,9 @@ interface Dependencies {
 
 /**
  * The store as a holder uses it: an operation that fails for a while, or does not come back, is repeated until it has come
- * through or the lease ends. All of them are safe to repeat. When the lease's end comes first, nobody knows what was stored: the
- * lease is let go (`LeaseLost`), and who takes it next reads the log. Errors that are for good come through at once.
+ * through or the lease ends. All of them are safe to repeat. An attempt that comes back late counts, too. If the lease ends first,
+ * the outcome is unknown: the lease is released (`LeaseLost`), and the next holder reads the log. Errors that are for good come
+ * through at once.
  */
 export function insistentStore(store: HeldStore, dependencies: Dependencies): InsistentStore {
   const { keeper } = dependencies
@@ -86,10 +87,11 @@ async function insistOn<Result>(
   { signal, isForGood: ends }: { readonly signal: AbortSignal; readonly isForGood: (error: unknown) => boolean },
 ): Promise<Result> {
   let until = Infinity
+  const attempt = repeated(operation)
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     const met = keeper.expect(ATTEMPT_MS)
     try {
-      return await raceAbort(withinTime(ATTEMPT_MS, 'the store', operation), signal)
+      return await raceAbort(withinTime(ATTEMPT_MS, 'the store', attempt), signal)
     } catch (error) {
       signal.throwIfAborted()
       if (ends(error)) throw error
@@ -100,6 +102,22 @@ async function insistOn<Result>(
     }
     await clock.sleep(wait, signal)
   }
+}
+
+/**
+ * An operation whose attempts all count: an attempt that was given up as too late, because the store has a queue, may still succeed.
+ * Without that, each attempt would begin at the end of the queue.
+ */
+function repeated<Result>(operation: () => Promise<Result>): () => Promise<Result> {
+  const { promise, resolve } = Promise.withResolvers<Result>()
+  let hasSucceeded = false
+  const begin = async (): Promise<Result> => {
+    const result = await operation()
+    hasSucceeded = true
+    resolve(result)
+    return result
+  }
+  return () => (hasSucceeded ? promise : Promise.race([begin(), promise]))
 }
 
 export interface ResultWriter {

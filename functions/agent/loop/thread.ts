@@ -21,6 +21,8 @@ export interface Thread extends ParentNames {
   readonly searched?: true
   /** Its members at work, by the row of the delegate call. */
   readonly members: Map<string, Thread>
+  /** Texts for the model about calls whose arguments do not fit, by the row of the call; only until the call has ended. */
+  readonly faults: Map<string, string>
   /** Of the run, whichever thread it is. */
   readonly budget: RunBudget
   /** Set once, when the thread is opened. */
@@ -42,10 +44,18 @@ export interface RunBudget {
   readonly taken: Map<string, number>
 }
 
+const unopened = (): Pick<Thread, 'members' | 'faults' | 'model' | 'tools' | 'isWhole'> => ({
+  members: new Map(),
+  faults: new Map(),
+  model: undefined,
+  tools: new Map(),
+  isWhole: false,
+})
+
 /** A leader that knows nothing of the log yet, and whose model and tools are still to be opened. */
 export function createLeader(runId: string, agent: Agent): Thread {
   const budget = { most: agent.policies.maxRunTokens, taken: new Map<string, number>() }
-  return { runId, agent, messages: [], members: new Map(), budget, model: undefined, tools: new Map(), isWhole: false }
+  return { runId, agent, messages: [], budget, ...unopened() }
 }
 
 /** The same for the member that a delegate call names; the thread that made the call knows it from now on. */
@@ -53,8 +63,7 @@ export function createMember(of: Thread, call: ToolMessage, agent: Agent): Threa
   const { runId, budget } = of
   const parent = { parentToolCallId: call.toolCallId, parentMessageId: call.id }
   const told = definedFields({ searched: call.searched })
-  const opened = { members: new Map(), model: undefined, tools: new Map(), isWhole: false }
-  const member = { runId, agent, ...parent, ...told, messages: [], budget, ...opened }
+  const member = { runId, agent, ...parent, ...told, messages: [], budget, ...unopened() }
   of.members.set(call.id, member)
   return member
 }

@@ -49,6 +49,7 @@ export type WarningCode =
   | 'media_unavailable'
   | 'mcp_unavailable'
   | 'context_reduced'
+  | 'arguments_unchecked'
 
 /** What a run has counted. */
 export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>

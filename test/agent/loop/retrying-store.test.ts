@@ -122,3 +122,16 @@ test('what a store refuses for good is asked once, but for a result: the call ha
   const storing = insisting(() => Promise.reject(refusal), fine)
   expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
 })
+
+test('an attempt that waits in the queue of a store for longer than its time counts when it comes back', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const queued = Promise.withResolvers<string>()
+  const { store, tries } = insisting(() => queued.promise, never)
+  const found: unknown[] = []
+  void store.reader.message(KEY, 'm1').then((message) => found.push(message))
+  await vi.advanceTimersByTimeAsync(15_000)
+  expect(tries()).toBe(2)
+  queued.resolve('first')
+  await vi.advanceTimersByTimeAsync(1)
+  expect(found).toEqual(['first'])
+})

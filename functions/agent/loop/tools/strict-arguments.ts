@@ -3,9 +3,9 @@ import type { Schema, SchemaDraft } from '@cfworker/json-schema'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import type { Json, JsonObject } from '../../../domain/json.ts'
-import type { ClientTool, Run } from '../../../domain/runs/run.ts'
+import type { Run } from '../../../domain/runs/run.ts'
+import { raceAbort } from '../../../domain/time/time-limit.ts'
 import type { Tool } from '../../../ports/tool.ts'
-import type { RunState } from '../run-state.ts'
 import { parseArguments } from './tool-call.ts'
 
 /** Milliseconds that one check may take: a pattern may need longer than any run for some texts. */
@@ -22,52 +22,63 @@ const MOST_FAULTS = 10
 
 /** Of a run that is executed here, the checks that took too long. */
 const tooLong = new WeakMap<Run, number>()
-/** By tenant, when its last check and the rest after it are over. */
+/** By tenant, when its last check and the rest after it are over. Never rejects. */
 const turns = new Map<string, Promise<void>>()
 
 /** What a model was told of a tool whose arguments are held against its schema here. */
 type Declared = Pick<Tool, 'name' | 'parameters'>
 
-/** `schemaFault` of a client tool that is strict; undefined for others. */
-export async function strictFault(held: RunState['held'], tool: ClientTool, text: string): Promise<string | undefined> {
-  return tool.strict === true ? schemaFault(held, tool, text) : undefined
+/** The run whose call is checked. The check waits for its turn until `signal` aborts. */
+export interface Checking {
+  readonly run: Run
+  readonly tenant: string
+  readonly signal: AbortSignal
 }
+
+/** The outcome of a check. `fault`: the text for the model about arguments that do not fit. `unchecked`: there was no time for the check. */
+export type Checked = { readonly fault?: string } | 'unchecked'
 
 /**
- * Why the arguments of a call do not fit the schema of a tool, for the model; undefined if they fit. The time is bounded for the
- * run and shared with others, whatever schemas and arguments: what cannot be checked does not fit.
+ * Checks the arguments of a call against the schema of its tool. The time is bounded for the run and shared with others, whatever
+ * schemas and arguments: each tenant's checks run one after the other.
  */
-export async function schemaFault(
-  { run, lease }: RunState['held'],
-  tool: Declared,
-  text: string,
-): Promise<string | undefined> {
+export async function checkArguments(checking: Checking, tool: Declared, text: string): Promise<Checked> {
   const input = parseArguments(text)
-  if (input === undefined) return `the arguments are not valid JSON: ${text}`
-  return inItsTurn(lease.tenant, () => faultOf(run, tool, input))
+  if (input === undefined) return { fault: `the arguments are not valid JSON: ${text}` }
+  return inItsTurn(checking, () => faultOf(checking.run, tool, input))
 }
 
-async function inItsTurn<Result>(tenant: string, check: () => Result): Promise<Result> {
+/** Makes a check when it is its tenant's turn; one whose signal has aborted before that is not made, and takes no turn. */
+async function inItsTurn({ tenant, signal }: Checking, check: () => Checked): Promise<Checked> {
   const before = turns.get(tenant) ?? Promise.resolve()
   const checked = before.then(() => {
     const begun = performance.now()
-    return { result: check(), took: performance.now() - begun }
+    const result = signal.aborted ? 'unchecked' : check()
+    return { result, took: performance.now() - begun }
   })
-  const over = checked.then(({ took }) => (took < SHORT_MS ? undefined : sleep(REST * took)))
+  const over = checked.then(
+    ({ took }) => (took < SHORT_MS ? undefined : sleep(REST * took)),
+    () => undefined,
+  )
   turns.set(tenant, over)
   void over.then(() => turns.get(tenant) === over && turns.delete(tenant))
-  return (await checked).result
+  try {
+    return (await raceAbort(checked, signal)).result
+  } catch (error) {
+    if (signal.aborted) return 'unchecked'
+    throw error
+  }
 }
 
-function faultOf(run: Run, tool: Declared, input: Json): string | undefined {
+function faultOf(run: Run, tool: Declared, input: Json): Checked {
   const late = tooLong.get(run) ?? 0
   const faults = late < MOST_TOO_LONG ? faultsWithin(CHECK_MS, tool, input) : undefined
   if (faults === undefined) {
     tooLong.set(run, late + 1)
-    return `the arguments could not be held against the schema of ${tool.name} in time`
+    return 'unchecked'
   }
-  if (faults.length === 0) return undefined
-  return [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MOST_FAULTS)].join('\n')
+  if (faults.length === 0) return {}
+  return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MOST_FAULTS)].join('\n') }
 }
 
 /** What of the arguments does not fit, each with its JSON Pointer; undefined where this takes too long. */

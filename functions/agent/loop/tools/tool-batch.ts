@@ -10,18 +10,18 @@ import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { callText } from '../../../log/call-text.ts'
 import { fitContent } from '../../../log/fit-content.ts'
 import { callCompleted, callStarted, messageCompleted } from '../../../log/run-events.ts'
-import type { Tool } from '../../../ports/tool.ts'
 import { READING_TOOLS } from '../../../search/documents/documents.ts'
 import { storeToolMedia } from '../../media.ts'
+import { checkCalls, warnOfUnchecked } from './call-checks.ts'
+import type { CheckedCall } from './call-checks.ts'
 import { recordDecision } from '../record-decision.ts'
 import { accountOf, allocate, hasSearched, inTurn } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import { numbersRecorded } from '../sources/source-counter.ts'
-import { schemaFault, strictFault } from './strict-arguments.ts'
 import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { progressTeller } from './call-progress.ts'
-import { createToolContext, executeCall, GRACE_MS, parseArguments } from './tool-call.ts'
+import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
 
 /** Calls of one batch that execute at the same time. */
@@ -33,21 +33,25 @@ const PARALLEL = 8
  * last completion of a member has none.
  */
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
-  await inTurn(state, () => storeInTurn(state, thread, message))
+  const calls = message.toolCalls.slice(0, MOST_CALLS)
+  const checks = await checkCalls(state, thread, message, calls)
+  await inTurn(state, () => storeInTurn(state, thread, message, { calls, checks }))
   await storeRefused(state, thread)
+  await warnOfUnchecked(state, thread, calls, checks)
 }
 
-async function storeInTurn(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
+async function storeInTurn(
+  state: RunState,
+  thread: Thread,
+  message: AssistantMessage,
+  { calls, checks }: { readonly calls: readonly ToolCall[]; readonly checks: readonly CheckedCall[] },
+): Promise<void> {
   const { lease } = state.held
-  const calls = message.toolCalls.slice(0, MOST_CALLS)
-  const waitFor: ToolMessage['needs'][] = []
-  for (const [sequence, call] of calls.entries())
-    waitFor.push(refusalOf(thread, message, sequence) === undefined ? await needsOf(state, thread, call) : undefined)
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
   const isTold = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
   const rows = calls.map((call, sequence): ToolMessage => {
-    const needs = waitFor[sequence]
+    const { needs } = checks[sequence] ?? {}
     const begun = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
     const row = isTold(call) ? { ...begun, searched: true as const } : begun
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
@@ -56,6 +60,8 @@ async function storeInTurn(state: RunState, thread: Thread, message: AssistantMe
   await state.store.log.appendRound(lease, { assistant, tools: rows }, accountOf(state))
   numbersRecorded(state.sources, thread)
   remember(thread, [assistant, ...rows])
+  for (const [sequence, { fault }] of checks.entries())
+    if (fault !== undefined) thread.faults.set(rowIds[sequence] ?? '', fault)
   state.emit(messageCompleted(assistant))
   for (const row of rows) state.emit(callStarted(row))
 }
@@ -109,23 +115,6 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
       state.emit(callCompleted(row))
     }
   }
-}
-
-/** Nobody is asked about a call that cannot be executed: it fails, and the model may correct it. */
-async function needsOf({ held }: RunState, { tools }: Thread, call: ToolCall): Promise<ToolMessage['needs']> {
-  const clientTool = held.run.clientTools.find((tool) => tool.name === call.name)
-  if (clientTool !== undefined)
-    return (await strictFault(held, clientTool, call.arguments)) === undefined ? 'result' : undefined
-  const tool = tools.get(call.name)
-  if (tool?.needsApproval !== true) return undefined
-  return (await approvalFault(held, tool, call.arguments)) === undefined ? 'approval' : undefined
-}
-
-/** Why nobody is asked about a call that needs approval: its arguments cannot be right. */
-async function approvalFault(held: RunState['held'], tool: Tool, text: string): Promise<string | undefined> {
-  if (tool.check === undefined) return schemaFault(held, tool, text)
-  const input = parseArguments(text)
-  return input === undefined ? `the arguments are not valid JSON: ${text}` : tool.check(input)
 }
 
 /** Executes a delegate call by its member, as far as that comes; undefined: it waits, or is to be handed over. */
@@ -240,20 +229,14 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const { asked, call } = callOf(thread, row)
   const refusal = refusalOf(thread, asked, row.sequence)
   if (refusal !== undefined) return { status: 'error', text: `error: ${refusal}` }
-  const clientTool = state.held.run.clientTools.find(({ name }) => name === call.name)
-  if (clientTool !== undefined) {
-    const fault = await strictFault(state.held, clientTool, call.arguments)
-    return { status: 'error', text: `error: ${fault ?? 'not executed here'}` }
-  }
+  const fault = thread.faults.get(row.id)
+  thread.faults.delete(row.id)
+  if (fault !== undefined) return { status: 'error', text: `error: ${fault}` }
+  if (state.held.run.clientTools.some(({ name }) => name === call.name))
+    return { status: 'error', text: 'error: not executed here' }
   const tool = thread.tools.get(call.name)
-  if (tool?.needsApproval === true && row.needs !== 'approval') {
-    // Its check may have had no time when the call was stored, and nobody has allowed it since.
-    const fault = await approvalFault(state.held, tool, call.arguments)
-    return {
-      status: 'error',
-      text: `error: ${fault ?? `${call.name} needs an approval that nobody was asked for: call it again`}`,
-    }
-  }
+  if (tool?.needsApproval === true && row.needs !== 'approval')
+    return { status: 'error', text: `error: ${call.name} needs an approval that nobody was asked for: call it again` }
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
   const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
   let met = expect()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RunState } from '../../../../functions/agent/loop/run-state.ts'
-import { schemaFault, strictFault } from '../../../../functions/agent/loop/tools/strict-arguments.ts'
+import { checkArguments } from '../../../../functions/agent/loop/tools/strict-arguments.ts'
+import type { Run } from '../../../../functions/domain/runs/run.ts'
 import { longestTurn } from '../../../processor-time.ts'
 
 const TOOL = {
@@ -10,19 +10,22 @@ const TOOL = {
   strict: true,
 } as const
 /** Each of a run of its own. */
-const heldBy = (tenant: string) => ({ run: {}, lease: { tenant } }) as RunState['held']
+const runOf = (tenant: string, signal = new AbortController().signal) => ({ run: {} as Run, tenant, signal })
 const HOSTILE = JSON.stringify({ city: `${'a'.repeat(60)}!` })
 
 test('checks that take too long leave most of the time to others, and keep no other tenant waiting', async () => {
-  const checks = Array.from({ length: 4 }, () => strictFault(heldBy('acme'), TOOL, HOSTILE))
+  const checks = Array.from({ length: 4 }, () => checkArguments(runOf('acme'), TOOL, HOSTILE))
   const order: string[] = []
-  const other = strictFault(heldBy('other'), TOOL, '{"city": "aa"}')
+  const other = checkArguments(runOf('other'), TOOL, '{"city": "aa"}')
   void other.then(() => order.push('other'))
   for (const check of checks) void check.then(() => order.push('acme'))
   // Four checks of 250 ms, and never two of them at once.
+  const begun = performance.now()
   expect(await longestTurn(() => Promise.all(checks))).toBeLessThan(450)
-  for (const fault of await Promise.all(checks)) expect(fault).toMatch(/in time$/)
-  expect(await other).toBeUndefined()
+  // Three rests of three times 250 ms between them.
+  expect(performance.now() - begun).toBeGreaterThan(2_250)
+  expect(await Promise.all(checks)).toEqual(checks.map(() => 'unchecked'))
+  expect(await other).toEqual({})
   expect(order.indexOf('other')).toBeLessThan(2)
 })
 
@@ -36,7 +39,7 @@ test('a check that the machine keeps from working for a while is done neverthele
     },
   }
   const tool = { name: 'weather', parameters: { type: 'object', properties } }
-  expect(await schemaFault(heldBy('stalled'), tool, '{"city": "Rome"}')).toBeUndefined()
+  expect(await checkArguments(runOf('stalled'), tool, '{"city": "Rome"}')).toEqual({})
   expect(looks).toBeGreaterThan(1)
 })
 
@@ -46,9 +49,36 @@ test('a schema is of the draft that it names', async () => {
     name: 'pair',
     parameters: { $schema: `http://json-schema.org/${draft}/schema#`, type: 'object', properties: { pair } },
   })
-  const faultOf = (draft: string, text: string) => schemaFault(heldBy('acme'), named(draft), text)
+  const checked = (draft: string, text: string) => checkArguments(runOf('acme'), named(draft), text)
   for (const draft of ['draft-04', 'draft-06', 'draft-07']) {
-    expect(await faultOf(draft, '{"pair": ["a", 1]}'), draft).toBeUndefined()
-    expect(await faultOf(draft, '{"pair": ["a", "b"]}'), draft).toMatch(/#\/pair\/1: .*number/)
+    expect(await checked(draft, '{"pair": ["a", 1]}'), draft).toEqual({})
+    expect(await checked(draft, '{"pair": ["a", "b"]}'), draft).toMatchObject({
+      fault: expect.stringMatching(/#\/pair\/1: .*number/),
+    })
   }
+})
+
+test('a check that has no turn in time leaves its call unchecked, and keeps no later check waiting', async () => {
+  const first = checkArguments(runOf('crowded'), TOOL, HOSTILE)
+  const late = new AbortController()
+  const looks: string[] = []
+  const watched = (city: string) => ({
+    name: 'weather',
+    parameters: {
+      type: 'object',
+      properties: {
+        get city() {
+          looks.push(city)
+          return { type: 'string' }
+        },
+      },
+    },
+  })
+  const second = checkArguments(runOf('crowded', late.signal), watched('Rome'), '{"city": "Rome"}')
+  const third = checkArguments(runOf('crowded'), watched('Oslo'), '{"city": "Oslo"}')
+  late.abort()
+  expect(await second).toBe('unchecked')
+  expect(looks).toEqual([])
+  expect(await Promise.all([first, third])).toEqual(['unchecked', {}])
+  expect(new Set(looks)).toEqual(new Set(['Oslo']))
 })

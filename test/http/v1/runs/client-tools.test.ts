@@ -78,14 +78,18 @@ describe('a strict client tool', () => {
     expect(await rows()).toMatchObject([{ status: 'error', parts: [{ text }] }])
   })
 
-  test('costs a bounded time, whatever its schema and the arguments', async () => {
+  test('costs a bounded time, whatever its schema and arguments: a call without the time for a check waits unchecked', async () => {
     const hostile = JSON.stringify({ city: `${'a'.repeat(60)}!` })
     const begun = performance.now()
     const run = await finished(...Array.from({ length: 64 }, (_, at) => call(`c${at}`, hostile)))
-    expect(run).toMatchObject({ status: 'completed' })
+    expect(run).toMatchObject({ status: 'paused' })
     expect(performance.now() - begun).toBeLessThan(30_000)
     const all = (await rows()) as object[]
-    for (const row of all) expect(row).toMatchObject({ parts: [{ text: expect.stringMatching(/in time$/) }] })
+    for (const row of all) expect(row).toMatchObject({ status: 'waiting' })
     expect(all).toHaveLength(64)
+    const { id } = run as { readonly id: string }
+    const key = { tenant: 'default', session: 's' }
+    const notices = (await harness.ports.reader.run(key, id))?.notices?.filter(({ type }) => type === 'warning')
+    expect(notices).toMatchObject([{ code: 'arguments_unchecked', detail: expect.stringMatching(/ of weather$/) }])
   })
 })

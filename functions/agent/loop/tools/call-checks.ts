@@ -1,0 +1,111 @@
+import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
+import type { Tool } from '../../../ports/tool.ts'
+import { recordDecision } from '../record-decision.ts'
+import type { RunState } from '../run-state.ts'
+import { checkArguments } from './strict-arguments.ts'
+import type { Checked } from './strict-arguments.ts'
+import { memberNames, refusalOf } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+import { parseArguments } from './tool-call.ts'
+
+/** Milliseconds in which the checks of one round begin. A call whose check has had no turn by then goes on unchecked. */
+const CHECKS_MS = 10_000
+
+/** What a call of a round needs before it can execute, or why it never will. */
+export interface CheckedCall {
+  readonly needs?: ToolMessage['needs']
+  /** The text for the model about arguments that do not fit. */
+  readonly fault?: string
+  readonly isUnchecked?: true
+}
+
+/**
+ * Checks the calls of a completion that wait for a client's result or a person's decision: a call that does not fit fails, and the
+ * model may correct it. Other runs' checks never hold up the round for longer than `CHECKS_MS`, nor does a cancel wait for them.
+ */
+export async function checkCalls(
+  state: RunState,
+  thread: Thread,
+  asked: AssistantMessage,
+  calls: readonly ToolCall[],
+): Promise<readonly CheckedCall[]> {
+  const { run, lease } = state.held
+  let time: TimeForChecks | undefined
+  const check: Check = (tool, text) => {
+    time ??= timeForChecks(state)
+    return checkArguments({ run, tenant: lease.tenant, signal: time.signal }, tool, text)
+  }
+  try {
+    const checked: CheckedCall[] = []
+    for (const [sequence, call] of calls.entries())
+      checked.push(refusalOf(thread, asked, sequence) === undefined ? await checkCall(state, thread, call, check) : {})
+    return checked
+  } finally {
+    time?.end()
+  }
+}
+
+type Check = (tool: Pick<Tool, 'name' | 'parameters'>, text: string) => Promise<Checked>
+
+async function checkCall({ held }: RunState, { tools }: Thread, call: ToolCall, check: Check): Promise<CheckedCall> {
+  const clientTool = held.run.clientTools.find((tool) => tool.name === call.name)
+  if (clientTool !== undefined)
+    return clientTool.strict === true ? waiting('result', await check(clientTool, call.arguments)) : { needs: 'result' }
+  const tool = tools.get(call.name)
+  if (tool?.needsApproval !== true) return {}
+  return waiting('approval', tool.check === undefined ? await check(tool, call.arguments) : ownCheck(tool, call))
+}
+
+function ownCheck(tool: Tool, { arguments: text }: ToolCall): Checked {
+  const input = parseArguments(text)
+  const fault = input === undefined ? `the arguments are not valid JSON: ${text}` : tool.check?.(input)
+  return fault === undefined ? {} : { fault }
+}
+
+function waiting(needs: CheckedCall['needs'], checked: Checked): CheckedCall {
+  if (checked === 'unchecked') return { needs, isUnchecked: true }
+  return checked.fault === undefined ? { needs } : { fault: checked.fault }
+}
+
+interface TimeForChecks {
+  readonly signal: AbortSignal
+  end(): void
+}
+
+/** The signal aborts when the round's checks have had their time, or the run must stop. Until `end`, the work is not stalled. */
+function timeForChecks({ keeper, signal, ports: { clock } }: RunState): TimeForChecks {
+  const [over, ended] = [new AbortController(), new AbortController()]
+  const met = keeper.expect(CHECKS_MS)
+  clock.sleep(CHECKS_MS, ended.signal).then(
+    () => over.abort(),
+    () => undefined,
+  )
+  return {
+    signal: AbortSignal.any([over.signal, signal]),
+    end() {
+      ended.abort()
+      met()
+    },
+  }
+}
+
+/** Warns followers once of each tool whose calls wait although there was no time to check their arguments. */
+export async function warnOfUnchecked(
+  state: RunState,
+  thread: Thread,
+  calls: readonly ToolCall[],
+  checked: readonly CheckedCall[],
+): Promise<void> {
+  const names = new Set(calls.filter((_, sequence) => checked[sequence]?.isUnchecked).map(({ name }) => name))
+  const details = [...names].map((name) => `there was no time to check the arguments of calls of ${name.slice(0, 200)}`)
+  const told = {
+    type: 'warning',
+    code: 'arguments_unchecked',
+    after: state.head ?? '',
+    ...memberNames(thread),
+  } as const
+  const isKnown = (detail: string): boolean =>
+    state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
+  const notices = details.filter((detail) => !isKnown(detail)).map((detail) => ({ ...told, detail }))
+  if (notices.length > 0) await recordDecision(state, { notices })
+}
