@@ -12,5 +12,9 @@ const connection = createConnection({
   clock: createSystemClock(),
 })
 for (const { name } of await connection.list())
-  await connection.call(name, { a: 5, b: 3 }, { signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 })
+  await connection.call(
+    name,
+    { a: 5, b: 3 },
+    { tenant: 'default', signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 },
+  )
 process.exit(0)

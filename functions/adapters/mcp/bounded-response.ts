@@ -4,13 +4,15 @@ import { jsonFault, jsonSize, MOST_VALUES } from '../../log/json/json-size.ts'
 /** Values of all events of one stream: progress for hours has fewer. An event counts as so many at least, for what surrounds it. */
 const MOST_STREAMED = 10 * MOST_VALUES
 const EVENT = 8
+/** Requests that a server may send in one response, such as pings: each is answered with a request of ours. */
+const MAX_SERVER_REQUESTS = 100
 /** Values after which others have their turn. */
 const AT_ONCE = 5_000
 
 /**
  * A response whose JSON takes no long time to parse, before the protocol's package parses it: a whole body, or each event of a stream
- * and all of them together. Of a request with an `id`, a stream that has more ends with an error for it, which says so; everything
- * else rejects.
+ * and all of them together. It has at most `MAX_SERVER_REQUESTS` requests of the server. The stream of a request with an `id` ends
+ * with the response to it. A stream that has more ends with an error for that request, which says so; everything else rejects.
  */
 export async function boundedResponse(host: string, response: Response, id?: unknown): Promise<Response> {
   const { status, statusText, headers, body } = response
@@ -20,6 +22,8 @@ export async function boundedResponse(host: string, response: Response, id?: unk
   const text = await response.text()
   const fault = jsonFault(text)
   if (fault !== undefined) throw new RangeError(`${host} sent JSON that ${fault}`)
+  const messages = messageIn(text)
+  if (Array.isArray(messages) && messages.filter(isRequest).length > MAX_SERVER_REQUESTS) throw tooManyRequests(host)
   return new Response(text, { status, statusText, headers })
 }
 
@@ -27,6 +31,7 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
   const encoder = new TextEncoder()
   let total = 0
   let since = 0
+  let requests = 0
   try {
     for await (const event of eventsOf(host, body)) {
       const fault = jsonFault(event.data)
@@ -39,7 +44,10 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
         since = 0
         await setImmediate()
       }
+      const message = messageIn(event.data)
+      if (isRequest(message) && ++requests > MAX_SERVER_REQUESTS) throw tooManyRequests(host)
       yield encoder.encode(event.text)
+      if (id !== undefined && isResponseTo(message, id)) return
     }
   } catch (error) {
     if (id === undefined) throw error
@@ -48,6 +56,26 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
     yield encoder.encode(`data: ${failure}\n\n`)
   }
 }
+
+const tooManyRequests = (host: string): RangeError =>
+  new RangeError(`${host} sent more than ${MAX_SERVER_REQUESTS} requests in one response`)
+
+/** The value of the JSON; undefined for other texts, which the protocol's package ignores. */
+function messageIn(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const isRequest = (message: unknown): boolean => isObject(message) && 'method' in message && 'id' in message
+
+const isResponseTo = (message: unknown, id: unknown): boolean =>
+  isObject(message) && 'id' in message && message.id === id && ('result' in message || 'error' in message)
 
 /** A piece of a stream that ends a line: an event as it is, or lines that belong to none. */
 interface StreamedEvent {

@@ -1,48 +1,23 @@
-import { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import type { CallToolResult, Progress, Tool } from '@modelcontextprotocol/client'
-import { AsyncLocalStorage } from 'node:async_hooks'
-import type { LookupFunction } from 'node:net'
+import { SdkHttpError } from '@modelcontextprotocol/client'
+import type { CallToolResult, Client, Progress, Tool } from '@modelcontextprotocol/client'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { MOST_TIMES } from '../../ports/tool.ts'
 import type { ToolContext } from '../../ports/tool.ts'
-import { guardedFetch } from '../../tools/guarded-fetch.ts'
-import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
-import { boundedResponse } from './bounded-response.ts'
+import { DEFAULT_LIST_MS, MARGIN_MS, openClient, withStreams } from './open-client.ts'
+import type { ConnectionSettings } from './open-client.ts'
+import { createRequestPlaces } from './request-places.ts'
 
 /** How long a list that was read counts, and how long a server that could not list is left alone, in milliseconds. */
 const FRESH_MS = 60_000
 const AVOIDED_MS = 5_000
-const DEFAULT_LIST_MS = 10_000
-/** Pages of a list. */
-const MOST_PAGES = 16
-
-/** What a response may take, by what it is: a stream that announces changes, a call's result, or anything else. */
-const STANDING: ResponseLimits = { bytes: 4 * 1024 * 1024, milliseconds: 10 * 60_000 }
-const RESULT_BYTES = 28 * 1024 * 1024
-const OTHER: ResponseLimits = { bytes: 2 * 1024 * 1024, milliseconds: 30_000 }
-/** Added to the time of a call: the call's own limit must come first. */
-const MARGIN_MS = 5_000
-
-export interface ConnectionSettings {
-  readonly url: string
-  /** Read for each request, so that a changed secret is used. */
-  readonly headers: () => Promise<Readonly<Record<string, string>>>
-  /** The longest that any call of its tools may take, in milliseconds. */
-  readonly longestMs: number
-  readonly version: string
-  /** Milliseconds for connecting and listing together. @default 10 s */
-  readonly listMs?: number
-  readonly allowedHosts: readonly string[]
-  readonly lookup?: LookupFunction
-  readonly clock: Pick<Clock, 'now'>
-}
-
-/** Ends the stream of the call whose request is being sent: the protocol would leave it open when the call is given up. */
-const callSignal = new AsyncLocalStorage<AbortSignal>()
+/** Calls of one server that are open at a time in this process; others wait in their own time. */
+const CALLS = { maxOpen: 128, maxWaiting: 2_048 }
+/** The same for answers to requests of the server, and for notices. Those beyond are not sent. */
+const ANSWERS = { maxOpen: 4, maxWaiting: 100 }
 
 export interface CallOptions {
+  /** Tenants take turns for the places of open calls. */
+  readonly tenant: string
   readonly signal: AbortSignal
   /** Between two notices of progress. */
   readonly timeoutMs: number
@@ -66,49 +41,60 @@ interface Listing {
 /** A connection to an MCP server over streamable HTTP, in whichever revision it speaks. */
 export function createConnection(settings: ConnectionSettings): McpConnection {
   const { clock } = settings
-  let connected: Promise<Client> | undefined
+  const { host } = new URL(settings.url)
+  const calls = createRequestPlaces(host, CALLS)
+  const clients = createClients(settings, () => (listing = undefined))
   let listing: Listing | undefined
+  let reading: Promise<unknown> | undefined
+  let next: Promise<readonly Tool[]> | undefined
 
-  function connect(): Promise<Client> {
-    if (connected !== undefined) return connected
-    const opening = open(settings, { changed: () => (listing = undefined), lost: () => forget(opening) })
-    opening.catch(() => forget(opening))
-    return (connected = opening)
-  }
+  const known = (): Listing['tools'] | undefined =>
+    listing !== undefined && clock.now() < listing.until ? listing.tools : undefined
 
-  function forget(client: Promise<Client>): void {
-    if (connected === client) connected = undefined
+  function read(): Promise<readonly Tool[]> {
+    const opened = clients.open()
+    const tools = readList(opened, settings)
+    const current = (listing = { tools, until: clock.now() + FRESH_MS })
+    const ended = (): void => void (reading = undefined)
+    reading = tools.then(ended, () => {
+      ended()
+      // A server that stands still is connected to anew, but not at once.
+      clients.forget(opened)
+      if (listing === current) listing = { tools, until: clock.now() + AVOIDED_MS }
+    })
+    return tools
   }
 
   return {
     list() {
-      if (listing !== undefined && clock.now() < listing.until) return listing.tools
-      const client = connect()
-      const tools = readList(client, settings)
-      const current = (listing = { tools, until: clock.now() + FRESH_MS })
-      tools.catch(() => {
-        // A server that stands still is connected to anew, but not at once.
-        forget(client)
-        if (listing === current) listing = { tools, until: clock.now() + AVOIDED_MS }
+      const tools = known()
+      if (tools !== undefined) return tools
+      if (reading === undefined) return read()
+      // A change was announced meanwhile: all who ask now share the next list.
+      next ??= reading.then(() => {
+        next = undefined
+        return known() ?? read()
       })
-      return tools
+      return next
     },
-    async call(tool, input, { signal, timeoutMs, progressed = () => undefined }) {
+    call(tool, input, { tenant, signal, timeoutMs, progressed = () => undefined }) {
       // The caller's own limit ends the call first; the package's would otherwise be a minute.
       const timeout = timeoutMs + MARGIN_MS
       const onprogress = ({ progress, total, message: text }: Progress): void =>
         progressed({ progress, ...definedFields({ total, text }) })
       const options = { signal, timeout, resetTimeoutOnProgress: true, onprogress }
-      const attempt = (client: Client) =>
-        callSignal.run(signal, () => client.callTool({ name: tool, arguments: input }, options))
-      const client = connect()
-      try {
-        return await attempt(await client)
-      } catch (error) {
-        if (error instanceof SdkHttpError) forget(client)
-        if (!isForgotten(error) || signal.aborted) throw error
-        return attempt(await connect())
-      }
+      const attempt = (opened: Opened): Promise<CallToolResult> =>
+        opened.use((client) => withStreams(signal, () => client.callTool({ name: tool, arguments: input }, options)))
+      return calls.send(tenant, signal, async () => {
+        const opened = clients.open()
+        try {
+          return await attempt(opened)
+        } catch (error) {
+          if (error instanceof SdkHttpError) clients.forget(opened)
+          if (!isForgotten(error) || signal.aborted) throw error
+          return attempt(clients.open())
+        }
+      })
     },
   }
 }
@@ -120,82 +106,68 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
 const isForgotten = (error: unknown): boolean =>
   error instanceof SdkHttpError && (error.status === 404 || (error.status === 400 && /session/i.test(error.message)))
 
-/** All pages of a server's list, in time. Closes the connection of a server that fails at it. */
-async function readList(
-  client: Promise<Client>,
-  { listMs = DEFAULT_LIST_MS }: ConnectionSettings,
-): Promise<readonly Tool[]> {
+/** A client, once it has introduced itself, and the requests that it has under way. */
+interface Opened {
+  use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>
+  /** Closes it when its requests have ended. */
+  retire(): void
+}
+
+/** The client of a connection: there is one at a time, beside those that still have requests under way. */
+function createClients(
+  settings: ConnectionSettings,
+  changed: () => void,
+): { open(): Opened; forget(opened: Opened): void } {
+  const answers = createRequestPlaces(new URL(settings.url).host, ANSWERS)
+  let current: Opened | undefined
+
+  function forget(opened: Opened): void {
+    if (current === opened) current = undefined
+    opened.retire()
+  }
+
+  function connect(): Opened {
+    const opening = openClient(settings, answers, { changed, lost: () => forget(opened) })
+    const opened = createOpened(opening)
+    opening.catch(() => forget(opened))
+    return opened
+  }
+
+  return { open: () => (current ??= connect()), forget }
+}
+
+function createOpened(opening: Promise<Client>): Opened {
+  let uses = 0
+  let isRetired = false
+  const closeUnused = (): void => {
+    if (isRetired && uses === 0) opening.then((client) => client.close()).catch(() => undefined)
+  }
+  return {
+    async use(work) {
+      uses++
+      try {
+        return await work(await opening)
+      } finally {
+        uses--
+        closeUnused()
+      }
+    },
+    retire() {
+      if (isRetired) return
+      isRetired = true
+      closeUnused()
+    },
+  }
+}
+
+/** All pages of a server's list, in time. */
+async function readList(opened: Opened, { listMs = DEFAULT_LIST_MS }: ConnectionSettings): Promise<readonly Tool[]> {
   const signal = AbortSignal.timeout(listMs)
   const late = new Promise<never>((_resolve, reject) =>
     signal.addEventListener('abort', () => reject(new Error(`did not list its tools within ${listMs / 1_000} s`))),
   )
-  const listed = client.then((one) => one.listTools(undefined, { signal, cacheMode: 'refresh' }))
-  try {
-    return (await Promise.race([listed, late])).tools
-  } catch (error) {
-    client.then((one) => one.close()).catch(() => undefined)
-    throw error
-  }
-}
-
-async function open(
-  settings: ConnectionSettings,
-  on: { readonly changed: () => void; readonly lost: () => void },
-): Promise<Client> {
-  const client = new Client(
-    { name: 'tooltrail', version: settings.version },
-    {
-      versionNegotiation: { mode: 'auto' },
-      listMaxPages: MOST_PAGES,
-      // Results go on as they are. The schemas are foreign: to compile them could take any time.
-      jsonSchemaValidator: {
-        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
-      },
-      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: on.changed } },
-    },
+  const listed = opened.use((client) =>
+    withStreams(signal, () => client.listTools(undefined, { signal, cacheMode: 'refresh' })),
   )
-  client.onclose = on.lost
-  const origin = new URL(settings.url)
-  // So that a missing secret is named, and not wrapped in what the protocol makes of it.
-  await settings.headers()
-  const fetch = async (address: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const url = new URL(address)
-    const headers = new Headers(init.headers)
-    if (url.origin === origin.origin)
-      for (const [name, value] of Object.entries(await settings.headers())) headers.set(name, value)
-    const { method = 'GET', body } = init
-    const text = typeof body === 'string' ? body : undefined
-    const asked = readRequest(text)
-    const { signal, ...limits } = limitsOf(settings, method, asked.method)
-    const signals = [init.signal, signal].filter((one) => one !== null && one !== undefined)
-    const response = await guardedFetch(url, {
-      method,
-      headers,
-      ...(text === undefined ? {} : { body: text }),
-      ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
-      ...limits,
-      allowedHosts: settings.allowedHosts,
-      ...(settings.lookup && { lookup: settings.lookup }),
-    })
-    return method === 'POST' || response.ok ? boundedResponse(url.host, response, asked.id) : response
-  }
-  await client.connect(new StreamableHTTPClientTransport(origin, { fetch }), {
-    timeout: settings.listMs ?? DEFAULT_LIST_MS,
-  })
-  return client
-}
-
-/** What the package sends: one of its requests, or a notice without an id. */
-const readRequest = (body = '{}'): { readonly method?: unknown; readonly id?: unknown } =>
-  JSON.parse(body) as { readonly method?: unknown; readonly id?: unknown }
-
-function limitsOf(
-  { longestMs }: ConnectionSettings,
-  method: string,
-  asked: unknown,
-): { readonly limits: ResponseLimits; readonly isBackground: boolean; readonly signal?: AbortSignal | undefined } {
-  if (method === 'GET' || asked === 'subscriptions/listen') return { limits: STANDING, isBackground: true }
-  const limits = { bytes: RESULT_BYTES, milliseconds: MOST_TIMES * longestMs + 2 * MARGIN_MS }
-  if (asked !== 'tools/call') return { limits: OTHER, isBackground: false }
-  return { limits, isBackground: false, signal: callSignal.getStore() }
+  return (await Promise.race([listed, late])).tools
 }

@@ -98,12 +98,12 @@ function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: 
     timeoutMs,
     idempotent: declared.repeatable || server?.idempotent.includes(declared.name) === true,
     needsApproval: server?.needsApproval === true || server?.needsApproval.includes(declared.name) === true,
-    async execute(input, { signal, progressed }) {
+    async execute(input, { tenant, signal, progressed }) {
       if (server === undefined) throw new Error(`the server of ${name} is no longer configured`)
       if (typeof input !== 'object' || input === null || Array.isArray(input))
         throw new TypeError('the arguments must be an object')
       try {
-        const options = { signal, timeoutMs, progressed }
+        const options = { tenant, signal, timeoutMs, progressed }
         return toolOutput(await connect(server).call(declared.name, input as JsonObject, options))
       } catch (error) {
         if (signal.aborted) throw error

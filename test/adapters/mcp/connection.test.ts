@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createConnection } from '../../../functions/adapters/mcp/connection.ts'
 import type { McpConnection } from '../../../functions/adapters/mcp/connection.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { eventually } from '../../eventually.ts'
 import { startMcpServer } from './servers.ts'
 
@@ -33,7 +34,7 @@ beforeEach(async () => {
     longestMs: 5_000,
     version: '1',
     allowedHosts: [server.host],
-    clock: { now: () => now },
+    clock: { ...createSystemClock(), now: () => now },
   })
 })
 afterEach(() => server.close())
@@ -65,7 +66,15 @@ test('a list is read again as soon as the server announces a change', async () =
 test('a changed secret is sent with the next request', async () => {
   await listed()
   token = 'second'
-  await connection.call('look', {}, { signal: new AbortController().signal, timeoutMs: 5_000 })
+  await connection.call(
+    'look',
+    {},
+    {
+      tenant: 'default',
+      signal: new AbortController().signal,
+      timeoutMs: 5_000,
+    },
+  )
   const { authorization, body } = seen.at(-1) ?? {}
   expect(new Set(seen.slice(0, -1).map((one) => one.authorization))).toEqual(new Set(['Bearer first']))
   expect(authorization).toBe('Bearer second')

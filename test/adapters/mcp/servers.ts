@@ -5,7 +5,8 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createConnection } from '../../../functions/adapters/mcp/connection.ts'
-import type { ConnectionSettings, McpConnection } from '../../../functions/adapters/mcp/connection.ts'
+import type { McpConnection } from '../../../functions/adapters/mcp/connection.ts'
+import type { ConnectionSettings } from '../../../functions/adapters/mcp/open-client.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { McpServer as McpServerSettings } from '../../../functions/domain/agent.ts'
 
@@ -57,18 +58,25 @@ interface Message {
 }
 export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage) => unknown
 
-/** A server of the revision 2025-11-25 that answers whatever `respond` makes of a message, and introduces itself properly. */
-export function startRawServer(respond: Respond): Promise<RunningServer> {
+/**
+ * A server of the revision 2025-11-25 that answers whatever `respond` makes of a message, and introduces itself properly. `stream`
+ * answers requests for a stream; left out: there is none.
+ */
+export function startRawServer(respond: Respond, stream?: (response: ServerResponse) => void): Promise<RunningServer> {
   return listen((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
+      if (request.method === 'GET' && stream !== undefined) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+        return stream(response)
+      }
       if (request.method !== 'POST') return void response.writeHead(405).end()
       const message = JSON.parse(Buffer.concat(chunks).toString()) as Message
       if (message.method === 'initialize')
         return reply(response, message, {
           protocolVersion: message.params?.protocolVersion ?? '2025-11-25',
-          capabilities: { tools: {} },
+          capabilities: { tools: { listChanged: true } },
           serverInfo: { name: 'raw', version: '1' },
         })
       if (message.method === 'server/discover')
