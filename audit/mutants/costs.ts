@@ -5,16 +5,20 @@ const DYNAMODB = 'functions/adapters/dynamodb'
 /** What keeps a cost from growing with what else is stored, queued or followed. */
 export const COST_MUTANTS = [
   ...inFile('functions/adapters/dynamodb/log/sessions/session-list.ts', [
-    ["an owner's page reads the list of the tenant", 'owner === undefined\n      ? ', 'owner !== null\n      ? '],
-    ['sessions are read whose entry shows that they do not match', 'if (mayMatch(entry, filter)) batch', 'batch'],
     [
-      'a page reads until it is full',
-      'stopped = lookedAt >= MOST_LOOKED_AT || wanted >= MOST_READ',
-      'stopped = lookedAt < 0',
+      'sessions are read whose entry shows that they do not match',
+      'if (mayMatch(entry, filter, leading)) batch',
+      'batch',
     ],
+    ['a page reads until it is full', 'batch.length >= MAX_ROWS\n', 'batch.length >= MAX_ROWS * MAX_ROWS\n'],
+  ]),
+  ...inFile('functions/adapters/dynamodb/log/sessions/list-query.ts', [
+    ["an owner's page reads the list of the tenant", 'if (owner !== undefined) return', 'if (owner === null) return'],
+  ]),
+  ...inFile(`${DYNAMODB}/log/sessions/list-groups.ts`, [
+    ["a tenant's list is one partition", '  tenant: 4,', '  tenant: 1,'],
   ]),
   ...inFile(`${DYNAMODB}/keys.ts`, [
-    ["a tenant's list is one partition", 'const LIST_SHARDS = 4', 'const LIST_SHARDS = 1'],
     ["a tenant's due sessions are one partition", 'const SHARDS_OF_A_TENANT = 4', 'const SHARDS_OF_A_TENANT = 1'],
     ["a tenant's due sessions fill all partitions", 'const SHARDS_OF_A_TENANT = 4', 'const SHARDS_OF_A_TENANT = 16'],
   ]),

@@ -59,8 +59,6 @@ export interface Opening {
 /** An engine under test. Suites open it once each and keep apart by tenant, so it need not start empty. */
 export interface Engine {
   readonly name: string
-  /** It does not yet keep what lists of sessions show: titles of inputs, counts and times of messages, orders and filters. */
-  readonly isWithoutLists?: true
   open(opening?: Opening): Promise<Stores>
 }
 

@@ -30,6 +30,8 @@ export const SOURCES_PREFIX = '#SOURCES#'
 export const DELIVERY_PREFIX = '#DELIVERY#'
 export const PENDING_PREFIX = '#PENDING#'
 export const NAME_PREFIX = '#NAME#'
+const LIST_PREFIX = '#LIST#'
+const OPENING = '#OPENING'
 /** Digits of a number, so that texts sort as numbers do. */
 const NUMBER_DIGITS = 12
 
@@ -89,15 +91,12 @@ export function shardOf(kind: DueKind, key: SessionKey): string {
   return `${kind}#${(tenant + session) % DUE_SHARDS}`
 }
 
-const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
+/** A number from 0 to 255 that spreads texts evenly. */
+export const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
 
-/** Each run moves its session in the list twice: a tenant may start some 1,000 runs a second before this is too few. */
 const LIST_SHARDS = 4
 
-/** The place of a session in its tenant's list. */
-export const sessionsGroup = (key: SessionKey): string =>
-  `sessions#${key.tenant}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
-/** All parts of a tenant's list. */
+/** All parts of a tenant's list as earlier versions wrote it (`log/sessions/list-groups.ts` has those of today). */
 export const sessionsGroups = (tenant: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `sessions#${tenant}#${shard}`)
 /** All parts of a tenant's list of deliveries of one kind. */
@@ -106,16 +105,24 @@ export const deliveryGroups = (tenant: string, kind: string): string[] =>
 /** The place of a delivery among those of its kind. */
 export const deliveryGroup = (key: SessionKey, kind: string): string =>
   `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
+/** An owner's list as earlier versions wrote it. */
 export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${printOf(owner)}`
 /** The place of a delivery among those of its kind that sessions of one owner have, by the owner's print. */
 export const ownersDeliveries = (tenant: string, kind: string, ownerPrint: string): string =>
   `owner_deliveries#${tenant}#${kind}#${ownerPrint}`
 
+/** A place of the session in lists, in addition to its header. */
+export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
+/** The beginning of the session's first input. */
+export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })
+
 /** Digits of a time in milliseconds, so that texts sort as times do. */
 const TIME_DIGITS = 15
+const LATEST_MS = 10 ** TIME_DIGITS - 1
 
 /** A place in a group: by time, then by id. */
-export const placeAt = (time: number, id: string): string => `${String(time).padStart(TIME_DIGITS, '0')}#${id}`
+export const placeAt = (time: number, id: string): string =>
+  `${String(Math.min(Math.max(Math.trunc(time), 0), LATEST_MS)).padStart(TIME_DIGITS, '0')}#${id}`
 
 /** The time of a place in a group. */
 export const timeOfPlace = (place: string): number => Number(place.slice(0, TIME_DIGITS))

@@ -41,6 +41,7 @@ export interface Table {
   read(key: ItemKey): Promise<Item | undefined>
   /** The item as it was some moments ago: not read strongly, for half the price. */
   glance(key: ItemKey): Promise<Item | undefined>
+  glanceMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   /** In the order of the keys. */
   readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   query(range: Range): AsyncGenerator<Item>
@@ -64,6 +65,7 @@ export function createTable({ client, tableName, clock }: TableDependencies): Ta
   return {
     read: async (key) => (await readMany(access, [key]))[0],
     glance: async (key) => (await readMany(access, [key], 'glance'))[0],
+    glanceMany: (keys) => readMany(access, keys, 'glance'),
     readMany: (keys) => readMany(access, keys),
     query: (range) => query(access, range),
     write: (actions) => {

@@ -44,8 +44,11 @@ export interface Import {
 const ATTEMPTS = 5
 /** Characters of arguments. */
 const LONG = 64 * 1024
-/** Messages, runs and numbers of a step: with what tells how far it has come, one transaction of DynamoDB holds no more. */
-const MOST_ROWS = 95
+/**
+ * Messages, runs and numbers of a step. One transaction of DynamoDB has 100 items: the others are the session's, its places in
+ * lists, and the progress of the import.
+ */
+const MOST_ROWS = 85
 
 /** `before`: what earlier calls have stored. */
 export const newImport = (

@@ -34,7 +34,7 @@ const MOST_STRETCHES = 16
 /** One part of an import. */
 export interface ImportStep {
   /**
-   * At most 95 with their runs, where a completion that records numbers of sources counts twice, and in about 1 MB unless one round
+   * At most 85 with their runs, where a completion that records numbers of sources counts twice, and in about 1 MB unless one round
    * is longer; ids ascending and greater than the log's last and their runs'; no call is open. The numbers follow one another in
    * each completion, and no other source of the session has them.
    */

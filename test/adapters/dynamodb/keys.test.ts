@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { sessionsGroup, sessionsGroups, shardOf, shardsOf } from '../../../functions/adapters/dynamodb/keys.ts'
+import { shardOf, shardsOf } from '../../../functions/adapters/dynamodb/keys.ts'
+import { listGroup, listGroups } from '../../../functions/adapters/dynamodb/log/sessions/list-groups.ts'
 
 const sessions = Array.from({ length: 1_000 }, (_, place) => ({ tenant: 'acme', session: `s-${place}` }))
 
@@ -10,12 +11,15 @@ function counted(names: readonly string[]): Map<string, number> {
   return counts
 }
 
-test("a tenant's list has four partitions, which its sessions fill evenly", () => {
-  const groups = counted(sessions.map(sessionsGroup))
-  expect([...groups.keys()].toSorted()).toEqual(sessionsGroups('acme'))
-  expect(groups.size).toBe(4)
-  expect(Math.max(...groups.values())).toBeLessThan(300)
-})
+test.each(['tenant', 'agent', 'runStatus', 'source'] as const)(
+  'sessions fill the four parts of a list evenly: %s',
+  (field) => {
+    const groups = counted(sessions.map((key) => listGroup(key, field, 'x', 'both')))
+    expect([...groups.keys()].toSorted()).toEqual(listGroups('acme', field, 'x', 'both'))
+    expect(groups.size).toBe(4)
+    expect(Math.max(...groups.values())).toBeLessThan(300)
+  },
+)
 
 test('due sessions of a tenant fill four of sixteen partitions evenly, and those of many tenants all', () => {
   const shards = counted(sessions.map((key) => shardOf('due', key)))

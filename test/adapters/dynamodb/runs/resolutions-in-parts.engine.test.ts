@@ -41,8 +41,8 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
 
     test.each([
       { dies: 'before', write: 1, left: 120 },
-      { dies: 'after', write: 1, left: 30 },
-      { dies: 'before', write: 2, left: 30 },
+      { dies: 'after', write: 1, left: 40 },
+      { dies: 'before', write: 2, left: 40 },
       { dies: 'after', write: 2, left: 0 },
     ])('whoever dies $dies write $write leaves $left calls that wait, and a repetition stores these', async (death) => {
       const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
@@ -74,7 +74,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         return send()
       }
       await expectCode(inbox.resolve(key, runId, resolutions), 'resolution_conflict')
-      expect((await header({ ...fixture, key, inbox, peer })).waiting).toBe(29)
+      expect((await header({ ...fixture, key, inbox, peer })).waiting).toBe(39)
     })
   })
 })

@@ -12,7 +12,12 @@ import { absent, all, any, below, is, present, together } from '../../expression
 import { claimKey, headerKey, runKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { renewExpiry, seconds } from '../sessions/expiry.ts'
-import { active, live, liveHeader } from '../sessions/header-item.ts'
+import { openingOfMessages } from '../../../../log/title.ts'
+import { listedHeader } from '../sessions/adoption.ts'
+import { activeAt, isLive, live, liveHeader } from '../sessions/header-item.ts'
+import { relist } from '../sessions/list-entries.ts'
+import { countImported, lastMessageAt } from '../sessions/message-numbers.ts'
+import { openSession } from '../sessions/opening-item.ts'
 import { putMessage, textsOfMessage } from './message-item.ts'
 import { CLAIM_MS } from '../runs/run-inbox.ts'
 import { putImportedRun, textOfEnd, textsOfRun } from '../runs/run-item.ts'
@@ -49,15 +54,31 @@ function progressOf(claim: Item | undefined, name: ImportName, now: number): Imp
 async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep): Promise<ImportProgress | undefined> {
   const { table, clock } = rows
   const now = clock.now()
-  const header = await table.read(headerKey(seen))
-  if (header === undefined) return undefined
+  const found = await table.read(headerKey(seen))
+  if (!isLive(found)) return undefined
+  const header = await listedHeader(rows, seen, found)
   const after = progressAfter(step)
+  const list = relist(header, {
+    updatedAt: activeAt(header, now),
+    lastMessageAt: lastMessageAt(header, step.messages),
+  })
+  const opened = openSession(seen, header, openingOfMessages(step.messages))
   const refusal = await table.write([
     {
       update: headerKey(seen),
-      when: all(...[live, is('gen', seen.generation), absent('lease_until'), absent('active_run'), is('queued', 0)]),
-      change: together(active(header, now), { set: { head: after.last, gen: seen.generation + 1 } }),
+      when: all(
+        ...[live, is('gen', seen.generation), absent('lease_until'), absent('active_run'), is('queued', 0)],
+        ...[...list.when, ...opened.when],
+      ),
+      change: together(
+        { set: { head: after.last, gen: seen.generation + 1 } },
+        countImported(header, step.messages),
+        list.change,
+        opened.change,
+      ),
     },
+    ...list.actions,
+    ...opened.actions,
     ...(await putRuns(rows, seen, step)),
     ...(await putMessages(rows, seen, step)),
     ...(step.name === undefined ? [] : [remember(seen, step.name, after, step.before, now)]),
@@ -65,8 +86,8 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
   ])
   if (refusal === undefined) return after
   // The response to an earlier attempt may have been lost: then the log ends with these messages, whose ids are new.
-  const found = await table.read(headerKey(seen))
-  return found !== undefined && textAt(found, 'head') === after.last ? after : undefined
+  const latest = await table.read(headerKey(seen))
+  return latest !== undefined && textAt(latest, 'head') === after.last ? after : undefined
 }
 
 async function putRuns(

@@ -133,7 +133,7 @@ export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item)
 }
 
 /** Of the 100 items of one write; the rest are the header, the run and the like. */
-const ROWS_AT_ONCE = 90
+const ROWS_AT_ONCE = 80
 
 /** As many of the first calls as one atomic write may change. */
 export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {

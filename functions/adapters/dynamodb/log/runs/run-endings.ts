@@ -9,8 +9,13 @@ import { numberAt, textAt, type Item } from '../../attributes.ts'
 import type { TextFields } from '../messages/bodies.ts'
 import { putContext } from '../sessions/context-item.ts'
 import { above, all, is, present, together, type Change, type Condition } from '../../expressions.ts'
+import { listedHeader } from '../sessions/adoption.ts'
 import { renewExpiry } from '../sessions/expiry.ts'
-import { active, headIs, heldHeader, isHeld, isLive, mine, notCancelled, released } from '../sessions/header-item.ts'
+import { activeAt, headIs, heldHeader, isHeld, isLive, mine, notCancelled, released } from '../sessions/header-item.ts'
+import { NO_WRITE, type HeaderWrite } from '../sessions/header-write.ts'
+import { relist } from '../sessions/list-entries.ts'
+import { countMessages, lastMessageAt } from '../sessions/message-numbers.ts'
+import { hasMoved, MOVED, untilUnmoved } from '../sessions/moved.ts'
 import { detailsKey, headerKey, messageKey, runKey } from '../../keys.ts'
 import {
   batchOf,
@@ -45,21 +50,26 @@ async function readHeld({ table }: SessionRows, lease: Lease): Promise<{ header:
 }
 
 /** Releases the lease with the run paused if a call waits and no cancel has come in. */
-export async function pause(rows: SessionRows, lease: Lease): Promise<Run | undefined> {
+export const pause = (rows: SessionRows, lease: Lease): Promise<Run | undefined> =>
+  untilUnmoved(() => tryPause(rows, lease))
+
+async function tryPause(rows: SessionRows, lease: Lease): Promise<Run | undefined | typeof MOVED> {
   const { table, bodies, clock } = rows
   const read = await readHeld(rows, lease)
-  const header = heldHeader(read.header, lease)
+  const header = await listedHeader(rows, lease, heldHeader(read.header, lease))
   if ((numberAt(header, 'waiting') ?? 0) === 0 || textAt(header, 'cancel_run') !== undefined) return undefined
   const [before, calls] = await Promise.all([runOf(bodies, lease, read.run, header), openCalls(rows, lease, header)])
   const waiting = calls.filter(({ status }) => status === 'waiting')
   const run = pausedRun(before, waiting, textAt(header, 'head'))
   const [notices = {}] = await bodies.store(lease, [textOfNotices(run.id, run.notices ?? [])])
+  const list = textAt(header, 'listed') === 'running' ? relist(header, { runStatus: 'paused' }) : NO_WRITE
   const refusal = await table.write([
     {
       update: headerKey(lease),
-      when: all(mine(lease), above('waiting', 0), notCancelled),
-      change: together(released(lease), { set: { paused: true }, remove: ['due'] }),
+      when: all(mine(lease), above('waiting', 0), notCancelled, ...list.when),
+      change: together(released(lease), { set: { paused: true }, remove: ['due'] }, list.change),
     },
+    ...list.actions,
     {
       update: runKey(lease, lease.runId),
       when: all(is('status', 'running'), decidedAs(read.run)),
@@ -68,6 +78,7 @@ export async function pause(rows: SessionRows, lease: Lease): Promise<Run | unde
     ...renewExpiry(lease, header, clock.now()),
   ])
   if (refusal === undefined) return run
+  if (hasMoved(refusal, header)) return MOVED
   if (refusal[0] !== undefined && isHeld(refusal[0].item, lease)) return undefined
   throw new LeaseLost(lease.session, lease.generation)
 }
@@ -87,8 +98,9 @@ export async function endRun(
   ])
   const closed = new Map<string, ToolMessage>()
   for (let refused = 0; refused < ATTEMPTS;) {
-    const { header, run } = await readHeld(rows, lease)
-    if (!isHeld(header, lease)) return endedBefore(rows, lease, end, { header, run })
+    const { header: found, run } = await readHeld(rows, lease)
+    if (!isHeld(found, lease)) return endedBefore(rows, lease, end, { header: found, run })
+    const header = await listedHeader(rows, lease, found)
     if (hasMoreCounters(header)) {
       if ((await rows.table.write(moveCounters(lease, header))) !== undefined) refused++
       continue
@@ -178,8 +190,14 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
   const { message, outcome } = end
   const [endText = {}, ...messageTexts] = texts
   const counters = countersAtEnd(header, end)
+  const list = listAtEnd(header, end, now)
   return [
-    { update: headerKey(lease), when: endCondition(lease, end, header), change: headerAtEnd(lease, end, header, now) },
+    {
+      update: headerKey(lease),
+      when: all(endCondition(lease, end, header), ...list.when),
+      change: together(headerAtEnd(lease, end, header, now), list.change),
+    },
+    ...list.actions,
     {
       update: runKey(lease, lease.runId),
       when: is('status', 'running'),
@@ -219,10 +237,25 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
   return all(...conditions)
 }
 
+/** Activity within this time of the latest message counts as that message's: lists then need one entry for both times. */
+const SAME_ACTIVITY_MS = 2_000
+
+/** Lists show how the run ended unless a later one was accepted. */
+function listAtEnd(header: Item, { message, outcome }: RunEnd, now: number): HeaderWrite {
+  const latest = lastMessageAt(header, [message])
+  const isSame = latest !== undefined && latest <= now && now - latest <= SAME_ACTIVITY_MS
+  const isLatest = ['running', 'paused'].includes(textAt(header, 'listed') ?? '')
+  return relist(header, {
+    updatedAt: activeAt(header, isSame ? latest : now),
+    lastMessageAt: latest,
+    ...(isLatest ? { runStatus: outcome } : {}),
+  })
+}
+
 /** The session is due exactly when inputs are queued. */
 function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: number): Change {
   const queued = isQueued(header)
-  return together(released(lease), active(header, now), {
+  return together(released(lease), countMessages(message === undefined ? [] : [message]), {
     set: {
       waiting: 0,
       paused: false,

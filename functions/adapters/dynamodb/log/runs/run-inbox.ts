@@ -1,9 +1,9 @@
 import { TooltrailError } from '../../../../domain/errors.ts'
 import { nextId, nextRunId } from '../../../../domain/ids.ts'
-import { isEnded, type Run } from '../../../../domain/runs/run.ts'
+import { type Run } from '../../../../domain/runs/run.ts'
 import { acceptedRun, messageOfInput, startedRun } from '../../../../domain/runs/run-changes.ts'
-import { isBlocked, isFree, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
-import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
+import { isBlocked, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
+import type { Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
 import { countActions } from './active-runs.ts'
 import { requireBudgetOf } from '../usage/budget.ts'
@@ -11,20 +11,15 @@ import { resolveCalls } from './call-resolutions.ts'
 import { deliveryActions } from '../deliveries/delivery-item.ts'
 import { absent, all, any, below, is, present, together, type Change, type Condition } from '../../expressions.ts'
 import { renewExpiry, seconds } from '../sessions/expiry.ts'
+import { listedHeader } from '../sessions/adoption.ts'
+import { relist } from '../sessions/list-entries.ts'
+import { openSession } from '../sessions/opening-item.ts'
+import { openingOf } from '../../../../log/title.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
-import { claimKey, headerKey, runKey } from '../../keys.ts'
+import { claimKey, headerKey } from '../../keys.ts'
 import { putMessage, textsOfMessage } from '../messages/message-item.ts'
-import {
-  isQueued,
-  putRun,
-  putSteering,
-  removeSteering,
-  runIdOf,
-  runOf,
-  runStatusOf,
-  textOfEnd,
-  textsOfRun,
-} from './run-item.ts'
+import { putRun, putSteering, runStatusOf, textsOfRun } from './run-item.ts'
+import { cancel } from './run-cancel.ts'
 import { headerAtStart, leaseAtStart } from './run-start.ts'
 import {
   createSessionRows,
@@ -72,9 +67,10 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const { idempotency } = newRun
   const claims = idempotency === undefined ? [] : [claimKey(key, idempotency.keyHash)]
   const [found, claim] = await table.readMany([headerKey(key), ...claims])
-  const header = liveHeader(found, key)
+  const before = liveHeader(found, key)
   const known = knownRun(claim, newRun, now)
   if (known !== undefined) return { runId: known, repeated: true }
+  const header = await listedHeader(rows, key, before)
   const state = headerOf(header)
   await requireAcceptable(rows, key, state, newRun)
   await requireBudgetOf(table, key.tenant, newRun, now)
@@ -86,7 +82,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   ]
   return newRun.startAs !== undefined && isIdle(state)
     ? startAtOnce(rows, key, header, run, { owner: newRun.startAs, now, claimed })
-    : putInQueue(rows, key, state, run, { now, claimed })
+    : putInQueue(rows, key, header, run, { now, claimed })
 }
 
 async function requireRoomOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
@@ -133,16 +129,21 @@ async function startAtOnce(
     ...textsOfRun(run),
     ...(message === undefined ? [] : textsOfMessage(message)),
   ])
-  const start = { owner, now, runId: run.id, messageId: message?.id }
+  const start = { owner, now, runId: run.id, message, isLatest: true }
+  const started = headerAtStart(header, start)
+  const opened = openSession(key, header, accepted.input && openingOf(accepted.input.parts))
   const refusal = await table.write([
     {
       update: headerKey(key),
       when: all(
         ...[live, is('gen', numberAt(header, 'gen') ?? 0), tailBelow(run.id)],
         ...[absent('lease_until'), absent('active_run'), is('queued', 0)],
+        ...[...started.when, ...opened.when],
       ),
-      change: together(headerAtStart(header, start), { set: { tail: run.id } }),
+      change: together(started.change, opened.change, { set: { tail: run.id } }),
     },
+    ...started.actions,
+    ...opened.actions,
     putRun(key, run, [body], head),
     ...(message === undefined ? [] : [putMessage(key, message, texts)]),
     ...renewExpiry(key, header, now),
@@ -150,19 +151,21 @@ async function startAtOnce(
   ])
   if (refusal !== undefined) return undefined
   const lease = leaseAtStart(key, header, start)
-  const started = { lease, run, ...(message === undefined ? {} : { message }) }
-  return { runId: run.id, repeated: false, started }
+  return { runId: run.id, repeated: false, started: { lease, run, ...(message === undefined ? {} : { message }) } }
 }
 
 /** During a pause whose calls still wait, the paused run gives way to the new one. */
 async function putInQueue(
   { table, bodies }: SessionRows,
   key: SessionKey,
-  header: SessionHeader,
+  item: Item,
   run: Run,
   { now, claimed }: { now: number; claimed: readonly Action[] },
 ): Promise<Enqueued | undefined> {
+  const header = headerOf(item)
   const texts = await bodies.store(key, textsOfRun(run))
+  const list = relist(item, { runStatus: 'queued' })
+  const opened = openSession(key, item, run.input && openingOf(run.input.parts))
   const blocked = isBlocked(header) && header.activeRun !== undefined
   const superseded: Change = blocked ? { set: { cancel_run: header.activeRun, cancel_reason: 'superseded' } } : {}
   const refusal = await table.write([
@@ -172,9 +175,18 @@ async function putInQueue(
         ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
         // No import has come meanwhile, whose runs `tail` does not name: none comes to a session that is busy.
         isBusy(header) ? stillBusy : is('gen', header.generation),
+        ...[...list.when, ...opened.when],
       ),
-      change: together(woken(now), superseded, { set: { tail: run.id, ...superseded.set }, add: { queued: 1 } }),
+      change: together(
+        woken(now),
+        superseded,
+        { set: { tail: run.id }, add: { queued: 1 } },
+        list.change,
+        opened.change,
+      ),
     },
+    ...list.actions,
+    ...opened.actions,
     putRun(key, run, texts),
     ...putSteering(key, run),
     ...claimed,
@@ -245,28 +257,4 @@ async function requireAcceptable(
   const gives = isBlocked(header) && header.queued === 0
   if (onBusy === 'reject' && busy && !gives)
     throw new TooltrailError('session_busy', `session ${key.session} has a run that has not ended`, { retryable: true })
-}
-
-async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promise<Cancelled | undefined> {
-  const { table, bodies, clock } = rows
-  const now = clock.now()
-  liveHeader(await table.read(headerKey(key)), key)
-  const run = await readResolvedRun(rows, key, runId)
-  if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
-  const status = runStatusOf(run)
-  const id = runIdOf(run)
-  if (isEnded(status)) return { state: 'ended' }
-  if (status === 'queued') {
-    const [end = {}] = await bodies.store(key, [textOfEnd(id, { stopReason: 'cancelled' })])
-    const ended: Change = { set: { status: 'cancelled', ended_at: now, ...end } }
-    const refusal = await table.write([
-      { update: headerKey(key), when: all(live, present('tail')), change: { add: { queued: -1 } } },
-      { update: runKey(key, id), when: isQueued, change: ended },
-      ...removeSteering(key, await runOf(bodies, key, run, undefined)),
-    ])
-    return refusal === undefined ? { state: 'cancelled' } : undefined
-  }
-  const flagged = together(woken(now), { set: { cancel_run: id, cancel_reason: 'user' } })
-  const updated = await table.update(headerKey(key), all(live, is('active_run', id)), flagged)
-  return updated.done ? { state: 'cancelling', free: isFree(headerOf(updated.item), now) } : undefined
 }

@@ -6,6 +6,7 @@ import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../
 import type { RunLease, Started } from '../../../../ports/run-lease.ts'
 import { textAt, type Item } from '../../attributes.ts'
 import { absent, all, any, below, is, together } from '../../expressions.ts'
+import { listedHeader } from '../sessions/adoption.ts'
 import { renewExpiry } from '../sessions/expiry.ts'
 import {
   freeAt,
@@ -19,6 +20,9 @@ import {
   mine,
   released,
 } from '../sessions/header-item.ts'
+import { NO_WRITE } from '../sessions/header-write.ts'
+import { relist } from '../sessions/list-entries.ts'
+import { hasMoved, MOVED, untilUnmoved } from '../sessions/moved.ts'
 import { headerKey, messageKey, runKey } from '../../keys.ts'
 import { changeMessage, putMessage, textsOfMessage } from '../messages/message-item.ts'
 import { decidedAs, isQueued, removeSteering, runOf, startedChange, textOfNotices } from './run-item.ts'
@@ -47,20 +51,25 @@ export function createDynamoRunLease(dependencies: DynamoDependencies): RunLease
       const header = await rows.table.glance(headerKey(key))
       return header && headerOf(header)
     },
-    start: (seen, owner) => start(rows, seen, owner),
-    take: (seen, owner) => take(rows, seen, owner),
+    start: (seen, owner) => untilUnmoved(() => start(rows, seen, owner)),
+    take: (seen, owner) => untilUnmoved(() => take(rows, seen, owner)),
     claim: (lease) => claim(rows, lease),
     heartbeat: (lease, until) => heartbeat(rows, lease, until),
     release: (lease) => release(rows, lease),
   }
 }
 
-async function start(rows: SessionRows, seen: SessionHeader, owner: string): Promise<Started | undefined> {
+async function start(
+  rows: SessionRows,
+  seen: SessionHeader,
+  owner: string,
+): Promise<Started | undefined | typeof MOVED> {
   const { table, bodies, clock } = rows
   const now = clock.now()
   const key = { tenant: seen.tenant, session: seen.session }
-  const header = await table.read(headerKey(key))
-  if (!isLive(header)) return startedBefore(rows, key, header, owner)
+  const found = await table.read(headerKey(key))
+  if (!isLive(found)) return startedBefore(rows, key, found, owner)
+  const header = await listedHeader(rows, key, found)
   const state = headerOf(header)
   if (state.generation !== seen.generation || state.activeRun !== undefined || !isFree(state, now))
     return startedBefore(rows, key, header, owner)
@@ -70,13 +79,15 @@ async function start(rows: SessionRows, seen: SessionHeader, owner: string): Pro
   const run = startedRun(before, now)
   const message = messageOfInput(before, run, nextId(state.head, now), now)
   const texts = message === undefined ? [] : await bodies.store(key, textsOfMessage(message))
-  const change = { owner, now, runId: run.id, messageId: message?.id }
+  const change = { owner, now, runId: run.id, message, isLatest: textAt(header, 'tail') === run.id }
+  const started = headerAtStart(header, change)
   const refusal = await table.write([
     {
       update: headerKey(key),
-      when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run')),
-      change: together(headerAtStart(header, change), { add: { queued: -1 } }),
+      when: all(live, is('gen', seen.generation), freeAt(now), absent('active_run'), ...started.when),
+      change: together(started.change, { add: { queued: -1 } }),
     },
+    ...started.actions,
     { update: runKey(key, run.id), when: isQueued, change: startedChange(now, state.head) },
     ...removeSteering(key, run),
     ...(message === undefined ? [] : [putMessage(key, message, texts)]),
@@ -84,6 +95,7 @@ async function start(rows: SessionRows, seen: SessionHeader, owner: string): Pro
   ])
   if (refusal === undefined)
     return { lease: leaseAtStart(key, header, change), run, ...(message === undefined ? {} : { message }) }
+  if (hasMoved(refusal, header)) return MOVED
   return startedBefore(rows, key, await table.read(headerKey(key)), owner)
 }
 
@@ -99,27 +111,34 @@ async function startedBefore(
   return lease && header && item && landedStart(rows, lease, header, item)
 }
 
-async function take(rows: SessionRows, seen: SessionHeader, owner: string): Promise<Lease | undefined> {
+async function take(rows: SessionRows, seen: SessionHeader, owner: string): Promise<Lease | undefined | typeof MOVED> {
   const { table, bodies, clock } = rows
   const now = clock.now()
   const { activeRun } = seen
   const key = { tenant: seen.tenant, session: seen.session }
   if (activeRun === undefined) return undefined
-  const [header, item] =
+  const [found, item] =
     isFree(seen, now) && !isBlocked(seen) ? await table.readMany([headerKey(key), runKey(key, activeRun)]) : []
-  if (item !== undefined) {
-    const { notices = [] } = resumedRun(await runOf(bodies, key, item, header), header && textAt(header, 'head'))
+  if (isLive(found) && item !== undefined) {
+    const header = await listedHeader(rows, key, found)
+    const { notices = [] } = resumedRun(await runOf(bodies, key, item, header), textAt(header, 'head'))
     const [text = {}] = await bodies.store(key, [textOfNotices(activeRun, notices)])
+    const list = textAt(header, 'listed') === 'paused' ? relist(header, { runStatus: 'running' }) : NO_WRITE
     const change = together(
       leased(seen.generation, owner, now),
       seen.lease === undefined ? {} : { add: { takeovers: 1 } },
+      list.change,
     )
     const refusal = await table.write([
       {
         update: headerKey(key),
-        when: all(live, is('gen', seen.generation), is('active_run', activeRun), freeAt(now), isNotBlocked),
+        when: all(
+          ...[live, is('gen', seen.generation), is('active_run', activeRun), freeAt(now), isNotBlocked],
+          ...list.when,
+        ),
         change,
       },
+      ...list.actions,
       {
         update: runKey(key, activeRun),
         when: all(any(is('status', 'running'), is('status', 'paused')), decidedAs(item)),
@@ -135,6 +154,7 @@ async function take(rows: SessionRows, seen: SessionHeader, owner: string): Prom
         until: now + LEASE_MS,
         head: seen.head,
       }
+    if (hasMoved(refusal, header)) return MOVED
   }
   return landedLease(key, await table.read(headerKey(key)), owner)
 }

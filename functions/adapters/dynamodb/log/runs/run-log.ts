@@ -5,9 +5,14 @@ import type { Lease } from '../../../../domain/session.ts'
 import type { UsageAccount } from '../../../../domain/usage/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../../ports/run-log.ts'
 import { numberAt, textAt } from '../../attributes.ts'
-import { all, is } from '../../expressions.ts'
+import { all, is, together } from '../../expressions.ts'
 import { recordDecision } from '../sessions/context-item.ts'
 import { headBelow, heldHeader, isHeld, mine } from '../sessions/header-item.ts'
+import { listedHeader } from '../sessions/adoption.ts'
+import { NO_WRITE } from '../sessions/header-write.ts'
+import { relist } from '../sessions/list-entries.ts'
+import { countMessages } from '../sessions/message-numbers.ts'
+import { hasMoved, MOVED, untilUnmoved } from '../sessions/moved.ts'
 import { headerKey, messageKey, runKey } from '../../keys.ts'
 import {
   batchOf,
@@ -39,7 +44,7 @@ export function createDynamoRunLog(dependencies: DynamoDependencies): RunLog {
     completeCall: (lease, result) => completeCall(rows, lease, result),
     beginApproved: (lease, messageId) => beginApproved(rows, lease, messageId),
     repair: (lease, messageIds) => repair(rows, lease, messageIds),
-    steer: (lease, queuedRunId, messageId) => steer(rows, lease, queuedRunId, messageId),
+    steer: (lease, queuedRunId, messageId) => untilUnmoved(() => steer(rows, lease, queuedRunId, messageId)),
     recordDecision: (lease, decision) => recordDecision(rows, lease, decision),
     pause: (lease) => pause(rows, lease),
     endRun: (lease, end, account) => endRun(rows, lease, end, account),
@@ -59,17 +64,20 @@ async function appendRound(
     {
       update: headerKey(lease),
       when: all(mine(lease), headBelow(assistant.id)),
-      change: {
-        set: {
-          head: messages.at(-1)?.id,
-          floor: isLeaders(assistant) ? assistant.id : undefined,
-          takeovers: 0,
+      change: together(
+        {
+          set: {
+            head: messages.at(-1)?.id,
+            floor: isLeaders(assistant) ? assistant.id : undefined,
+            takeovers: 0,
+          },
+          add: {
+            waiting: tools.filter(({ status }) => status === 'waiting').length,
+            ...countedInRun(assistant),
+          },
         },
-        add: {
-          waiting: tools.filter(({ status }) => status === 'waiting').length,
-          ...countedInRun(assistant),
-        },
-      },
+        countMessages(messages),
+      ),
     },
     ...puts,
     ...putNumbers(lease, assistant),
@@ -85,7 +93,7 @@ async function append(rows: SessionRows, lease: Lease, messages: readonly Messag
     {
       update: headerKey(lease),
       when: all(mine(lease), headBelow(first.id)),
-      change: { set: { head: messages.at(-1)?.id, takeovers: 0 } },
+      change: together({ set: { head: messages.at(-1)?.id, takeovers: 0 } }, countMessages(messages)),
     },
     ...(await putsOf(rows, lease, messages)),
   ])
@@ -183,11 +191,11 @@ async function steer(
   lease: Lease,
   queuedRunId: string,
   messageId: string,
-): Promise<UserMessage | undefined> {
+): Promise<UserMessage | undefined | typeof MOVED> {
   const { table, bodies, clock } = rows
   const keys = [headerKey(lease), runKey(lease, lease.runId), runKey(lease, queuedRunId), messageKey(lease, messageId)]
   const [found, activeItem, queuedItem, landed] = await table.readMany(keys)
-  const header = heldHeader(found, lease)
+  const header = await listedHeader(rows, lease, heldHeader(found, lease))
   if (activeItem === undefined) throw new LeaseLost(lease.session, lease.generation)
   if (landed !== undefined && queuedItem !== undefined && textAt(queuedItem, 'merged_into') === lease.runId) {
     const message = await messageOf(bodies, lease, landed)
@@ -201,12 +209,19 @@ async function steer(
   const message = messageOfInput(queued, into, messageId, clock.now())
   if (message === undefined) return undefined
   const texts = await bodies.store(lease, textsOfMessage(message))
+  // Lists show the latest run, which is the active one from now on if it was this one.
+  const list = textAt(header, 'tail') === queuedRunId ? relist(header, { runStatus: 'running' }) : NO_WRITE
   const refusal = await table.write([
     {
       update: headerKey(lease),
-      when: all(mine(lease), headBelow(messageId)),
-      change: { set: { head: messageId, takeovers: 0 }, add: { queued: -1 } },
+      when: all(mine(lease), headBelow(messageId), ...list.when),
+      change: together(
+        { set: { head: messageId, takeovers: 0 }, add: { queued: -1 } },
+        countMessages([message]),
+        list.change,
+      ),
     },
+    ...list.actions,
     {
       update: runKey(lease, queuedRunId),
       when: isQueued,
@@ -216,7 +231,8 @@ async function steer(
     ...removeSteering(lease, queued),
   ])
   if (refusal === undefined) return message
+  if (hasMoved(refusal, header)) return MOVED
   if (refusal[0] !== undefined && !isHeld(refusal[0].item, lease)) throw new LeaseLost(lease.session, lease.generation)
-  if (refusal[1] !== undefined) return undefined
+  if (refusal[1 + list.actions.length] !== undefined) return undefined
   throw new TooltrailError('storage_failed', `message id ${messageId} is not greater than the log's last`)
 }

@@ -1,8 +1,12 @@
+import type { UserMessage } from '../../../../domain/messages/message.ts'
 import { LEASE_MS, type Lease, type SessionKey } from '../../../../domain/session.ts'
 import type { Started } from '../../../../ports/run-lease.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
-import { together, type Change } from '../../expressions.ts'
-import { active, leased } from '../sessions/header-item.ts'
+import { together } from '../../expressions.ts'
+import { activeAt, leased } from '../sessions/header-item.ts'
+import type { HeaderWrite } from '../sessions/header-write.ts'
+import { relist } from '../sessions/list-entries.ts'
+import { countMessages, lastMessageAt } from '../sessions/message-numbers.ts'
 import { messageOf } from '../messages/message-item.ts'
 import { runOf } from './run-item.ts'
 import { rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
@@ -11,17 +15,30 @@ interface Start {
   readonly owner: string
   readonly now: number
   readonly runId: string
-  /** The id of the message that its input becomes. */
-  readonly messageId: string | undefined
+  /** The message that its input becomes. */
+  readonly message: UserMessage | undefined
+  /** It is the latest run accepted, which lists show. */
+  readonly isLatest: boolean
 }
 
 /** The header at a run's start. */
-export function headerAtStart(header: Item, { owner, now, runId, messageId }: Start): Change {
-  return together(leased(numberAt(header, 'gen') ?? 0, owner, now), active(header, now), {
-    set: { active_run: runId, started: runId, head: messageId, takeovers: 0, rounds: 0 },
-    add: { runs: 1 },
-    remove: ['floor', 'cancel_run', 'cancel_reason'],
+export function headerAtStart(header: Item, { owner, now, runId, message, isLatest }: Start): HeaderWrite {
+  const list = relist(header, {
+    updatedAt: activeAt(header, now),
+    lastMessageAt: lastMessageAt(header, [message]),
+    ...(isLatest ? { runStatus: 'running' } : {}),
   })
+  const change = together(
+    leased(numberAt(header, 'gen') ?? 0, owner, now),
+    {
+      set: { active_run: runId, started: runId, head: message?.id, takeovers: 0, rounds: 0 },
+      add: { runs: 1 },
+      remove: ['floor', 'cancel_run', 'cancel_reason'],
+    },
+    countMessages(message === undefined ? [] : [message]),
+    list.change,
+  )
+  return { ...list, change }
 }
 
 /** The lease that `headerAtStart` gives. */
@@ -33,7 +50,7 @@ export function leaseAtStart(key: SessionKey, header: Item, start: Start): Lease
     owner: start.owner,
     runId: start.runId,
     until: start.now + LEASE_MS,
-    head: start.messageId ?? textAt(header, 'head'),
+    head: start.message?.id ?? textAt(header, 'head'),
   }
 }
 

@@ -3,12 +3,15 @@ import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
 import { LEASE_MS, type Lease, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
 import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
 import { absent, all, any, below, is, present, type Change, type Condition } from '../../expressions.ts'
-import { placeAt, sessionOf, timeOfPlace } from '../../keys.ts'
+import { sessionOf, timeOfPlace } from '../../keys.ts'
 
 /*
- * In addition to the protocol's fields, a header has: `due_shard` and `group`, `at` (the keys of the indexes), `started` (the
- * last run started: older ones are not queued), `ttl_days`, `runs` (started so far), `rounds` and token counts of the active
- * run, `owner_print` and `agent_print` for lists.
+ * In addition to the protocol's fields, a header has:
+ *
+ * - `due_shard`, `group`, `owner_group`, `at`: the keys of the indexes. More for lists: `list-entries.ts`.
+ * - `messages` and times of messages: `message-numbers.ts`. `opened`: the session has an opening (`opening-item.ts`).
+ * - `started`: the last run started; older ones are not queued. `runs`: started so far. `ttl_days`.
+ * - `rounds` and token counts of the active run.
  */
 
 /** The coordination state that an item holds. */
@@ -77,11 +80,9 @@ export const leased = (generation: number, owner: string, now: number): Change =
 /** Work is available: the sweeper looks now, or already does so earlier. */
 export const woken = (now: number): Change => ({ setIfAbsent: { due: now } })
 
-/** Something that lists show has happened. Never moves back, whatever the clock does. */
-export function active(header: Item, now: number): Change {
-  const { session } = sessionOf(header)
-  return { set: { at: placeAt(Math.max(updatedAt(header), now), session) } }
-}
+/** The time of the session's last activity. Earlier versions stored it as the header's place in lists. */
+export const updatedAt = (header: Item): number =>
+  numberAt(header, 'updated') ?? timeOfPlace(textAt(header, 'at') ?? '0')
 
-/** When something that lists show last happened. */
-export const updatedAt = (header: Item): number => timeOfPlace(textAt(header, 'at') ?? '0')
+/** The time of an activity. It never moves back, whatever the clock does. */
+export const activeAt = (header: Item, now: number): number => Math.max(updatedAt(header), now)

@@ -7,6 +7,7 @@ import { isLive, live } from './header-item.ts'
 import { expiryKey, HEADER, headerKey, NAME_PREFIX, nameKey, partitionOf, printOf, RUN_PREFIX } from '../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../../table.ts'
+import { LIST_FIELDS } from './list-entries.ts'
 import { someCounters } from '../usage/usage-folding.ts'
 import { BYTES_AT_ONCE, bytesOf } from '../write-limits.ts'
 
@@ -68,8 +69,8 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
 }
 
 const FORGOTTEN = [
-  ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'group', 'owner_group', 'at'],
-  ...['agent_print', 'ttl_days'],
+  ...['lease_owner', 'lease_until', 'active_run', 'cancel_run', 'cancel_reason', 'ttl_days', 'opened'],
+  ...['messages', 'first_at', 'last_at', 'imported_at', ...LIST_FIELDS],
 ]
 
 /** Rows are removed in one write with their counts, so that nothing is counted twice, whoever else removes rows. */

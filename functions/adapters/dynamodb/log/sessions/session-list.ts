@@ -1,115 +1,139 @@
 import type { Session, SessionKey } from '../../../../domain/session.ts'
 import type { SessionFilter } from '../../../../domain/session-filter.ts'
 import type { SessionStore } from '../../../../ports/session-store.ts'
-import { foreignCursor } from '../../../../search/session-cursor.ts'
-import { numberAt, requiredText, textAt, type Item } from '../../attributes.ts'
-import { all, below, is } from '../../expressions.ts'
-import { GROUP_INDEX, OWNER_INDEX, ownerGroup, printOf, sessionOf, sessionsGroups } from '../../keys.ts'
+import { createSessionMatch } from '../../../../search/session-match.ts'
+import { numberAt, textAt, type Item } from '../../attributes.ts'
+import { detailsKey, headerKey, openingKey, printOf, sessionOf, type ItemKey } from '../../keys.ts'
+import { readListCursor, writeListCursor } from './list-cursor.ts'
+import { leadingCondition, listEntries, type LeadingCondition, type ListEntry } from './list-query.ts'
+import { openingText } from './opening-item.ts'
+import { detailsOf, titledDetails } from './session-details.ts'
+import { readSessions } from './session-reader.ts'
 import type { SessionRows } from './session-rows.ts'
 
 /** Sessions read at a time. */
 const BATCH = 50
-/** At most this many sessions are read for one page, if only they themselves show whether they match. */
-const MOST_READ = 500
-/** At most this many entries of an index are read for one page: some 100 read units. */
-const MOST_LOOKED_AT = 5_000
-/** Entries of an index read at a time if many may not match. */
-const ENTRIES = 500
+/** Entries of lists, and rows of their sessions, that are read for one page in addition to those of its own sessions. */
+const MAX_ROWS = 1_000
+
+interface Found {
+  readonly session: Session
+  readonly entry: ListEntry
+}
 
 /**
- * A page of the sessions that match, newest activity first: of one owner by its own index, of others by the tenant's. The reads
- * for one page are bounded; a page that stops at the bound is short, and the next one goes on behind what was looked at.
+ * A page of the sessions that match. One condition chooses the list, whose entries are in the order of the page. Entries that the
+ * other conditions may refuse are compared with rows of their sessions. The reads for one page are bounded; a page that stops at
+ * the bound is short, and the next one begins behind the last entry.
  */
-export async function listSessions(
-  { table }: SessionRows,
-  filter: SessionFilter,
-  read: (keys: readonly SessionKey[]) => Promise<readonly Session[]>,
-): ReturnType<SessionStore['list']> {
-  const { tenant, owner, limit } = filter
-  const before = filter.after === undefined ? [] : [below('at', placeOf(filter.after))]
-  const pageSize = isFiltered(filter) ? ENTRIES : limit + 1
-  const entries = newestFirst(
-    owner === undefined
-      ? sessionsGroups(tenant).map((group) =>
-          table.query({ index: GROUP_INDEX, keys: all(is('group', group), ...before), descending: true, pageSize }),
-        )
-      : [
-          table.query({
-            index: OWNER_INDEX,
-            keys: all(is('owner_group', ownerGroup(tenant, owner)), ...before),
-            descending: true,
-            pageSize,
-          }),
-        ],
-  )
-  const found: { readonly session: Session; readonly place: string }[] = []
-  let batch: Item[] = []
-  const readBatch = async (): Promise<void> => {
-    const sessions = await read(batch.map(sessionOf))
-    const places = new Map(batch.map((entry) => [sessionOf(entry).session, requiredText(entry, 'at')]))
-    for (const session of sessions)
-      if (matches(session, filter)) found.push({ session, place: places.get(session.session) ?? '' })
-    batch = []
-  }
-  let [lookedAt, wanted] = [0, 0]
-  let last: string | undefined
-  let stopped = false
-  for await (const entry of entries) {
-    if (mayMatch(entry, filter)) batch.push(entry)
-    last = requiredText(entry, 'at')
-    lookedAt++
-    if (batch.length >= Math.min(limit + 1 - found.length, BATCH)) {
-      wanted += batch.length
-      await readBatch()
+export async function listSessions(rows: SessionRows, filter: SessionFilter): ReturnType<SessionStore['list']> {
+  const { limit } = filter
+  const leading = leadingCondition(filter)
+  const compare = createComparison(rows, filter, leading)
+  const pageSize = compare.isNeeded ? BATCH : Math.ceil((limit + 1) / (leading.field === 'owner' ? 1 : 2)) + 1
+  const found: Found[] = []
+  let batch: ListEntry[] = []
+  let [seen, last] = [0, undefined as ListEntry | undefined]
+  let isStopped = false
+  for await (const entry of listEntries(rows.table, filter, leading, readListCursor(filter), pageSize)) {
+    if (mayMatch(entry, filter, leading)) batch.push(entry)
+    last = entry
+    seen++
+    if (batch.length >= (compare.isNeeded ? BATCH : Math.min(limit + 1 - found.length, BATCH))) {
+      found.push(...(await compare.matching(batch)))
+      batch = []
     }
-    stopped = lookedAt >= MOST_LOOKED_AT || wanted >= MOST_READ
-    if (found.length > limit || stopped) break
+    isStopped = compare.rows() + seen - found.length - batch.length >= MAX_ROWS
+    if (found.length > limit || isStopped) break
   }
-  await readBatch()
+  if (found.length <= limit) found.push(...(await compare.matching(batch)))
   const page = found.slice(0, limit)
-  const next = found.length > limit ? page.at(-1)?.place : stopped ? last : undefined
+  const end = found.length > limit ? page.at(-1)?.entry : isStopped ? last : undefined
   return {
     sessions: page.map(({ session }) => session),
-    ...(next === undefined ? {} : { next: Buffer.from(next).toString('base64url') }),
+    ...(end === undefined ? {} : { next: writeListCursor(filter, end) }),
   }
 }
 
-const isFiltered = ({ agent, runStatus }: SessionFilter): boolean => agent !== undefined || runStatus !== undefined
-
-/** Several lists, each newest first, as one. */
-async function* newestFirst(lists: readonly AsyncGenerator<Item>[]): AsyncGenerator<Item> {
-  const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })))
-  for (;;) {
-    let newest: (typeof heads)[number] | undefined
-    for (const head of heads)
-      if (head.next.done !== true && (newest === undefined || isNewer(head.next.value, newest.next.value as Item)))
-        newest = head
-    if (newest === undefined) return
-    yield newest.next.value as Item
-    newest.next = await newest.list.next()
-  }
-}
-
-const isNewer = (left: Item, right: Item): boolean => requiredText(left, 'at') > requiredText(right, 'at')
-
-/** What an index entry shows of a session. Only the session itself shows how its latest run ended. */
-function mayMatch(entry: Item, { agent, runStatus }: SessionFilter): boolean {
-  if (agent !== undefined && textAt(entry, 'agent_print') !== printOf(agent)) return false
-  const isActive = textAt(entry, 'active_run') !== undefined
+/** What an entry itself shows of a session. */
+function mayMatch(
+  { item, isHeader }: ListEntry,
+  { agent, runStatus }: SessionFilter,
+  leading: LeadingCondition,
+): boolean {
+  if (agent !== undefined && textAt(item, 'agent_print') !== printOf(agent)) return false
+  if (!isHeader || runStatus === undefined || leading.field === 'runStatus') return true
+  const isActive = textAt(item, 'active_run') !== undefined
   if (runStatus === 'running' || runStatus === 'paused') return isActive
-  if (runStatus === 'queued') return (numberAt(entry, 'queued') ?? 0) > 0
+  if (runStatus === 'queued') return (numberAt(item, 'queued') ?? 0) > 0
   return !isActive || (runStatus !== 'completed' && runStatus !== 'failed')
 }
 
-/** The index may be behind the table, which has the last word. */
-const matches = (session: Session, filter: SessionFilter): boolean =>
-  (filter.owner === undefined || session.owner === filter.owner) &&
-  (filter.agent === undefined || session.agent === filter.agent) &&
-  (filter.runStatus === undefined || session.run?.status === filter.runStatus)
+interface Comparison {
+  /** Some conditions are compared with rows of the sessions. */
+  readonly isNeeded: boolean
+  /** Rows read so far, but for those of sessions that matched. */
+  rows(): number
+  matching(entries: readonly ListEntry[]): Promise<Found[]>
+}
 
-/** Cursors say where the previous page ended, so they stay valid whatever is added or removed. */
-function placeOf(cursor: string): string {
-  const at = Buffer.from(cursor, 'base64url').toString()
-  if (!/^\d{15}#[^#]+$/su.test(at)) throw foreignCursor()
-  return at
+function createComparison(rows: SessionRows, filter: SessionFilter, leading: LeadingCondition): Comparison {
+  const { table } = rows
+  const matches = createSessionMatch(filter)
+  const { owner, runStatus, metadata = [], q } = filter
+  const isStatusOpen = runStatus !== undefined && leading.field !== 'runStatus'
+  const open = metadata.filter(({ key, isPrefix }) => isPrefix || key !== leading.field)
+  const isNeeded =
+    isStatusOpen || open.length > 0 || q !== undefined || (owner !== undefined && leading.field !== 'owner')
+  /** Of one session. */
+  const wanted = (key: SessionKey): ItemKey[] => [
+    detailsKey(key),
+    ...(isStatusOpen ? [headerKey(key)] : []),
+    ...(q === undefined ? [] : [openingKey(key)]),
+  ]
+  const each = wanted({ tenant: '', session: '' }).length
+  let read = 0
+  /** Compares rows that were not read strongly: the sessions that remain are. */
+  async function likely(entries: readonly ListEntry[]): Promise<ListEntry[]> {
+    const keys = entries.map(({ item }) => sessionOf(item))
+    const items = await table.glanceMany(keys.flatMap(wanted))
+    const compared = await Promise.all(
+      entries.map(async ({ isOld }, place) => {
+        const [key, details, ...others] = [keys[place], ...items.slice(place * each, (place + 1) * each)]
+        if (isOld) return true
+        if (key === undefined || details === undefined) return false
+        const stored = titledDetails(await detailsOf(rows, key, details), details)
+        const header = isStatusOpen ? others[0] : undefined
+        return matches({ ...stored, ...shownRun(header, filter) }, openingText(others.at(-1)))
+      }),
+    )
+    read += entries.length * each
+    return entries.filter((_, place) => compared[place])
+  }
+  return {
+    isNeeded,
+    rows: () => read,
+    async matching(entries) {
+      const remaining = isNeeded ? await likely(entries) : entries
+      if (remaining.length === 0) return []
+      const keys = remaining.map(({ item }) => sessionOf(item))
+      const openings = q === undefined ? [] : await table.readMany(keys.map(openingKey))
+      const byId = new Map(remaining.map((entry, place) => [keys[place]?.session, { entry, opening: openings[place] }]))
+      const sessions = await readSessions(rows, keys)
+      const fit = sessions.flatMap(({ session, outline }) => {
+        const of = byId.get(session.session)
+        if (of === undefined) return []
+        return matches(session, openingText(of.opening) ?? outline?.opening?.text) ? [{ session, entry: of.entry }] : []
+      })
+      // Entries that lead to no session of the page: an index may be behind, and sessions of earlier versions are read whole.
+      read += remaining.length - fit.length
+      return fit
+    },
+  }
+}
+
+/** The status of a header stands for the latest run's: lists have it from there. */
+const shownRun = (header: Item | undefined, { runStatus }: SessionFilter): Pick<Session, 'run'> => {
+  const status = header === undefined ? runStatus : textAt(header, 'listed')
+  return status === undefined ? {} : { run: { id: '', status: status as NonNullable<Session['run']>['status'] } }
 }

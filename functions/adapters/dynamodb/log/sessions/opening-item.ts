@@ -1,0 +1,22 @@
+import type { SessionKey } from '../../../../domain/session.ts'
+import type { Opening } from '../../../../log/title.ts'
+import { flagAt, textAt, toItem, type Item } from '../../attributes.ts'
+import { absent, present } from '../../expressions.ts'
+import { detailsKey, openingKey } from '../../keys.ts'
+import { NO_WRITE, type HeaderWrite } from './header-write.ts'
+
+/** The session's opening, unless it has one. Its title is kept with the details, and shown while they have no other. */
+export function openSession(key: SessionKey, header: Item, opening: Opening | undefined): HeaderWrite {
+  if (opening === undefined || flagAt(header, 'opened')) return NO_WRITE
+  return {
+    when: [absent('opened')],
+    change: { set: { opened: true } },
+    actions: [
+      { put: toItem({ ...openingKey(key), text: opening.text }) },
+      { update: detailsKey(key), when: present('pk'), change: { set: { opening_title: opening.title } } },
+    ],
+  }
+}
+
+/** The text of an opening. */
+export const openingText = (item: Item | undefined): string | undefined => item && textAt(item, 'text')

@@ -1,0 +1,91 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
+import type { Session, SessionKey } from '../../../../domain/session.ts'
+import { replacesTitle } from '../../../../domain/session-title.ts'
+import type { SessionAbout, SessionChange } from '../../../../ports/session-store.ts'
+import { metadataText } from '../../../../search/session-match.ts'
+import { textAt, toItem, type Item } from '../../attributes.ts'
+import { detailsKey, printOf } from '../../keys.ts'
+import type { Action } from '../../table.ts'
+import type { TextFields } from '../messages/bodies.ts'
+import type { Listed } from './list-entries.ts'
+import type { SessionRows } from './session-rows.ts'
+
+/** The fields of a session that its details keep as JSON. */
+export type Details = Pick<
+  Session,
+  | 'agent'
+  | 'owner'
+  | 'user'
+  | 'title'
+  | 'titleSource'
+  | 'instructions'
+  | 'metadata'
+  | 'ownerBound'
+  | 'byChannel'
+  | 'forkedFrom'
+  | 'createdAt'
+>
+
+/** Names the object of details that are too large for their item. */
+const DETAILS_ID = '0'.repeat(26)
+
+/** The attributes of details. What does not fit into their item is stored when this resolves. */
+export async function storeDetails({ bodies }: SessionRows, key: SessionKey, details: Details): Promise<TextFields> {
+  const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(details) }])
+  return body
+}
+
+/** Puts the details of a new session. */
+export const putDetails = (key: SessionKey, body: TextFields): Action => ({
+  put: toItem({ ...detailsKey(key), ...body, rev: 1 }),
+})
+
+/** The details that an item holds. Earlier versions stored only given titles, without their source. */
+export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | undefined): Promise<Details> {
+  const body = item && (await bodies.read(key, item, 'body'))
+  if (body === undefined) throw new Error(`session ${key.session} has no details`)
+  const details = JSON.parse(body) as Details
+  return details.title === undefined ? details : { ...details, titleSource: details.titleSource ?? 'given' }
+}
+
+/** The details with a title: that of the opening, if they have no other. */
+export function titledDetails(details: Details, item: Item | undefined): Details {
+  const title = item && textAt(item, 'opening_title')
+  return details.title !== undefined || title === undefined ? details : { ...details, title, titleSource: 'input' }
+}
+
+/** The fields by which lists find a session with these details. */
+export function listedAs({ agent, owner, metadata }: Details): Pick<Listed, 'agent' | 'owner' | 'folder' | 'source'> {
+  const print = (text: string | undefined): string | undefined => (text === undefined ? undefined : printOf(text))
+  return {
+    agent: printOf(agent),
+    owner: print(owner),
+    folder: print(metadataText(metadata['folder'])),
+    source: print(metadataText(metadata['source'])),
+  }
+}
+
+/** The details after a change that a person made. */
+export function changedDetails(details: Details, change: SessionChange): Details {
+  const { user, title, titleSource, instructions, ...rest } = details
+  const after = <Value>(to: Value | null | undefined, before: Value | undefined): Value | undefined =>
+    to === undefined ? before : (to ?? undefined)
+  return {
+    ...rest,
+    agent: change.agent ?? details.agent,
+    metadata: change.metadata ?? details.metadata,
+    ...definedFields({
+      user: after(change.user, user),
+      title: after(change.title, title),
+      titleSource: change.title === undefined ? titleSource : change.title === null ? undefined : 'given',
+      instructions: after(change.instructions, instructions),
+    }),
+  }
+}
+
+/** The details with what a program says of the session. */
+export function describedDetails(details: Details, { title, metadata }: SessionAbout): Details {
+  const isNew = title !== undefined && replacesTitle(title.source, details.titleSource)
+  const titled = isNew ? { title: title.text, titleSource: title.source } : {}
+  return { ...details, ...titled, metadata: { ...details.metadata, ...metadata } }
+}

@@ -1,0 +1,94 @@
+import type { Session, SessionKey, SessionTotals } from '../../../../domain/session.ts'
+import type { SessionMessages } from '../../../../domain/session-messages.ts'
+import { joinUsages, sumOf } from '../../../../domain/usage/usage.ts'
+import { numberAt, textAt, type Item } from '../../attributes.ts'
+import { contextKey, detailsKey, headerKey, runKey } from '../../keys.ts'
+import { outlineOf, type Outline } from './adoption.ts'
+import { summaryOf } from './context-item.ts'
+import { isLive, updatedAt } from './header-item.ts'
+import { isListed } from './list-entries.ts'
+import { messagesOf } from './message-numbers.ts'
+import { runIdOf, runStatusOf } from '../runs/run-item.ts'
+import { detailsOf, titledDetails, type Details } from './session-details.ts'
+import type { SessionRows } from './session-rows.ts'
+import { usageOf } from '../usage/usage-counters.ts'
+
+/** A session, and what its log shows if it was stored by an earlier version and not adopted yet. */
+export interface ReadSession {
+  readonly session: Session
+  readonly outline?: Outline
+}
+
+/** Live sessions of these keys, in their order, each as of now. */
+export async function readSessions(rows: SessionRows, keys: readonly SessionKey[]): Promise<ReadSession[]> {
+  const { table } = rows
+  const items = await table.readMany(keys.flatMap((key) => [headerKey(key), detailsKey(key), contextKey(key)]))
+  const found = keys.flatMap((key, place) => {
+    const [header, details, context] = items.slice(place * 3, place * 3 + 3)
+    return isLive(header) ? [{ key, header, details, context }] : []
+  })
+  const tails = await readLatestRuns(
+    rows,
+    found.map(({ key, header }) => ({ key, id: textAt(header, 'tail') })),
+  )
+  return Promise.all(
+    found.map(async ({ key, header, details: item, context }, place) => {
+      const run = tails[place]
+      const summary = await summaryOf(rows, key, context)
+      const stored = titledDetails(await detailsOf(rows, key, item), item)
+      const outline = isListed(header) ? undefined : await outlineOf(rows, key, header)
+      const session = {
+        tenant: key.tenant,
+        session: key.session,
+        ...titledBy(stored, outline),
+        updatedAt: updatedAt(header),
+        ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
+        totals: totalsOf(header, item ?? {}),
+        messages: numbersOf(header, outline),
+        ...(summary === undefined ? {} : { summary }),
+      }
+      return { session, ...(outline === undefined ? {} : { outline }) }
+    }),
+  )
+}
+
+const titledBy = (details: Details, outline: Outline | undefined): Details =>
+  details.title !== undefined || outline?.opening === undefined
+    ? details
+    : { ...details, title: outline.opening.title, titleSource: 'input' }
+
+const numbersOf = (header: Item, outline: Outline | undefined): SessionMessages =>
+  outline?.messages ?? messagesOf(header)
+
+/** The latest runs accepted, or those that they were merged into. */
+async function readLatestRuns(
+  { table }: SessionRows,
+  wanted: readonly { readonly key: SessionKey; readonly id: string | undefined }[],
+): Promise<(Item | undefined)[]> {
+  const read = async (ids: readonly (string | undefined)[]): Promise<(Item | undefined)[]> => {
+    const keys = wanted.flatMap(({ key }, place) => {
+      const id = ids[place]
+      return id === undefined ? [] : [{ place, key: runKey(key, id) }]
+    })
+    const items = await table.readMany(keys.map(({ key }) => key))
+    const result: (Item | undefined)[] = []
+    for (const [at, { place }] of keys.entries()) result[place] = items[at]
+    return result
+  }
+  const latest = await read(wanted.map(({ id }) => id))
+  const targets = await read(wanted.map((_, place) => latest[place] && textAt(latest[place], 'merged_into')))
+  return wanted.map((_, place) => targets[place] ?? latest[place])
+}
+
+/** Ended runs are counted in the details, the active one in the header. */
+function totalsOf(header: Item, details: Item): SessionTotals {
+  const run = textAt(header, 'active_run')
+  const isCounted = run === undefined || run === textAt(details, 'folded')
+  const byAgent = isCounted ? usageOf(details) : joinUsages(usageOf(details), usageOf(header))
+  return {
+    runs: numberAt(header, 'runs') ?? 0,
+    rounds: (numberAt(details, 'rounds') ?? 0) + (isCounted ? 0 : (numberAt(header, 'rounds') ?? 0)),
+    usage: sumOf(byAgent),
+    byAgent,
+  }
+}
