@@ -126,10 +126,11 @@ export class LogTable extends Construct {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
   }
 
-  /** To find the sessions that are due, and to remove deleted ones. */
+  /** To find the sessions that are due, to remove deleted ones, and to give those of earlier versions their places in lists. */
   grantSweep(grantee: IGrantable): void {
-    allow(grantee, { actions: [...READS, ...CHANGES], resources: [this.table.tableArn] })
+    allow(grantee, { actions: [...READS, ...CHANGES, 'dynamodb:PutItem'], resources: [this.table.tableArn] })
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(DUE_INDEX)] })
+    allow(grantee, { actions: ['dynamodb:Scan'], resources: [this.#index(GROUP_INDEX)] })
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 

@@ -65,7 +65,7 @@ const RIGHTS = {
     'sqs: SendMessage SendMessage',
   ],
   sweeper: [
-    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem Query Query UpdateItem',
+    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query Query Scan UpdateItem',
     LOGS,
     's3: DeleteObject DeleteObject GetObject ListBucket ListBucket PutObject',
     'sqs: SendMessage',

@@ -95,10 +95,12 @@ export function shardOf(kind: DueKind, key: SessionKey): string {
 export const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
 
 const LIST_SHARDS = 4
+/** Begins the name of each part of a tenant's list that earlier versions wrote. */
+export const OLD_GROUP_PREFIX = 'sessions#'
 
 /** All parts of a tenant's list as earlier versions wrote it (`log/sessions/list-groups.ts` has those of today). */
 export const sessionsGroups = (tenant: string): string[] =>
-  Array.from({ length: LIST_SHARDS }, (_, shard) => `sessions#${tenant}#${shard}`)
+  Array.from({ length: LIST_SHARDS }, (_, shard) => `${OLD_GROUP_PREFIX}${tenant}#${shard}`)
 /** All parts of a tenant's list of deliveries of one kind. */
 export const deliveryGroups = (tenant: string, kind: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `deliveries#${tenant}#${kind}#${shard}`)
@@ -115,6 +117,9 @@ export const ownersDeliveries = (tenant: string, kind: string, ownerPrint: strin
 export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
 /** The beginning of the session's first input. */
 export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })
+
+/** How far the adoption of sessions of earlier versions has come. */
+export const adoptionKey: ItemKey = { pk: 'LISTS', sk: '#ADOPTION' }
 
 /** Digits of a time in milliseconds, so that texts sort as times do. */
 const TIME_DIGITS = 15

@@ -255,6 +255,7 @@ function grantRights({ table, outputs, search, queue, models }: Stores, function
   queue.grantHints(indexer)
 
   table.grantSweep(sweeper)
+  outputs.grantRead(sweeper)
   outputs.grantRemoval(sweeper)
   queue.grantHints(sweeper)
 }

@@ -10,7 +10,7 @@ import { headIs, live, liveHeader, updatedAt } from './header-item.ts'
 import { firstListing, isListed } from './list-entries.ts'
 import { openSession } from './opening-item.ts'
 import { runStatusOf } from '../runs/run-item.ts'
-import { detailsOf, listedAs } from './session-details.ts'
+import { detailsOf, listedAs, placedDetails, replaceDetails, storeDetails } from './session-details.ts'
 import { readResolvedRun, type SessionRows } from './session-rows.ts'
 
 /*
@@ -46,7 +46,13 @@ async function adopt(rows: SessionRows, key: SessionKey, header: Item): Promise<
     tail === undefined ? undefined : readResolvedRun(rows, key, tail),
     outlineOf(rows, key, header, MAX_COUNTED),
   ])
-  const details = await detailsOf(rows, key, item)
+  const stored = await detailsOf(rows, key, item)
+  const details = placedDetails(stored)
+  if (details !== stored) {
+    // A write of its own: one that opens the session changes the same item.
+    const placed = replaceDetails(key, item, await storeDetails(rows, key, details))
+    if ((await table.write([{ check: headerKey(key), when: live }, placed])) !== undefined) return
+  }
   const { fields, actions } = firstListing({
     key,
     ...listedAs(details),

@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
-import { numberAt } from '../../attributes.ts'
-import { all, is } from '../../expressions.ts'
+import { all } from '../../expressions.ts'
 import { detailsKey, headerKey } from '../../keys.ts'
-import type { Action } from '../../table.ts'
 import { listedHeader } from './adoption.ts'
 import { activeAt, live, liveHeader } from './header-item.ts'
 import { relist } from './list-entries.ts'
-import { detailsOf, listedAs, storeDetails, type Details } from './session-details.ts'
+import { detailsOf, listedAs, replaceDetails, storeDetails, type Details } from './session-details.ts'
 import type { SessionRows } from './session-rows.ts'
 
 const ATTEMPTS = 16
@@ -28,20 +26,13 @@ export async function rewriteDetails(
     const next = change(before)
     if (!isActivity && isDeepStrictEqual(next, before)) return
     const body = await storeDetails(rows, key, next)
-    const rev = (item && numberAt(item, 'rev')) ?? 0
-    const unused = ['body', 'body_object'].filter((name) => !(name in body))
     const updatedAt = isActivity ? { updatedAt: activeAt(header, clock.now()) } : {}
     const list = relist(header, { ...listedAs(next), ...updatedAt })
-    const changed: Action = {
-      update: detailsKey(key),
-      when: is('rev', rev),
-      change: { set: { ...body, rev: rev + 1 }, remove: unused },
-    }
     const refusal = await table.write([
       list.when.length === 0
         ? { check: headerKey(key), when: live }
         : { update: headerKey(key), when: all(live, ...list.when), change: list.change },
-      changed,
+      replaceDetails(key, item, body),
       ...list.actions,
     ])
     if (refusal === undefined) return

@@ -1,9 +1,11 @@
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { Session, SessionKey } from '../../../../domain/session.ts'
 import { replacesTitle } from '../../../../domain/session-title.ts'
+import { withPlaceNames } from '../../../../log/imported-place.ts'
 import type { SessionAbout, SessionChange } from '../../../../ports/session-store.ts'
 import { metadataText } from '../../../../search/session-match.ts'
-import { textAt, toItem, type Item } from '../../attributes.ts'
+import { numberAt, textAt, toItem, type Item } from '../../attributes.ts'
+import { is } from '../../expressions.ts'
 import { detailsKey, printOf } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import type { TextFields } from '../messages/bodies.ts'
@@ -52,6 +54,20 @@ export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: 
 export function titledDetails(details: Details, item: Item | undefined): Details {
   const title = item && textAt(item, 'opening_title')
   return details.title !== undefined || title === undefined ? details : { ...details, title, titleSource: 'input' }
+}
+
+/** The details with today's names of where an import's work was done; the same object if it has them. */
+export function placedDetails(details: Details): Details {
+  const metadata = withPlaceNames(details.metadata)
+  return metadata === details.metadata ? details : { ...details, metadata }
+}
+
+/** Replaces the details that an item holds. */
+export function replaceDetails(key: SessionKey, item: Item | undefined, body: TextFields): Action {
+  const rev = (item && numberAt(item, 'rev')) ?? 0
+  const unused = ['body', 'body_object'].filter((name) => !(name in body))
+  const change = { set: { ...body, rev: rev + 1 }, remove: unused }
+  return { update: detailsKey(key), when: is('rev', rev), change }
 }
 
 /** The fields by which lists find a session with these details. */

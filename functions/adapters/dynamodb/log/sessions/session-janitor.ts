@@ -14,7 +14,8 @@ const EXPIRED_PAGES = 10
 export function createDynamoSessionJanitor(dependencies: DynamoDependencies): SessionJanitor {
   const rows = createSessionRows(dependencies)
   return {
-    adopt: async () => false,
+    // Needed for some days after an update: loaded by what sweeps alone.
+    adopt: async (limit) => (await import('./old-sessions.ts')).adoptOldSessions(rows, limit),
     due: async (now, limit) =>
       fairShares((await inShards('due', (shard) => oldest(rows, shard, now, limit))).flat(), limit),
     postpone: (seen, until) => postpone(rows, seen, until),

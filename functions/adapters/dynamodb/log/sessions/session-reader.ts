@@ -9,7 +9,7 @@ import { isLive, updatedAt } from './header-item.ts'
 import { isListed } from './list-entries.ts'
 import { messagesOf } from './message-numbers.ts'
 import { runIdOf, runStatusOf } from '../runs/run-item.ts'
-import { detailsOf, titledDetails, type Details } from './session-details.ts'
+import { detailsOf, placedDetails, titledDetails, type Details } from './session-details.ts'
 import type { SessionRows } from './session-rows.ts'
 import { usageOf } from '../usage/usage-counters.ts'
 
@@ -40,7 +40,7 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
       const session = {
         tenant: key.tenant,
         session: key.session,
-        ...titledBy(stored, outline),
+        ...shownDetails(stored, outline),
         updatedAt: updatedAt(header),
         ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
         totals: totalsOf(header, item ?? {}),
@@ -52,10 +52,13 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
   )
 }
 
-const titledBy = (details: Details, outline: Outline | undefined): Details =>
-  details.title !== undefined || outline?.opening === undefined
-    ? details
-    : { ...details, title: outline.opening.title, titleSource: 'input' }
+/** The details as an adoption would store them. */
+function shownDetails(stored: Details, outline: Outline | undefined): Details {
+  if (outline === undefined) return stored
+  const details = placedDetails(stored)
+  if (details.title !== undefined || outline.opening === undefined) return details
+  return { ...details, title: outline.opening.title, titleSource: 'input' }
+}
 
 const numbersOf = (header: Item, outline: Outline | undefined): SessionMessages =>
   outline?.messages ?? messagesOf(header)

@@ -1,0 +1,63 @@
+import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
+import { absent, any, is, startsWith } from '../../expressions.ts'
+import { adoptionKey, GROUP_INDEX, headerKey, OLD_GROUP_PREFIX, sessionOf } from '../../keys.ts'
+import { listedHeader } from './adoption.ts'
+import { isLive } from './header-item.ts'
+import { isListed } from './list-entries.ts'
+import type { SessionRows } from './session-rows.ts'
+
+/** Time between two passes: processes of the earlier version may run for a while beside those of this one. */
+const DAY_MS = 86_400_000
+/** Passes at most: a session that cannot be read is found in each of them. */
+const MAX_PASSES = 7
+
+/**
+ * Adopts sessions of an earlier version, of which the next `limit` entries of the index by tenant may be some. An item holds how
+ * far the pass over the index has come; the last pass finds none. Returns whether more may follow now. Rejects when a session
+ * could not be adopted: the next call begins behind it.
+ */
+export async function adoptOldSessions(rows: SessionRows, limit: number): Promise<boolean> {
+  const { table, clock } = rows
+  const state = (await table.read(adoptionKey)) ?? {}
+  const now = clock.now()
+  if (flagAt(state, 'done') || (numberAt(state, 'next_pass') ?? 0) > now) return false
+  const start = textAt(state, 'start')
+  const page = await table.scan({
+    index: GROUP_INDEX,
+    filter: startsWith('group', OLD_GROUP_PREFIX),
+    limit,
+    ...(start === undefined ? {} : { start: JSON.parse(start) as Item }),
+  })
+  const found = (numberAt(state, 'found') ?? 0) + page.items.length
+  await keepState(rows, state, found, page.next)
+  const adopted = await Promise.allSettled(page.items.map((item) => adoptOne(rows, item)))
+  for (const one of adopted) if (one.status === 'rejected') throw one.reason
+  return page.next !== undefined
+}
+
+async function adoptOne(rows: SessionRows, item: Item): Promise<void> {
+  const key = sessionOf(item)
+  const header = await rows.table.read(headerKey(key))
+  if (isLive(header) && !isListed(header)) await listedHeader(rows, key, header)
+}
+
+/** Another process may have come further meanwhile. */
+async function keepState(
+  { table, clock }: SessionRows,
+  state: Item,
+  found: number,
+  next: Item | undefined,
+): Promise<void> {
+  const revision = numberAt(state, 'rev') ?? 0
+  const passes = (numberAt(state, 'passes') ?? 0) + 1
+  const isDone = (found === 0 && passes > 1) || passes >= MAX_PASSES
+  const change =
+    next === undefined
+      ? {
+          set: { passes, found: 0, ...(isDone ? { done: true } : { next_pass: clock.now() + DAY_MS }) },
+          remove: ['start'],
+        }
+      : { set: { start: JSON.stringify(next), found } }
+  const set = { ...change.set, rev: revision + 1 }
+  await table.update(adoptionKey, any(absent('rev'), is('rev', revision)), { ...change, set })
+}
