@@ -67,7 +67,7 @@ const RIGHTS = {
   sweeper: [
     'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query Query Scan UpdateItem',
     LOGS,
-    's3: DeleteObject DeleteObject GetObject ListBucket ListBucket PutObject',
+    's3: DeleteObject DeleteObject GetObject GetObject ListBucket ListBucket PutObject',
     'sqs: SendMessage',
   ],
   /** EventBridge, for the topic of alarms. */
@@ -173,7 +173,7 @@ describe('the rights of the functions', () => {
     expect(holders('sqs:ReceiveMessage')).toEqual(['worker'])
     expect(holders('dynamodb:GetRecords')).toEqual(['indexer'])
     expect(holders('secretsmanager:GetSecretValue')).toEqual(['api', 'worker'])
-    expect(holders('dynamodb:Scan')).toEqual([])
+    expect(holders('dynamodb:Scan')).toEqual(['sweeper'])
   })
 
   test('use the key of the environment, without a *', () => {
