@@ -53,11 +53,16 @@ export interface HistoryFilters {
   readonly until?: number
   /** Leaves out one run: the one that searches. */
   readonly notRun?: string
+  /** Only these sessions, at most `MAX_FILTERED_SESSIONS`. They are no part of a cursor: they may change between pages. */
+  readonly sessions?: readonly string[]
 }
+
+/** Limit of `HistoryFilters.sessions`. */
+export const MAX_FILTERED_SESSIONS = 1_000
 
 /** Filters as callers write them: their moments are dates, or times, in UTC where they name no zone. */
 export type WrittenFilters = {
-  readonly [Name in Exclude<keyof HistoryFilters, 'since' | 'until'>]?: HistoryFilters[Name] | undefined
+  readonly [Name in Exclude<keyof HistoryFilters, 'since' | 'until' | 'sessions'>]?: HistoryFilters[Name] | undefined
 } & { readonly since?: string | undefined; readonly until?: string | undefined }
 
 /** What they mean: a date is its whole day (UTC). */
@@ -81,14 +86,21 @@ const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ?
 
 const DAY_MS = 86_400_000
 
+/** The order of hits. `newest` and `oldest` go by the time of the hit. */
+export type HistorySort = 'relevance' | 'newest' | 'oldest'
+
 export interface HistoryQuery {
   readonly scope: HistoryScope
   /** Any string; nothing in it is syntax. */
   readonly text: string
   readonly filters: HistoryFilters
   readonly limit: number
-  /** Where the previous page ended. */
+  /** Where the previous page ended: its `next`. */
   readonly after?: string
+  /** Default: `relevance`. */
+  readonly sort?: HistorySort
+  /** At most one hit a session: the first in the order of the hits. */
+  readonly group?: 'session'
 }
 
 export interface HistoryHit {
@@ -105,7 +117,12 @@ export interface HistoryHit {
   readonly score: number
   /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
+  /** In groups: further hits in this session, up to `MAX_MORE`. */
+  readonly more?: number
 }
+
+/** Further hits of a group that are counted; this number stands for more, too. */
+export const MAX_MORE = 100
 
 export interface HistoryPage {
   readonly hits: readonly HistoryHit[]

@@ -21,6 +21,9 @@ export function startingWithUlid(rest: string): RegExp {
 /** The time in an id, in milliseconds since 1970. */
 export const timeOfId = (id: string): number => decodeTime(id)
 
+/** What ids of this moment begin with: greater than every id of an earlier one. */
+export const idPrefixAt = (time: number): string => encodeTime(time, TIME_LEN)
+
 /**
  * An id greater than `last`: it has the time `now` (milliseconds), or is `last` plus one if the clock that made `last`
  * was ahead of this one. So ids order a log whatever its writers' clocks do (promises L1).

@@ -1,25 +1,39 @@
-import { hash } from 'node:crypto'
-import * as z from 'zod'
+import { createHmac, hash } from 'node:crypto'
 import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryQuery } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-const Encoded = z.tuple([z.literal(1), z.string(), z.unknown()])
+/** Bytes of the tag that binds a cursor to its query. With a place of at most 26 bytes, a cursor has at most 40 characters. */
+const TAG_BYTES = 4
+const MAX_PLACE_BYTES = 26
 
-/** A cursor that says where a page of this query ended, valid for this query only. `place`: any JSON value. */
-export const encodeCursor = (query: HistoryQuery, place: unknown): string =>
-  Buffer.from(JSON.stringify([1, fingerprint(query), place])).toString('base64url')
+/** A whole number from 0 on, in this many bits. */
+export type PlaceField = readonly [value: number | bigint, bits: number]
 
-/** The place in the cursor. Throws `invalid_query` for a text that is no cursor, or a cursor of another query. */
-export function decodeCursor<Place>(query: HistoryQuery, text: string, placeSchema: z.ZodType<Place>): Place {
-  const encoded = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString('utf8')))
-  const place = encoded.success ? placeSchema.safeParse(encoded.data[2]) : undefined
-  if (!encoded.success || place?.success !== true)
-    throw new TooltrailError('invalid_query', 'the cursor does not come from a search')
-  if (encoded.data[1] !== fingerprint(query))
-    throw new TooltrailError('invalid_query', 'the cursor belongs to another query: ask for the first page again')
-  return place.data
+/**
+ * A cursor that names a place in the pages of this query, and is valid for this query alone. With a `secret`, the place cannot be
+ * read without it.
+ */
+export function writeCursor(query: HistoryQuery, fields: readonly PlaceField[], secret = ''): string {
+  const place = pack(fields)
+  if (place.length > MAX_PLACE_BYTES)
+    throw new RangeError(`a place of ${place.length} bytes does not fit into a cursor`)
+  const tag = tagOf(query, place, secret)
+  return Buffer.concat([tag, masked(place, tag, secret)]).toString('base64url')
 }
+
+/** The fields of the place, of these sizes in bits. Throws `cursor_not_found` for a text that no page of this query returned. */
+export function readCursor(query: HistoryQuery, text: string, bits: readonly number[], secret = ''): bigint[] {
+  const bytes = Buffer.from(text, 'base64url')
+  const tag = bytes.subarray(0, TAG_BYTES)
+  const place = masked(bytes.subarray(TAG_BYTES), tag, secret)
+  const isOurs = place.length === sizeOf(bits) && bytes.toString('base64url') === text
+  if (!isOurs || !tagOf(query, place, secret).equals(tag)) throw cursorNotFound()
+  return splitFields(BigInt(`0x${place.toString('hex')}`), bits)
+}
+
+const cursorNotFound = (): TooltrailError =>
+  new TooltrailError('cursor_not_found', 'after is not a cursor of this search: ask for the first page again')
 
 /**
  * A short global name of a message, for cursors and ids. 48 bits are enough to tell apart messages of different
@@ -31,22 +45,57 @@ export const messagePrint = ({ tenant, session }: SessionKey, messageId: string)
 /** Letters of a print. */
 export const PRINT = 8
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
+const sizeOf = (bits: readonly number[]): number => Math.ceil(bits.reduce((sum, one) => sum + one, 0) / 8)
+
+function pack(fields: readonly PlaceField[]): Buffer {
+  const size = sizeOf(fields.map(([, bits]) => bits))
+  return Buffer.from(
+    joinFields(fields)
+      .toString(16)
+      .padStart(size * 2, '0'),
+    'hex',
+  )
 }
 
-function fingerprint({ scope, text, filters }: HistoryQuery): string {
-  const fields = [
-    [scope.tenant, scope.owner, scope.session],
-    text,
-    [filters.role, filters.tool, filters.status, filters.session, filters.owner, filters.agent],
-    [filters.since, filters.until, filters.notRun],
-    ...(filters.feedback === undefined ? [] : [filters.feedback]),
-  ]
-  return hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 12)
+/** Several fields as one, the first in its highest bits. */
+export function joinFields(fields: readonly PlaceField[]): bigint {
+  let all = 0n
+  for (const [value, bits] of fields) {
+    const whole = BigInt(value)
+    if (whole < 0n || whole >> BigInt(bits) !== 0n) throw new RangeError(`${value} does not fit into ${bits} bits`)
+    all = (all << BigInt(bits)) | whole
+  }
+  return all
+}
+
+/** The fields that were joined, from their sizes in bits. */
+export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
+  const fields: bigint[] = []
+  let rest = joined
+  for (const size of bits.toReversed()) {
+    fields.unshift(BigInt.asUintN(size, rest))
+    rest >>= BigInt(size)
+  }
+  return fields
+}
+
+/** The place, or what it was before: masking twice changes nothing. */
+function masked(place: Uint8Array, tag: Uint8Array, secret: string): Buffer {
+  const mask = createHmac('sha256', secret).update('mask').update(tag).digest()
+  return Buffer.from(place.map((byte, at) => byte ^ (mask[at] ?? 0)))
+}
+
+const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =>
+  createHmac('sha256', secret)
+    .update(`tag ${identityOf(query)} `)
+    .update(place)
+    .digest()
+    .subarray(0, TAG_BYTES)
+
+/** What a cursor belongs to: all of a query that decides which hits it has, and in which order. */
+function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
+  const { role, tool, status, session, owner, agent, since, until, notRun, feedback } = filters
+  const all = [scope.tenant, scope.owner, scope.session, text, sort, group]
+  all.push(role, tool, status, session, owner, agent, notRun, feedback)
+  return JSON.stringify([...all, since, until].map((one) => one ?? null))
 }

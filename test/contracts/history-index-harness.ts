@@ -1,5 +1,5 @@
 import type { HistoryDocument } from '../../functions/domain/history.ts'
-import { nextIds } from '../../functions/domain/ids.ts'
+import { nextId } from '../../functions/domain/ids.ts'
 import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 
 /** An index that is empty at first. */
@@ -13,7 +13,7 @@ export interface HistoryIndexHarness {
 }
 
 const START = 1_750_000_000_000
-export const IDS = nextIds(undefined, START, 1_000)
+export const IDS = Array.from({ length: 2_000 }, (_, place) => nextId(undefined, START + place * 1_000))
 let used = 0
 
 /** A document of a message of its own, unless it is told of which. */

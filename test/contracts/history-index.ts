@@ -5,6 +5,7 @@ import type { HistoryIndexHarness } from './history-index-harness.ts'
 import { historyIndexEchoesContract } from './history-index-echoes.ts'
 import { historyIndexFunctionWordsContract } from './history-index-function-words.ts'
 import { historyIndexIsolationContract } from './history-index-isolation.ts'
+import { historyIndexListsContract } from './history-index-lists.ts'
 import { historyIndexStretchContract } from './history-index-stretch.ts'
 
 /** Every index finds the same things by the same words, within the same bounds. */
@@ -113,6 +114,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
     historyIndexEchoesContract(() => harness)
     historyIndexStretchContract(() => harness)
     historyIndexIsolationContract(() => harness)
+    historyIndexListsContract(() => harness)
 
     describe('bounds', () => {
       const word = 'boundary'
@@ -246,7 +248,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
           { ...query, after: 'x' },
           { ...query, text: 'other', after: next },
         ])
-          await expect(harness.index.search(wrong)).rejects.toMatchObject({ code: 'invalid_query' })
+          await expect(harness.index.search(wrong)).rejects.toMatchObject({ code: 'cursor_not_found' })
       })
     })
 

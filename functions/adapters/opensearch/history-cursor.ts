@@ -1,39 +1,97 @@
-import * as z from 'zod'
 import type { HistoryQuery } from '../../domain/history.ts'
-import { decodeCursor, encodeCursor, PRINT } from '../../search/cursor.ts'
-import type { Stage } from './search-bodies.ts'
+import { joinFields, readCursor, splitFields, writeCursor, PRINT, type PlaceField } from '../../search/cursor.ts'
 
-/**
- * Where a page ended. It carries the order of the best events as the first page found it, so that later pages go on in this
- * order whatever is written meanwhile: no event twice, none missed, none that is newer than the first page. After the best
- * come the others that match, newest first. Deleted events are left out.
- */
-export interface HistoryCursor {
-  /** Prints of the best events, best first. */
-  readonly head: readonly string[]
-  /** How many of them were shown. */
-  readonly shown: number
-  /** Older events are left, once the best are shown. Undefined before the first page. */
-  readonly below: string | undefined
-  readonly stage: Stage
+/** A place in a list of events. */
+export interface ListPlace {
+  /** The message of the last event that was passed. */
+  readonly message: string
+  /** The time of the document that it was passed with. Only lists sorted by time have it. */
+  readonly time: number
 }
 
-const Place = z.tuple([
-  z.string().max(10_000),
-  z.int().min(0),
-  z.string().max(100),
-  z.union([z.literal(0), z.literal(1), z.literal(2), z.literal(3)]),
-])
+/**
+ * Where a page ended. Later pages read the index as far as the first page did, and find the same hits in the same order, whatever
+ * is written meanwhile: no event twice, none missed, none that is newer than the first page. Deleted events are left out.
+ */
+export interface HistoryPlace {
+  /** Messages after this moment are no part of the pages. Milliseconds since 1970; in lists sorted by time, whole seconds. */
+  readonly bound: number
+  /** The last of the best events that was shown, by its print, and how many were. Undefined once they are all shown. */
+  readonly ranked?: { readonly print: string; readonly shown: number }
+  /** The place in the list of all other events; undefined at its beginning. */
+  readonly list?: ListPlace
+}
+
+const KINDS = { ranked: 0, start: 1, byEvent: 2, byTime: 3 } as const
+const TIME_BITS = 52
+const MOMENT_BITS = 48
+/** Of an id whose time is before the year 2109. */
+const ID_BITS = 122
+const RANKED = [MOMENT_BITS, 7, PRINT * 6]
+const BY_EVENT = [MOMENT_BITS, ID_BITS]
+const BY_TIME = [32, TIME_BITS, ID_BITS]
+const BITS = [2, BY_TIME.reduce((sum, bits) => sum + bits, 0)]
+/** Times before 1970 are negative. */
+const EARLIEST = -(2 ** (TIME_BITS - 1))
+const SECOND_MS = 1_000
 
 /** Writes a cursor of this query. */
-export const writeCursor = (query: HistoryQuery, { head, shown, below, stage }: HistoryCursor): string =>
-  encodeCursor(query, [head.join(''), shown, below ?? '', stage])
-
-/** Reads a cursor. Throws `invalid_query` for an invalid cursor, or one of another query. */
-export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
-  const [prints, shown, below, stage] = decodeCursor(query, text, Place)
-  const head = Array.from({ length: Math.floor(prints.length / PRINT) }, (_, place) =>
-    prints.slice(place * PRINT, (place + 1) * PRINT),
+export function writePlace(query: HistoryQuery, place: HistoryPlace): string {
+  const { kind, bits, values } = fieldsOf(place, query.sort)
+  const rest = joinFields(values.map((value, at): PlaceField => [value, bits[at] ?? 0]))
+  return writeCursor(
+    query,
+    [kind, rest].map((value, at): PlaceField => [value, BITS[at] ?? 0]),
   )
-  return { head, shown, below: below === '' ? undefined : below, stage }
+}
+
+function fieldsOf(
+  { bound, ranked, list }: HistoryPlace,
+  sort: HistoryQuery['sort'],
+): { readonly kind: number; readonly bits: readonly number[]; readonly values: readonly (number | bigint)[] } {
+  if (ranked !== undefined)
+    return { kind: KINDS.ranked, bits: RANKED, values: [bound, ranked.shown, printBits(ranked.print)] }
+  if (list === undefined) return { kind: KINDS.start, bits: [MOMENT_BITS], values: [bound] }
+  const id = idBits(list.message)
+  if (sort === undefined || sort === 'relevance') return { kind: KINDS.byEvent, bits: BY_EVENT, values: [bound, id] }
+  const seconds = Math.ceil(bound / SECOND_MS)
+  return { kind: KINDS.byTime, bits: BY_TIME, values: [seconds, list.time - EARLIEST, id] }
+}
+
+/** Reads a cursor. Throws `cursor_not_found` for one that no page of this query returned. */
+export function readPlace(query: HistoryQuery, text: string): HistoryPlace {
+  const [kind, rest = 0n] = readCursor(query, text, BITS)
+  switch (Number(kind)) {
+    case KINDS.ranked: {
+      const [bound, shown, print = 0n] = splitFields(rest, RANKED)
+      return { bound: Number(bound), ranked: { print: printOf(print), shown: Number(shown) } }
+    }
+    case KINDS.start:
+      return { bound: Number(rest) }
+    case KINDS.byEvent: {
+      const [bound, id = 0n] = splitFields(rest, BY_EVENT)
+      return { bound: Number(bound), list: { message: idOf(id), time: 0 } }
+    }
+    default: {
+      const [seconds, time, id = 0n] = splitFields(rest, BY_TIME)
+      return { bound: Number(seconds) * SECOND_MS, list: { message: idOf(id), time: Number(time) + EARLIEST } }
+    }
+  }
+}
+
+const printBits = (print: string): bigint => BigInt(`0x${Buffer.from(print, 'base64url').toString('hex')}`)
+const printOf = (bits: bigint): string =>
+  Buffer.from(bits.toString(16).padStart(PRINT * 1.5, '0'), 'hex').toString('base64url')
+
+/** The digits of an id, in their order. */
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const ID_LENGTH = 26
+
+const idBits = (id: string): bigint =>
+  Array.from(id).reduce((bits, digit) => bits * 32n + BigInt(DIGITS.indexOf(digit)), 0n)
+
+function idOf(bits: bigint): string {
+  const digits: string[] = []
+  for (let rest = bits; digits.length < ID_LENGTH; rest >>= 5n) digits.unshift(DIGITS[Number(rest & 31n)] ?? '')
+  return digits.join('')
 }

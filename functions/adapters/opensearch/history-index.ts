@@ -1,7 +1,7 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { parseQuery } from '../../search/query/query.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'
-import { readCursor } from './history-cursor.ts'
+import { readPlace } from './history-cursor.ts'
 import { ask, createSend, OpenSearchError } from './requests.ts'
 import type { SearchClient } from './requests.ts'
 import type { SearchResponse } from './search-bodies.ts'
@@ -26,11 +26,10 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
   return {
     async search(query) {
       const parsed = parseQuery(query.text, query.filters.role)
-      const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
-      const asked = { query, parsed, send: search }
+      const place = query.after === undefined ? undefined : readPlace(query, query.after)
       // Functions start sooner without all that orders hits.
-      const { firstPage, laterPage } = await import('./history-pages.ts')
-      return available({ hits: [] }, () => (cursor === undefined ? firstPage(asked) : laterPage(asked, cursor)))
+      const { findPage } = await import('./history-pages.ts')
+      return available({ hits: [] }, () => findPage({ query, parsed, send: search }, place))
     },
     async locate(scope, messageId) {
       const terms = { message: messageId, tenant: scope.tenant, owner: scope.owner, session: scope.session }

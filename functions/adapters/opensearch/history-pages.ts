@@ -1,244 +1,140 @@
-import type { HistoryHit, HistoryPage, HistoryQuery } from '../../domain/history.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { timeOfId } from '../../domain/ids.ts'
+import { MAX_MORE, type HistoryHit, type HistoryPage } from '../../domain/history.ts'
 import type { PlannedTerm } from '../../search/query/plan.ts'
-import type { SearchQuery } from '../../search/query/query.ts'
-import { isMostlyTalk, RANKED, scoreEvents, type Candidate, type ScoredEvent } from '../../search/ranking/score.ts'
+import type { ScoredEvent } from '../../search/ranking/score.ts'
 import { inTurns } from '../../search/ranking/score-in-batches.ts'
 import { snippet } from '../../search/documents/snippet.ts'
-import { readable } from '../../search/query/term-matches.ts'
-import { planFound } from './found-vocabulary.ts'
-import { writeCursor, type HistoryCursor } from './history-cursor.ts'
-import { hitFields, type Source } from './indexed-document.ts'
-import {
-  bestBody,
-  countBody,
-  countsOf,
-  runsBody,
-  symbolsBody,
-  tailBody,
-  type Counts,
-  type Found,
-  type Matching,
-  type SearchResponse,
-  type Stage,
-} from './search-bodies.ts'
-import { termGroups, type Inside, type TermGroup } from './term-groups.ts'
+import { best, documentOf, eventsOf, type FoundDocument, type Search } from './best.ts'
+import { writePlace, type HistoryPlace } from './history-cursor.ts'
+import { hitFields } from './indexed-document.ts'
+import { eventsBody, type EventList } from './list-bodies.ts'
+import { readList } from './listed.ts'
+import { strictestListing, wordlessListing } from './listing.ts'
+import { newestBody, type Found } from './search-bodies.ts'
 
-/** One search. */
-export interface Search {
-  readonly query: HistoryQuery
-  readonly parsed: SearchQuery
-  readonly send: (body: object) => Promise<SearchResponse>
+type Event = ScoredEvent<FoundDocument>
+
+type Asked = Omit<Search, 'bound'>
+
+/** The first page, or the one that the place stands before. */
+export async function findPage(asked: Asked, place: HistoryPlace | undefined): Promise<HistoryPage> {
+  const bound = place?.bound ?? (await newestMoment(asked))
+  if (bound === undefined) return { hits: [] }
+  const search = { ...asked, bound }
+  const { sort = 'relevance' } = asked.query
+  const isRanked = sort === 'relevance' && asked.parsed.terms.length > 0
+  return isRanked ? rankedPage(search, place) : listPage(search, place)
 }
 
-/** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
-const ENOUGH = 40
-/** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
-const BEHIND_TALK = 500
-/** Documents that are looked through for symbols, at once and at most, for one page. */
-const LOOKED_AT = 200
-const MAX_LOOKED_AT = 2_000
-/** A shorter piece stands inside of too many words. */
-const LEAST_PIECE = 3
-/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
-const COVERED = 0.75
-/** Words of so many documents at most are then looked for inside of others; so many words at most. */
-const STRETCHED = { documents: 2_000, words: 8 }
-/** Sorts after everything that begins as an event does. */
-const AND_AFTER = '~'
-
-interface FoundDocument extends Candidate {
-  readonly id: string
-  readonly event: string
-  readonly source: Source
+async function newestMoment({ send, query }: Asked): Promise<number | undefined> {
+  const [newest] = (await send(newestBody(query))).hits.hits
+  return newest && timeOfId(newest._source.message)
 }
 
-/** The best events, and where to go on. */
-export async function firstPage(search: Search): Promise<HistoryPage> {
-  const start: HistoryCursor = { head: [], shown: 0, below: undefined, stage: 0 }
-  if (search.parsed.terms.length === 0) return unrankedPage(search, start)
-  const { matching, response, terms, scored, stage } = await best(search)
-  const newest = response.aggregations?.newest?.hits.hits[0]?._source.event
-  const cursor: HistoryCursor = {
-    head: scored.map((event) => event.best.source.print),
-    shown: 0,
-    below: `${newest ?? ''}${AND_AFTER}`,
-    stage,
-  }
-  return pageOf(search, { matching, terms }, cursor, scored)
+/** What matches, in an order of its own. */
+async function listPage(search: Search, place: HistoryPlace | undefined): Promise<HistoryPage> {
+  const { query, bound, parsed } = search
+  const { sort = 'relevance', limit } = query
+  if (parsed.terms.length === 0 && parsed.literal !== '' && parsed.symbols.length === 0) return { hits: [] }
+  const listing = sort === 'relevance' ? wordlessListing(search) : await strictestListing(search)
+  const unit = query.group ?? 'event'
+  const list: EventList = { query, bound, must: listing.must, mustNot: [], sort, unit }
+  const { documents, next } = await readList(search.send, list, { after: place?.list, limit, pieces: listing.pieces })
+  const terms = await listing.terms(documents)
+  const events = await inListOrder(search, terms, documents)
+  return pageOf(search, { list, terms, scored: [] }, events, next && { bound, ...next })
 }
 
-interface Best extends Plan {
-  readonly response: SearchResponse
-  readonly scored: readonly ScoredEvent<FoundDocument>[]
-  readonly stage: Stage
+/** The best events in the order of their scores, then what else matches, newest first. */
+async function rankedPage(search: Search, place: HistoryPlace | undefined): Promise<HistoryPage> {
+  const { query, bound } = search
+  const { terms, scored, way } = await best(search)
+  const heads = query.group === undefined ? scored : firstOfSessions(scored)
+  const start = place === undefined ? 0 : rankAfter(heads, place)
+  const shown = heads.slice(start, start + query.limit)
+  const end = start + shown.length
+  const print = shown.at(-1)?.best.source.print
+  const mustNot = termsOf(
+    'print',
+    scored.map(({ best: { source } }) => source.print),
+  )
+  const list: EventList = { query, bound, must: way, mustNot, sort: 'relevance', unit: query.group ?? 'event' }
+  const ranks = { list, terms, scored }
+  if (print !== undefined && end < heads.length)
+    return pageOf(search, ranks, shown, { bound, ranked: { print, shown: end } })
+  const sessions = query.group === undefined ? [] : heads.map(({ best: { source } }) => source.session)
+  const { documents, next } = await readList(
+    search.send,
+    { ...list, mustNot: [...mustNot, ...termsOf('session', sessions)] },
+    { after: place?.list, limit: query.limit - shown.length, pieces: [] },
+  )
+  const events = [...shown, ...(await inListOrder(search, terms, documents))]
+  return pageOf(search, ranks, events, next && { bound, ...next })
 }
 
-/** The best events as the words are; where these have little of the query, as the words may be meant, if that is better. */
-async function best(search: Search): Promise<Best> {
+const termsOf = (field: string, values: readonly string[]): object[] =>
+  values.length === 0 ? [] : [{ terms: { [field]: values } }]
+
+/** The place in the ranks after the last hit that was shown; where it is deleted, after as many as were shown. */
+function rankAfter(heads: readonly Event[], { ranked }: HistoryPlace): number {
+  if (ranked === undefined) return heads.length
+  const last = heads.findIndex(({ best: { source } }) => source.print === ranked.print)
+  return last === -1 ? Math.min(ranked.shown, heads.length) : last + 1
+}
+
+function firstOfSessions(scored: readonly Event[]): Event[] {
+  const sessions = new Set<string>()
+  return scored.filter(({ best: { source } }) => !sessions.has(source.session) && sessions.add(source.session))
+}
+
+/** The events of these documents, one of each, in the order of the documents. */
+async function inListOrder(search: Search, terms: readonly PlannedTerm[], found: readonly Found[]): Promise<Event[]> {
+  const documents = found.map(documentOf)
+  if (terms.length === 0) return documents.map((document) => ({ best: document, score: 1, covered: 1 }))
+  const scored = await eventsOf(search, terms, documents)
+  const byEvent = new Map(scored.map((event) => [event.best.event, event]))
+  return documents.flatMap(({ event }) => byEvent.get(event) ?? [])
+}
+
+interface Ranks {
+  /** All events that match, but for the best ones. */
+  readonly list: EventList
+  readonly terms: readonly PlannedTerm[]
+  /** The best events, whatever page they are on. */
+  readonly scored: readonly Event[]
+}
+
+async function pageOf(
+  search: Search,
+  ranks: Ranks,
+  events: readonly Event[],
+  next: HistoryPlace | undefined,
+): Promise<HistoryPage> {
   const { query } = search
-  const groups = termGroups(search.parsed)
-  const counts = await countFor(search, groups)
-  const matching: Matching = { query, groups, counts, inside: unknownWords(groups, counts) }
-  const asIs = await search.send(bestBody(matching))
-  const usual = await bestOf(search, matching, asIs, false)
-  const all = asIs.aggregations?.all?.doc_count ?? 0
-  const stage = all >= ENOUGH ? 0 : matching.inside.size > 0 ? 2 : 1
-  const first = { matching, stage, ...usual } as const
-  if (coveredBy(first.scored) >= COVERED) return first
-  const wider = { ...matching, inside: rareWords(groups, counts) }
-  const found = wider.inside.size > matching.inside.size ? await search.send(bestBody(wider)) : asIs
-  const second = { matching: wider, stage: 3, ...(await bestOf(search, wider, found, true)) } as const
-  return coveredBy(second.scored) > coveredBy(first.scored) ? second : first
+  const more = query.group === undefined ? undefined : await moreIn(search, ranks, events)
+  const hits = await inTurns(query.scope.tenant, events, (event) => ({
+    ...hitOf(event, ranks.terms),
+    ...definedFields({ more: more?.get(event.best.source.session) }),
+  }))
+  return next === undefined ? { hits } : { hits, next: writePlace(query, next) }
 }
 
-/** `response`: to the usual request. Looks further where most of its events only talk about the history. */
-async function bestOf(
-  search: Search,
-  matching: Matching,
-  response: SearchResponse,
-  stretch: boolean,
-): Promise<Pick<Best, 'response' | 'terms' | 'scored'>> {
-  const usual = await scoredBy(search, matching.counts, response, stretch)
-  if (!isMostlyTalk(usual.scored)) return { response, ...usual }
-  const further = await search.send(bestBody(matching, { size: BEHIND_TALK }))
-  const { terms, scored } = await scoredBy(search, matching.counts, further, stretch)
-  return { response: further, terms, scored: scored.slice(0, RANKED) }
-}
-
-const countFor = async ({ query, send }: Search, groups: readonly TermGroup[]): Promise<Counts> =>
-  countsOf(groups, await send(countBody(query, groups)))
-
-async function scoredBy(
-  search: Search,
-  counts: Counts,
-  { hits }: SearchResponse,
-  stretch: boolean,
-): Promise<Pick<Best, 'terms' | 'scored'>> {
-  const { parsed, query } = search
-  const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, stretch)
-  return { terms, scored: await eventsOf(search, terms, hits.hits.map(document)) }
-}
-
-/** These documents' events, in the order of their scores. */
-function eventsOf(
-  { parsed, query, send }: Search,
-  terms: readonly PlannedTerm[],
-  documents: readonly FoundDocument[],
-): Promise<ScoredEvent<FoundDocument>[]> {
-  const { tenant } = query.scope
-  return scoreEvents(tenant, parsed, terms, documents, async (runIds) => {
-    const { hits } = (await send(runsBody(tenant, runIds))).hits
-    return new Set(hits.flatMap(({ _source: { run, searched } }) => (searched === true ? [run] : [])))
-  })
-}
-
-const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
-  scored.reduce((most, event) => Math.max(most, event.covered), 0)
-
-/** The page that the cursor stands before. */
-export async function laterPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
-  if (search.parsed.terms.length === 0) return unrankedPage(search, cursor)
-  const groups = termGroups(search.parsed)
-  const events = cursor.head.slice(cursor.shown, cursor.shown + search.query.limit)
-  const counts = await countFor(search, groups)
-  const inside = cursor.stage === 3 ? rareWords(groups, counts) : unknownWords(groups, counts)
-  const matching: Matching = { query: search.query, groups, counts, inside: cursor.stage >= 2 ? inside : new Set() }
-  const response = await search.send(bestBody(matching, { within: events }))
-  const { terms, scored } = await scoredBy(search, counts, response, cursor.stage === 3)
-  const places = new Map(events.map((print, place) => [print, place]))
-  const place = (event: ScoredEvent<FoundDocument>): number => places.get(event.best.source.print) ?? 0
-  return pageOf(
-    search,
-    { matching, terms },
-    cursor,
-    scored.toSorted((left, right) => place(left) - place(right)),
+/** By session of these events, how many other hits it has, on whatever page. */
+async function moreIn(search: Search, { list, scored }: Ranks, events: readonly Event[]): Promise<Map<string, number>> {
+  const sessions = events.map(({ best: { source } }) => source.session)
+  if (sessions.length === 0) return new Map()
+  const buckets = (await search.send(eventsBody(list, sessions))).aggregations?.sessions?.buckets ?? []
+  return new Map(
+    sessions.map((session, place) => {
+      const ranked = scored.filter(({ best: { source } }) => source.session === session).length
+      const listed = buckets[place]?.events.buckets.length ?? 0
+      return [session, Math.min(MAX_MORE, ranked + listed - 1)]
+    }),
   )
 }
 
-interface Plan {
-  readonly matching: Matching
-  readonly terms: readonly PlannedTerm[]
-}
-
-/** `scored`: the next events of the head, in its order. */
-async function pageOf(
-  search: Search,
-  plan: Plan,
-  cursor: HistoryCursor,
-  scored: readonly ScoredEvent<FoundDocument>[],
-): Promise<HistoryPage> {
-  const { limit } = search.query
-  const shown = Math.min(cursor.head.length, cursor.shown + limit)
-  const hits = await inTurns(search.query.scope.tenant, scored.slice(0, limit), (event) => hitOf(event, plan.terms))
-  if (shown < cursor.head.length) return { hits, next: writeCursor(search.query, { ...cursor, shown }) }
-  return tailPage(search, plan, { ...cursor, shown }, hits)
-}
-
-/** What else matches, newest first. */
-async function tailPage(
-  search: Search,
-  { matching, terms }: Plan,
-  cursor: HistoryCursor,
-  hits: readonly HistoryHit[],
-): Promise<HistoryPage> {
-  const left = search.query.limit - hits.length
-  const { head: without, below = AND_AFTER } = cursor
-  const response = await search.send(tailBody(matching, cursor.stage, { below, without, limit: left + 1 }))
-  const documents = response.hits.hits.slice(0, left).map(document)
-  const found = await eventsOf(search, terms, documents)
-  const scored = found.toSorted((one, other) => (one.best.event < other.best.event ? 1 : -1))
-  const page = [...hits, ...(await inTurns(search.query.scope.tenant, scored, (event) => hitOf(event, terms)))]
-  if (response.hits.hits.length <= left) return { hits: page }
-  return { hits: page, next: writeCursor(search.query, { ...cursor, below: documents.at(-1)?.event ?? below }) }
-}
-
-/** Without words: what holds the symbols, or everything, newest first. */
-async function unrankedPage(search: Search, cursor: HistoryCursor): Promise<HistoryPage> {
-  const { query, parsed } = search
-  const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')
-  const hits: HistoryHit[] = []
-  let { below } = cursor
-  for (let looked = 0; looked < MAX_LOOKED_AT; looked += LOOKED_AT) {
-    const response = await search.send(symbolsBody(query, parsed, below, LOOKED_AT))
-    for (const found of response.hits.hits.map(document)) {
-      if (hits.length === query.limit) return { hits, next: writeCursor(query, { ...cursor, below }) }
-      below = found.event
-      const { lowered } = readable(found.text)
-      if (pieces.every((piece) => lowered.includes(piece))) hits.push(hitOf({ best: found, score: 1 }, []))
-    }
-    if (response.hits.hits.length < LOOKED_AT) return { hits }
-  }
-  return { hits, next: writeCursor(query, { ...cursor, below }) }
-}
-
-/** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
-const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => new Set(wordsOfAtMost(0, groups, counts))
-
-/** Those, and words that not too many documents hold: what is asked for may be another word that has them inside. */
-const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
-  new Set([
-    ...unknownWords(groups, counts),
-    ...wordsOfAtMost(STRETCHED.documents, groups, counts).slice(0, STRETCHED.words),
-  ])
-
-function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: Counts): string[] {
-  return groups
-    .flatMap((group) => group.words)
-    .filter(
-      ({ word, forms }) =>
-        word.length >= LEAST_PIECE && [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most),
-    )
-    .map(({ word }) => word)
-}
-
-function document({ _id, _source }: Found): FoundDocument {
-  const { event, role, run, tool, call, text, time, searched = false, task = false } = _source
-  return { id: _id, event, role, runId: run, toolName: tool, call, text, time, searched, task, source: _source }
-}
-
-function hitOf(
-  { best, score }: Pick<ScoredEvent<FoundDocument>, 'best' | 'score'>,
-  terms: readonly PlannedTerm[],
-): HistoryHit {
-  return { ...hitFields(best.source), score: Math.round(score * 10_000) / 10_000, snippet: snippet(best.text, terms) }
+function hitOf({ best: document, score }: Event, terms: readonly PlannedTerm[]): HistoryHit {
+  const { source, text } = document
+  return { ...hitFields(source), score: Math.round(score * 10_000) / 10_000, snippet: snippet(text, terms) }
 }

@@ -1,11 +1,12 @@
+import { idPrefixAt } from '../../domain/ids.ts'
 import type { HistoryQuery } from '../../domain/history.ts'
-import type { SearchQuery } from '../../search/query/query.ts'
 import type { Source } from './indexed-document.ts'
 import {
   anyOf,
   countedTokens,
   looseClause,
   strictClause,
+  type Clause,
   type Inside,
   type TermGroup,
   type Worth,
@@ -19,12 +20,21 @@ export interface SearchResponse {
   readonly aggregations?: {
     readonly tokens?: { readonly buckets: readonly { readonly doc_count: number }[] }
     readonly all?: { readonly doc_count: number }
-    readonly newest?: { readonly hits: { readonly hits: readonly { readonly _source: { readonly event: string } }[] } }
+    readonly ways?: { readonly buckets: readonly { readonly doc_count: number }[] }
+    readonly sessions?: { readonly buckets: readonly { readonly events: { readonly buckets: readonly unknown[] } }[] }
   }
 }
 export interface Found {
   readonly _id: string
   readonly _source: Source
+  readonly sort?: readonly unknown[]
+}
+
+/** What the pages of a query are made of. */
+export interface Scoped {
+  readonly query: HistoryQuery
+  /** Messages after this moment are no part of them. Milliseconds since 1970. */
+  readonly bound: number | undefined
 }
 
 /** Documents that are read and scored. */
@@ -32,14 +42,8 @@ const SCORED = 100
 /** Added for holding all terms: about what one rare word scores. */
 const ALL_TERMS = 10
 
-/**
- * Ways to match, from strict to wide: all terms; any of them; any of them, also inside words if they are unknown; the same if
- * they are rare.
- */
-export type Stage = 0 | 1 | 2 | 3
-
-export interface Matching {
-  readonly query: HistoryQuery
+/** A query as it is matched. */
+export interface Matching extends Scoped {
   readonly groups: readonly TermGroup[]
   readonly inside: Inside
   readonly counts: Counts
@@ -52,11 +56,11 @@ export interface Counts {
 }
 
 /** Asks for the counts of these groups. The engine's own statistics cover everybody's documents and must not be used. */
-export function countBody(query: HistoryQuery, groups: readonly TermGroup[]): object {
+export function countBody(scoped: Scoped, groups: readonly TermGroup[]): object {
   return {
     size: 0,
     track_total_hits: true,
-    query: scopeClause(query),
+    query: scopeClause(scoped),
     aggs: { tokens: { filters: { filters: countedTokens(groups).map((token) => ({ term: { t_all: token } })) } } },
   }
 }
@@ -78,85 +82,54 @@ const worthOf =
     return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
   }
 
-/** The best documents, `size` of them; `within` holds them to these events. */
-export function bestBody(
-  { query, groups, inside, counts }: Matching,
-  { within, size = SCORED }: { readonly within?: readonly string[]; readonly size?: number } = {},
-): object {
-  const strict = groups.map((group) => strictClause(group, inside))
-  const worth = worthOf(counts)
+/** The best documents, `size` of them. */
+export function bestBody(matching: Matching, size = SCORED): object {
+  const strict = strictClauses(matching)
   return {
-    size: within?.length === 0 ? 0 : size,
+    size,
     track_total_hits: false,
     sort: [{ _score: 'desc' }, { event: 'desc' }, { part: 'asc' }],
     query: {
       bool: {
-        filter: [scopeClause(query)],
-        must: [anyOf(groups.map((group) => looseClause(group, inside, worth)))],
+        filter: [scopeClause(matching)],
+        must: [anyOf(looseClauses(matching))],
         // What holds all terms comes before what holds some of them often.
         should: [{ constant_score: { filter: { bool: { filter: strict } }, boost: ALL_TERMS } }],
       },
     },
-    ...(within === undefined ? {} : { post_filter: { terms: { print: within } } }),
-    aggs: {
-      all: { filter: { bool: { filter: strict } } },
-      newest: { top_hits: { size: 1, sort: [{ event: 'desc' }], _source: ['event'] } },
-    },
+    aggs: { all: { filter: { bool: { filter: strict } } } },
   }
 }
 
-/** One document for each further event that matches, newest first. */
-export function tailBody(
-  matching: Matching,
-  stage: Stage,
-  page: { readonly below: string; readonly without: readonly string[]; readonly limit: number },
-): object {
-  const { query, groups, inside, counts } = matching
-  const matched =
-    stage === 0
-      ? groups.map((group) => strictClause(group, inside))
-      : [anyOf(groups.map((group) => looseClause(group, inside, worthOf(counts))))]
-  return {
-    ...newestFirst(page.limit),
-    query: {
-      bool: {
-        filter: [scopeClause(query), { range: { event: { lt: page.below } } }],
-        must: matched,
-        must_not: [{ terms: { print: page.without } }],
-      },
-    },
-  }
-}
+/** Each admits documents that surely hold a term of the query. */
+export const strictClauses = ({ groups, inside }: Pick<Matching, 'groups' | 'inside'>): Clause[] =>
+  groups.map((group) => strictClause(group, inside))
 
-/** What has all these tokens, newest first, for queries without words. */
-export function symbolsBody(
-  query: HistoryQuery,
-  parsed: SearchQuery,
-  below: string | undefined,
-  limit: number,
-): object {
-  const older = below === undefined ? [] : [{ range: { event: { lt: below } } }]
-  const tokens = parsed.symbols.map((token) => ({ term: { t_all: token } }))
-  return { ...newestFirst(limit), query: { bool: { filter: [scopeClause(query), ...older, ...tokens] } } }
-}
+/** Each admits and scores documents that may hold a term of the query. */
+export const looseClauses = ({ groups, inside, counts }: Matching): Clause[] =>
+  groups.map((group) => looseClause(group, inside, worthOf(counts)))
+
+/** The newest message that the query may see. */
+export const newestBody = (query: HistoryQuery): object => ({
+  size: 1,
+  track_total_hits: false,
+  sort: [{ event: 'desc' }],
+  _source: ['message'],
+  query: scopeClause({ query, bound: undefined }),
+})
 
 /** The newest document of each of these runs that says whether the history was searched: all that was said after a search does. */
 export const runsBody = (tenant: string, runIds: readonly string[]): object => ({
-  ...newestFirst(runIds.length),
+  size: runIds.length,
+  track_total_hits: false,
+  sort: [{ event: 'desc' }],
   collapse: { field: 'run' },
   _source: ['run', 'searched'],
   query: { bool: { filter: [{ term: { tenant } }, { term: { role: 'assistant' } }, { terms: { run: runIds } }] } },
 })
 
-const newestFirst = (size: number): object => ({
-  size,
-  track_total_hits: false,
-  sort: [{ event: 'desc' }, { _score: 'desc' }],
-  collapse: { field: 'event' },
-})
-
 /** Whose documents, and which of them. */
-function scopeClause({ scope, filters }: HistoryQuery): object {
+export function scopeClause({ query: { scope, filters }, bound }: Scoped): object {
   const { since, until, notRun } = filters
   const wanted: readonly (readonly [string, string | undefined])[] = [
     ['tenant', scope.tenant],
@@ -173,6 +146,8 @@ function scopeClause({ scope, filters }: HistoryQuery): object {
   const filter: object[] = wanted.flatMap(([field, value]) =>
     value === undefined ? [] : [{ term: { [field]: value } }],
   )
+  if (filters.sessions !== undefined) filter.push({ terms: { session: filters.sessions } })
+  if (bound !== undefined) filter.push({ range: { event: { lt: idPrefixAt(bound + 1) } } })
   if (since !== undefined || until !== undefined) filter.push({ range: { time: timeRange(since, until) } })
   return { bool: { filter, ...(notRun === undefined ? {} : { must_not: [{ term: { run: notRun } }] }) } }
 }

@@ -2,7 +2,7 @@ import { meaningful } from '../../search/query/plan.ts'
 import type { SearchQuery, SearchTerm } from '../../search/query/query.ts'
 import { inflections } from '../../search/query/word-forms.ts'
 
-type Clause = Readonly<Record<string, unknown>>
+export type Clause = Readonly<Record<string, unknown>>
 
 /** Limits that keep a query below the engine's 1,024 clauses, whatever is asked. */
 const MAX_WORDS = 60

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
+  HISTORY_CURSORS_SCHEMA,
   HISTORY_PAGES_SCHEMA,
   HISTORY_PRINTS_SCHEMA,
   HISTORY_SEARCHED_RUNS_SCHEMA,
@@ -53,6 +54,7 @@ export const MIGRATIONS: readonly string[] = [
     HISTORY_SEARCHED_RUNS_SCHEMA,
     OPEN_CALLS_SCHEMA,
     LISTS_SCHEMA,
+    HISTORY_CURSORS_SCHEMA,
   ],
 ]
 

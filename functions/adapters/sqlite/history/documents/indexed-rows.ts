@@ -3,7 +3,6 @@ import type { SessionKey } from '../../../../domain/session.ts'
 import type { DocumentWords } from '../../../../search/tokens/document-words.ts'
 import { readAll, readOne, statement, write, type Database } from '../../database.ts'
 import { findSessionRows, type SessionRows } from '../vocabulary/audiences.ts'
-import { cursorName } from '../search/cursor.ts'
 import { scopeText } from '../search/scope.ts'
 
 /** Whether the tables have anything of the message. */
@@ -28,13 +27,12 @@ export function insertMessage(database: Database, { tenant }: SessionRows, docum
   const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call, searched, task } = document
   const { lastInsertRowid } = statement(
     database,
-    `INSERT INTO historyMessages (tenant, session, message, print, owner, run, agent, tool, toolCall, status, call, searched, task)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO historyMessages (tenant, session, message, owner, run, agent, tool, toolCall, status, call, searched, task)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     tenant,
     session,
     messageId,
-    cursorName(document, messageId),
     owner ?? null,
     runId,
     agent,

@@ -31,12 +31,14 @@ export async function rebuildSqliteHistory(
 ): Promise<Rebuilt> {
   const { database, history } = dependencies
   let messages = 0
+  endCursors(database)
   for (let after = 0; ;) {
     const numbers = transaction(database, () => markAfter(database, after))
     const last = numbers.at(-1)
     if (last === undefined) {
       const removed = removeOrphans(dependencies)
       await forgetWords(database)
+      endCursors(database)
       return { messages, removed }
     }
     await history.merge()
@@ -45,6 +47,12 @@ export async function rebuildSqliteHistory(
     tell?.(messages)
   }
 }
+
+/** Documents get other numbers: a cursor from before, or from meanwhile, would pass over some of them. */
+const endCursors = (database: Database): void =>
+  transaction(database, () => {
+    write(database, 'UPDATE historyCursorSecret SET secret = hex(randomblob(16))')
+  })
 
 /** Inside a transaction: marks the next messages by number, and returns them. */
 function markAfter(database: Database, number: number): number[] {

@@ -4,6 +4,7 @@ import type { SearchQuery } from '../../../../search/query/query.ts'
 import { isMostlyTalk, RANKED, scoreEvents, type ScoredEvent } from '../../../../search/ranking/score.ts'
 import { snapshot, type Database } from '../../database.ts'
 import type { Audience } from '../vocabulary/audiences.ts'
+import type { HistoryPlace } from './cursor.ts'
 import {
   crowdExpressions,
   MIN_ANY,
@@ -24,6 +25,8 @@ export interface Search {
   readonly audience: Audience
   /** Of what the audience may see. */
   readonly vocabulary: Vocabulary
+  /** Where the page begins, in the numbers of documents; its `bound` is the end of the audience's range. */
+  readonly place: HistoryPlace
 }
 
 /** Documents of each way to be near. */
@@ -55,7 +58,6 @@ interface Best {
   readonly terms: readonly PlannedTerm[]
   readonly scored: readonly ScoredEvent<FoundDocument>[]
   readonly stage: number
-  readonly stretched: boolean
 }
 
 /** The best events, as the words are; where these have little of the query, as the words may be meant, if that is better. */
@@ -63,12 +65,12 @@ export async function best(search: Search): Promise<Best> {
   const plan = (stretch: boolean): PlannedTerm[] =>
     snapshot(search.database, () => planTerms(search.parsed, search.vocabulary, stretch))
   const terms = plan(false)
-  const first = await bestOf(search, matchingOf(search, terms), false)
+  const first = await bestOf(search, matchingOf(search, terms))
   const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
   if (covered >= COVERED) return first
   const wider = plan(true)
   if (!isWider(wider, terms)) return first
-  const second = await bestOf(search, matchingOf(search, wider), true)
+  const second = await bestOf(search, matchingOf(search, wider))
   return second.scored.some((event) => event.covered > covered) ? second : first
 }
 
@@ -82,10 +84,10 @@ export const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Ma
 const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
   wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
 
-async function bestOf(search: Search, matching: Matching, stretched: boolean): Promise<Best> {
+async function bestOf(search: Search, matching: Matching): Promise<Best> {
   const usual = await bestWithin(search, matching, USUAL)
   const { scored, stage } = isMostlyTalk(usual.scored) ? await bestWithin(search, matching, BEHIND_TALK) : usual
-  return { terms: matching.terms, scored: scored.slice(0, RANKED), stage, stretched }
+  return { terms: matching.terms, scored: scored.slice(0, RANKED), stage }
 }
 
 async function bestWithin(search: Search, matching: Matching, depth: Depth): Promise<Pick<Best, 'scored' | 'stage'>> {

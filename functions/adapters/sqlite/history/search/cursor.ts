@@ -1,75 +1,75 @@
-import * as z from 'zod'
 import type { HistoryQuery } from '../../../../domain/history.ts'
-import type { SessionKey } from '../../../../domain/session.ts'
-import { decodeCursor, encodeCursor, messagePrint, PRINT } from '../../../../search/cursor.ts'
-
-/** Letters of a message's id that say its time to a quarter of an hour, but for the first, which is the same until the year 3084. */
-const TIME = [1, 6] as const
-const NAME = TIME[1] - TIME[0] + PRINT
-
-/** A name of a message that says nothing of its row. Messages of the same time have names that stand together. */
-export const cursorName = (key: SessionKey, messageId: string): string =>
-  messageId.slice(...TIME) + messagePrint(key, messageId)
-
-/** A place in the order of the documents, by a message that stands there as long as its status is this one. */
-export interface Anchor {
-  readonly print: string
-  /** Empty where the message has none. */
-  readonly status: string
-}
+import { readCursor, writeCursor, type PlaceField } from '../../../../search/cursor.ts'
+import { readOne, type Database } from '../../database.ts'
 
 /**
- * Where a page ended. It carries the order of the best events as the first page found it, so that later pages go on in this
- * order whatever is written meanwhile: no event twice, none missed, none that is newer than the first page. After the best
- * come the others that match, newest first; of these, one that changes between two pages (its result comes in) counts as new.
- * Deleted events are left out.
+ * Where a page ended. Later pages read the index as far as the first page did, and find the same hits in the same order, whatever
+ * is written meanwhile: no event twice, none missed, none that is newer than the first page. An event that changes between two
+ * pages counts as new (its result comes in), and a deleted one is left out.
  *
- * Places are named by messages, never by numbers of rows, which would tell how much others have stored.
+ * Documents are named by their numbers, which tell how much others have stored: the cursor is sealed with a secret of the file.
  */
-export interface HistoryCursor {
-  /** Prints of the best events, best first. */
-  readonly head: readonly string[]
-  /** How many of them were shown. */
+export interface HistoryPlace {
+  /** The newest document that the scope saw when the first page was read. In a cursor, counted from the tenant's first. */
+  readonly bound: number
+  /** About how many documents the scope saw then: rare words weigh more among many. */
+  readonly documents: number
+  /** Whether the page ended among the best events, which come in the order of their scores. */
+  readonly isRanked: boolean
+  /** How many of the best events were shown. */
   readonly shown: number
-  /** The newest messages of the scope when the first page was read: newer messages are not part of the pages. */
-  readonly newest: readonly Anchor[]
-  /** The last messages that were looked at beyond the best; none before. */
-  readonly passed: readonly Anchor[]
-  /** The id of the last of them: older ones are left. For when all of them have changed or are gone. */
-  readonly passedId: string
-  /** Which of the ways to match found the events: the same goes on. */
-  readonly stage: number
-  /** Whether words were stretched to what they may be a piece or a slip of. */
-  readonly stretched: boolean
+  /** The last document that was passed, counted like `bound`; 0 for none. */
+  readonly passed: number
+  /** The time of that document where hits are sorted by time. */
+  readonly time: number
 }
 
-const Anchors = z.array(z.tuple([z.string().length(NAME), z.string().max(20)])).max(10)
-const Place = z.tuple([
-  z.string().max(10_000),
-  z.int().min(0),
-  Anchors,
-  Anchors,
-  z.string().max(100),
-  z.int().min(0).max(9),
-  z.boolean(),
-])
+const NUMBER_BITS = 33
+const MANTISSA_BITS = 9
+const COUNT_BITS = MANTISSA_BITS + 5
+const SHOWN_BITS = 7
+const TIME_BITS = 52
+const BITS = [NUMBER_BITS, COUNT_BITS, 1, SHOWN_BITS, NUMBER_BITS, TIME_BITS]
+/** Times before 1970 are negative. */
+const EARLIEST = -(2 ** (TIME_BITS - 1))
 
 /** Writes a cursor of this query. */
-export function writeCursor(query: HistoryQuery, cursor: HistoryCursor): string {
-  const { head, shown, newest, passed, passedId, stage, stretched } = cursor
-  return encodeCursor(query, [head.join(''), shown, pairs(newest), pairs(passed), passedId, stage, stretched])
+export function writePlace(database: Database, query: HistoryQuery, place: HistoryPlace): string {
+  const { bound, documents, isRanked, shown, passed, time } = place
+  const fields: PlaceField[] = [
+    [bound, NUMBER_BITS],
+    [countCode(documents), COUNT_BITS],
+    [isRanked ? 1 : 0, 1],
+    [shown, SHOWN_BITS],
+    [passed, NUMBER_BITS],
+    [time - EARLIEST, TIME_BITS],
+  ]
+  return writeCursor(query, fields, secretOf(database))
 }
 
-/** Reads a cursor. Throws `invalid_query` for an invalid cursor, or one of another query. */
-export function readCursor(query: HistoryQuery, text: string): HistoryCursor {
-  const [prints, shown, newest, passed, passedId, stage, stretched] = decodeCursor(query, text, Place)
-  const head = Array.from({ length: Math.floor(prints.length / NAME) }, (_, place) =>
-    prints.slice(place * NAME, (place + 1) * NAME),
-  )
-  return { head, shown, newest: anchors(newest), passed: anchors(passed), passedId, stage, stretched }
+/** Reads a cursor. Throws `cursor_not_found` for one that no page of this query returned. */
+export function readPlace(database: Database, query: HistoryQuery, text: string): HistoryPlace {
+  const [bound = 0, code = 0, isRanked, shown = 0, passed = 0, time = 0] = readCursor(
+    query,
+    text,
+    BITS,
+    secretOf(database),
+  ).map(Number)
+  return { bound, documents: countOf(code), isRanked: isRanked === 1, shown, passed, time: time + EARLIEST }
 }
 
-const pairs = (list: readonly Anchor[]): (readonly [string, string])[] =>
-  list.map(({ print, status }) => [print, status])
-const anchors = (list: readonly (readonly [string, string])[]): Anchor[] =>
-  list.map(([print, status]) => ({ print, status }))
+/** A count as a cursor keeps it: with a precision of 1 in 256. */
+export const roundedCount = (count: number): number => countOf(countCode(count))
+
+/** A mantissa and the power of two that it is multiplied by. */
+function countCode(count: number): number {
+  let exponent = 0
+  while (Math.round(count / 2 ** exponent) >= 2 ** MANTISSA_BITS) exponent++
+  return exponent * 2 ** MANTISSA_BITS + Math.round(count / 2 ** exponent)
+}
+
+const countOf = (code: number): number => (code % 2 ** MANTISSA_BITS) * 2 ** Math.floor(code / 2 ** MANTISSA_BITS)
+
+/** A rebuild of the index replaces it, since all documents get other numbers. */
+const secretOf = (database: Database): string =>
+  readOne<{ secret: string }>(database, 'SELECT secret FROM historyCursorSecret')?.secret ?? ''

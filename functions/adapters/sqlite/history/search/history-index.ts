@@ -4,8 +4,7 @@ import type { Clock } from '../../../../ports/clock.ts'
 import type { HistoryScope } from '../../../../domain/history.ts'
 import type { HistoryIndex } from '../../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../../database.ts'
-import { findAudience } from '../vocabulary/audiences.ts'
-import { readCursor } from './cursor.ts'
+import { openSearch } from './open-search.ts'
 import { findPage } from './pages.ts'
 import type { HistoryProjection } from '../documents/projection.ts'
 import { createVocabulary } from '../vocabulary/vocabulary.ts'
@@ -38,11 +37,10 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
     search(query) {
       return available(async () => {
         const parsed = parseQuery(query.text, query.filters.role)
-        const cursor = query.after === undefined ? undefined : readCursor(query, query.after)
         const merged = await mergedInTime(query.scope.tenant)
-        const audience = snapshot(database, () => findAudience(database, query.scope))
-        const search = audience && { database, query, parsed, audience, vocabulary: vocabulary.of(audience) }
-        const page = search === undefined ? { hits: [] } : await findPage(search, cursor)
+        const opened = snapshot(database, () => openSearch(database, query))
+        const search = opened && { database, query, parsed, ...opened, vocabulary: vocabulary.of(opened.audience) }
+        const page = search === undefined ? { hits: [] } : await findPage(search)
         return merged ? page : { ...page, incomplete: true }
       })
     },
@@ -75,7 +73,7 @@ async function available<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof TooltrailError && error.code === 'invalid_query') throw error
+    if (error instanceof TooltrailError && error.code === 'cursor_not_found') throw error
     throw new TooltrailError('search_unavailable', 'the history index cannot be read now: try again later', {
       retryable: true,
       cause: error,

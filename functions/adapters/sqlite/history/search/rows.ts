@@ -8,7 +8,6 @@ import type { IdRange } from '../vocabulary/audiences.ts'
 export interface FoundDocument extends Candidate {
   readonly id: number
   readonly event: number
-  readonly print: string
   readonly hit: Omit<HistoryHit, 'score' | 'snippet'>
 }
 
@@ -20,7 +19,6 @@ interface Row {
   readonly text: string
   readonly session: string
   readonly message: string
-  readonly print: string
   readonly owner: string | null
   readonly run: string
   readonly agent: string
@@ -82,45 +80,24 @@ export function matchAll(database: Database, { first, last }: IdRange, expressio
   return JSON.parse(row?.ids ?? '[]') as number[]
 }
 
-/** Documents of the messages of these prints that match. */
-export function matchWithin(
+/** Different messages of the range with documents that match; at most `limit`. */
+export function matchMessages(
   database: Database,
   { first, last }: IdRange,
   expression: string,
-  prints: readonly string[],
+  { filters, limit }: { readonly filters: HistoryFilters; readonly limit: number },
 ): number[] {
-  const rows = readAll<{ id: number }>(
+  const rows = readAll<{ message: number }>(
     database,
-    `SELECT historyWords.rowid AS id FROM historyWords
-     WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ? AND rowid IN
-       (SELECT d.id FROM historyMessages m JOIN historyDocuments d ON d.message = m.id
-        WHERE m.print IN (SELECT value FROM json_each(?)))
-     LIMIT 400`,
+    `SELECT DISTINCT d.message FROM historyWords CROSS JOIN historyDocuments d ON d.id = historyWords.rowid
+     WHERE historyWords MATCH ? AND historyWords.rowid BETWEEN ? AND ? AND d.time BETWEEN ? AND ? LIMIT ?`,
     expression,
     first,
     last,
-    JSON.stringify(prints),
+    ...timeRange(filters),
+    limit,
   )
-  return rows.map(({ id }) => id)
-}
-
-/** Where the message of this print stands while its status is this one: its first and last document. */
-export function placeOf(
-  database: Database,
-  { first, last }: IdRange,
-  { print, status }: { readonly print: string; readonly status: string },
-): IdRange | undefined {
-  const row = readOne<{ first: number | null; last: number | null }>(
-    database,
-    `SELECT min(d.id) AS first, max(d.id) AS last FROM historyMessages m JOIN historyDocuments d ON d.message = m.id
-     WHERE m.print = ? AND coalesce(m.status, '') = ? AND d.id BETWEEN ? AND ?`,
-    print,
-    status,
-    first,
-    last,
-  )
-  if (row === undefined || row.first === null || row.last === null) return undefined
-  return { first: row.first, last: row.last }
+  return rows.map(({ message }) => message)
 }
 
 /** Of these runs of a tenant, those in which the history was searched. */
@@ -139,7 +116,7 @@ export function searchedRuns(database: Database, tenant: number, runIds: readonl
 export function loadDocuments(database: Database, ids: readonly number[]): FoundDocument[] {
   const loaded = readAll<Row>(
     database,
-    `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.session, m.message, m.print, m.owner, m.run, m.agent,
+    `SELECT d.id, d.message AS event, d.role, d.time, d.text, m.session, m.message, m.owner, m.run, m.agent,
             m.tool, m.toolCall, m.status, m.call, m.searched, m.task
      FROM historyDocuments d JOIN historyMessages m ON m.id = d.message
      WHERE d.id IN (SELECT value FROM json_each(?))`,
@@ -153,14 +130,13 @@ export function loadDocuments(database: Database, ids: readonly number[]): Found
 }
 
 function found(row: Row): FoundDocument {
-  const { id, event, role, time, text, print } = row
+  const { id, event, role, time, text } = row
   return {
     id,
     event,
     role,
     time,
     text,
-    print,
     runId: row.run,
     toolName: row.tool ?? undefined,
     call: row.call ?? undefined,
@@ -181,7 +157,7 @@ function found(row: Row): FoundDocument {
   }
 }
 
-const timeRange = ({ since, until }: HistoryFilters): [number, number] => [
+export const timeRange = ({ since, until }: HistoryFilters): [number, number] => [
   Math.max(since ?? 0, Number.MIN_SAFE_INTEGER),
   Math.min(until ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
 ]

@@ -1,15 +1,10 @@
 import { hash } from 'node:crypto'
 import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../../../domain/history.ts'
+import { coveringTokens, hourOf, MARK, tokensOfHour } from './time-tokens.ts'
 
-/**
- * Filters as tokens of the full-text index, so that a match skips what they exclude. They begin with a private-use character,
- * which no text's token has.
+/*
+ * Filters are tokens of the full-text index, so that a match skips what they exclude.
  */
-const MARK = '\uE000'
-const HOUR_MS = 3_600_000
-/** Hours, and blocks of 32 of the level before: 1 hour, 32 hours, 43 days, 3.7 years. */
-const TIME_LEVELS = 4
-const BLOCK = 32
 
 /** All tokens that a document can be filtered by, joined by spaces. */
 export function scopeText(document: HistoryDocument): string {
@@ -44,7 +39,7 @@ function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocum
     ...(owner === undefined ? [] : [token('o', tenant, owner)]),
     token('a', agent),
     token('u', runId),
-    ...levels().map((level) => timeToken(level, hourOf(time))),
+    ...tokensOfHour(hourOf(time)),
   ]
   shared = { of, text: tokens.join(' ') }
   return shared.text
@@ -54,7 +49,7 @@ let shared: { readonly of: readonly unknown[]; readonly text: string } | undefin
 /** The bounds of a match within its tenant's range: expressions that must match, and one that must not. */
 export interface Bounds {
   readonly must: readonly string[]
-  readonly not: string | undefined
+  readonly not: readonly string[]
 }
 
 /** The tokens that all documents of a scope have, of those that the tenant has. A session's and an owner's name their tenant. */
@@ -78,18 +73,37 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
     ...optional(filters.feedback, (rating) => token('f', rating)),
     ...optional(filters.agent, (agent) => token('a', agent)),
   ].map(quote)
-  const times = timeTokens(filters.since, filters.until)
+  const times = coveringTokens(filters.since, filters.until)
+  const sessions = filters.sessions?.map((session) => sessionToken(tenant, session))
   return {
-    must: times === undefined ? wanted : [...wanted, `(${times.map(quote).join(' OR ')})`],
-    not: filters.notRun === undefined ? undefined : quote(token('u', filters.notRun)),
+    must: [...wanted, ...optional(times, (tokens) => anyOf(tokens.map(quote))), ...optional(sessions, anyOf)],
+    not: optional(filters.notRun, (run) => quote(token('u', run))),
   }
 }
+
+/** Bounds that admit one session alone. */
+export const withinSession = ({ must, not }: Bounds, tenant: string, session: string): Bounds => ({
+  must: [...must, sessionToken(tenant, session)],
+  not,
+})
+
+/** Bounds that leave these sessions out. */
+export const withoutSessions = ({ must, not }: Bounds, tenant: string, sessions: Iterable<string>): Bounds => ({
+  must,
+  not: [...not, ...Array.from(sessions, (session) => sessionToken(tenant, session))],
+})
+
+const sessionToken = (tenant: string, session: string): string => quote(token('s', tenant, session))
+
+/** Matches any of these expressions; nothing, where there is none. */
+const anyOf = (expressions: readonly string[]): string =>
+  `(${(expressions[0] === undefined ? [quote(token('none'))] : expressions).join(' OR ')})`
 
 /** An expression within bounds; without an expression, everything of the tenant within them. */
 export function within(expression: string | undefined, tenant: string, { must, not }: Bounds): string {
   const all = [...(expression === undefined ? [] : [expression]), ...must]
   const joined = all.length === 0 ? quote(tenantToken(tenant)) : all.join(' AND ')
-  return not === undefined ? joined : `(${joined}) NOT ${not}`
+  return not.length === 0 ? joined : `(${joined}) NOT (${not.join(' OR ')})`
 }
 
 const tenantToken = (tenant: string): string => token('t', tenant)
@@ -113,24 +127,3 @@ const REMEMBERED = 1_000
 
 const optional = <Value>(value: Value | undefined, make: (value: Value) => string): string[] =>
   value === undefined ? [] : [make(value)]
-
-const levels = (): number[] => Array.from({ length: TIME_LEVELS }, (_, level) => level)
-const hourOf = (time: number): number => Math.floor(time / HOUR_MS)
-const timeToken = (level: number, hour: number): string =>
-  `${MARK}h${level}-${Math.floor(hour / BLOCK ** level).toString(36)}`
-
-/** Tokens that cover the hours from `since` to `until`, as few as there are; undefined where neither is set. */
-function timeTokens(since: number | undefined, until: number | undefined): string[] | undefined {
-  if (since === undefined && until === undefined) return undefined
-  const end = BLOCK ** (TIME_LEVELS - 1) * 64
-  let from = Math.min(end, Math.max(0, hourOf(since ?? 0)))
-  let to = Math.min(end, Math.max(0, hourOf(until ?? Infinity) + 1))
-  const tokens: string[] = []
-  for (let level = 0; level < TIME_LEVELS && from < to; level++) {
-    const size = BLOCK ** level
-    const last = level === TIME_LEVELS - 1
-    for (; from < to && (last || from % (size * BLOCK) !== 0); from += size) tokens.push(timeToken(level, from))
-    for (; to > from && (last || to % (size * BLOCK) !== 0); to -= size) tokens.push(timeToken(level, to - size))
-  }
-  return tokens.length === 0 ? [token('none')] : tokens
-}

@@ -20,7 +20,10 @@ export interface Audience {
   /** The row of the session, or else of the owner; none for the whole tenant. */
   readonly session?: number
   readonly owner?: number
+  /** Of its documents. */
   readonly range: IdRange
+  /** Of its tenant's words. */
+  readonly wordRange: IdRange
   /** Tokens that all its documents have, within the range. */
   readonly tokens: readonly string[]
   /** How many documents it may see. */
@@ -51,6 +54,7 @@ export function findAudience(database: Database, scope: HistoryScope): Audience 
   const base = {
     tenant: tenant.id,
     range: rangeOf(tenant.id),
+    wordRange: rangeOf(tenant.id),
     tokens: scopeTokensOf(scope).map(quote),
     version: `${tenant.lastDocument} ${tenant.documents}`,
   }

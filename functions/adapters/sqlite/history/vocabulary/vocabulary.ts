@@ -131,8 +131,8 @@ function resembling(database: Database, audience: Audience, word: string): strin
     letters.length - 1,
     letters.length + 1,
     triples(last),
-    audience.range.first,
-    audience.range.last,
+    audience.wordRange.first,
+    audience.wordRange.last,
   )
 }
 
@@ -152,8 +152,8 @@ function containing(database: Database, audience: Audience, part: string, limit:
        AND instr(v.word, ?) > 0 ${mine(audience)}
      ORDER BY length(v.word), v.word LIMIT ?`,
     triples(part),
-    audience.range.first,
-    audience.range.last,
+    audience.wordRange.first,
+    audience.wordRange.last,
     part,
     limit,
   )

@@ -1,0 +1,141 @@
+import type { PlannedTerm } from '../../search/query/plan.ts'
+import type { HistoryQuery } from '../../domain/history.ts'
+import type { SearchQuery } from '../../search/query/query.ts'
+import { isMostlyTalk, RANKED, scoreEvents, type Candidate, type ScoredEvent } from '../../search/ranking/score.ts'
+import { planFound } from './found-vocabulary.ts'
+import type { Source } from './indexed-document.ts'
+import {
+  bestBody,
+  countBody,
+  countsOf,
+  looseClauses,
+  runsBody,
+  strictClauses,
+  type Counts,
+  type Found,
+  type Matching,
+  type SearchResponse,
+} from './search-bodies.ts'
+import { anyOf, termGroups, type Inside, type TermGroup } from './term-groups.ts'
+
+/** One search, whose pages end at a moment. */
+export interface Search {
+  readonly query: HistoryQuery
+  readonly parsed: SearchQuery
+  readonly send: (body: object) => Promise<SearchResponse>
+  /** As in `HistoryPlace`. */
+  readonly bound: number
+}
+
+/** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
+const ENOUGH = 40
+/** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
+const BEHIND_TALK = 500
+/** A shorter piece stands inside of too many words. */
+const LEAST_PIECE = 3
+/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
+const COVERED = 0.75
+/** Words of so many documents at most are then looked for inside of others; so many words at most. */
+const STRETCHED = { documents: 2_000, words: 8 }
+
+export interface FoundDocument extends Candidate {
+  readonly id: string
+  readonly event: string
+  readonly source: Source
+}
+
+export interface Best {
+  readonly terms: readonly PlannedTerm[]
+  readonly scored: readonly ScoredEvent<FoundDocument>[]
+  /** Clauses that all documents of the search's pages must match, but for the best ones. */
+  readonly way: readonly object[]
+}
+
+/** The best events as the words are; where these have little of the query, as the words may be meant, if that is better. */
+export async function best(search: Search): Promise<Best> {
+  const matching = await matchingOf(search)
+  const { groups, counts } = matching
+  const asIs = await search.send(bestBody(matching))
+  const first = await bestOf(search, matching, asIs, false)
+  const isEnough = (asIs.aggregations?.all?.doc_count ?? 0) >= ENOUGH
+  const usual = { ...first, way: isEnough ? strictClauses(matching) : [anyOf(looseClauses(matching))] }
+  if (coveredBy(first.scored) >= COVERED) return usual
+  const wider = { ...matching, inside: rareWords(groups, counts) }
+  const found = wider.inside.size > matching.inside.size ? await search.send(bestBody(wider)) : asIs
+  const second = await bestOf(search, wider, found, true)
+  return coveredBy(second.scored) > coveredBy(first.scored) ? { ...second, way: [anyOf(looseClauses(wider))] } : usual
+}
+
+/** The query's words as the index has them. */
+export async function matchingOf(search: Search): Promise<Matching> {
+  const { query, parsed, bound } = search
+  const groups = termGroups(parsed)
+  const counts = countsOf(groups, await search.send(countBody({ query, bound }, groups)))
+  return { query, bound, groups, counts, inside: unknownWords(groups, counts) }
+}
+
+/** `response`: to the usual request. Looks further where most of its events only talk about the history. */
+async function bestOf(
+  search: Search,
+  matching: Matching,
+  response: SearchResponse,
+  stretch: boolean,
+): Promise<Pick<Best, 'terms' | 'scored'>> {
+  const usual = await scoredBy(search, matching.counts, response, stretch)
+  if (!isMostlyTalk(usual.scored)) return usual
+  const further = await search.send(bestBody(matching, BEHIND_TALK))
+  const { terms, scored } = await scoredBy(search, matching.counts, further, stretch)
+  return { terms, scored: scored.slice(0, RANKED) }
+}
+
+async function scoredBy(
+  search: Search,
+  counts: Counts,
+  { hits }: SearchResponse,
+  stretch: boolean,
+): Promise<Pick<Best, 'terms' | 'scored'>> {
+  const { parsed, query } = search
+  const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, stretch)
+  return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf)) }
+}
+
+/** These documents' events, in the order of their scores. */
+export function eventsOf(
+  { parsed, query, send }: Search,
+  terms: readonly PlannedTerm[],
+  documents: readonly FoundDocument[],
+): Promise<ScoredEvent<FoundDocument>[]> {
+  const { tenant } = query.scope
+  return scoreEvents(tenant, parsed, terms, documents, async (runIds) => {
+    const { hits } = (await send(runsBody(tenant, runIds))).hits
+    return new Set(hits.flatMap(({ _source: { run, searched } }) => (searched === true ? [run] : [])))
+  })
+}
+
+const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
+  scored.reduce((most, event) => Math.max(most, event.covered), 0)
+
+/** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
+const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => new Set(wordsOfAtMost(0, groups, counts))
+
+/** Those, and words that not too many documents hold: what is asked for may be another word that has them inside. */
+const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
+  new Set([
+    ...unknownWords(groups, counts),
+    ...wordsOfAtMost(STRETCHED.documents, groups, counts).slice(0, STRETCHED.words),
+  ])
+
+function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: Counts): string[] {
+  return groups
+    .flatMap((group) => group.words)
+    .filter(
+      ({ word, forms }) =>
+        word.length >= LEAST_PIECE && [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most),
+    )
+    .map(({ word }) => word)
+}
+
+export function documentOf({ _id, _source }: Found): FoundDocument {
+  const { event, role, run, tool, call, text, time, searched = false, task = false } = _source
+  return { id: _id, event, role, runId: run, toolName: tool, call, text, time, searched, task, source: _source }
+}

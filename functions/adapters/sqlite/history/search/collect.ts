@@ -1,0 +1,71 @@
+import type { ScoredEvent } from '../../../../search/ranking/score.ts'
+import { snapshot } from '../../database.ts'
+import type { Search } from './best.ts'
+import type { Listing } from './listing.ts'
+import { loadDocuments, type FoundDocument } from './rows.ts'
+import { boundsOf, withinSession, withoutSessions } from './scope.ts'
+import type { Step, Walk, WalkPlace } from './walk.ts'
+
+/** Sessions that the index leaves out while one is looked for that has no hit yet. */
+const MAX_LEFT_OUT = 200
+
+/** What of a listing is collected. */
+export interface Wanted {
+  readonly listing: Listing
+  readonly walk: Walk
+  readonly from: WalkPlace | undefined
+  readonly limit: number
+  /** Events that have their place elsewhere. */
+  readonly taken: ReadonlySet<number>
+  /** In groups: sessions that have their hit elsewhere. */
+  readonly sessions: readonly string[]
+}
+
+export interface Collected {
+  readonly events: readonly ScoredEvent<FoundDocument>[]
+  /** Where the next page goes on; undefined at the end of the walk. */
+  readonly next: { readonly after: WalkPlace | undefined } | undefined
+}
+
+/** Collects the next hits of a walk; in groups, at most one a session. */
+export async function collect(search: Search, wanted: Wanted): Promise<Collected> {
+  const { walk, listing, taken, limit } = wanted
+  const { scope, filters, group } = search.query
+  const bounds = boundsOf(scope, filters)
+  const sessions = new Set(wanted.sessions)
+  const leftOut = (): string[] => (group === undefined ? [] : [...sessions].slice(-MAX_LEFT_OUT))
+  const steps = walk.steps(() => listing.expression(withoutSessions(bounds, scope.tenant, leftOut())), wanted.from)
+  const events: ScoredEvent<FoundDocument>[] = []
+  let after = wanted.from
+  for (;;) {
+    const next = steps.next()
+    if (next.done === true) return { events, next: next.value ? undefined : { after } }
+    const step = next.value
+    const [document] = step.documents
+    if (document !== undefined && !taken.has(document.event) && !isGrouped(document.hit.session)) {
+      if (group !== undefined && (await isShownBefore(search, wanted, step, document.hit.session)))
+        sessions.add(document.hit.session)
+      else {
+        if (events.length === limit) return { events, next: { after } }
+        const judged = await listing.judge(step.documents)
+        if (judged !== undefined) events.push(judged)
+        if (judged !== undefined) sessions.add(document.hit.session)
+      }
+    }
+    after = step
+  }
+
+  function isGrouped(session: string): boolean {
+    return group !== undefined && sessions.has(session)
+  }
+}
+
+/** Whether an earlier page has a hit in the session: it has a hit that comes before the step. */
+async function isShownBefore(search: Search, { walk, listing }: Wanted, step: Step, session: string): Promise<boolean> {
+  const { scope, filters } = search.query
+  const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, session))
+  const loaded = snapshot(search.database, () => loadDocuments(search.database, walk.before(expression, step)))
+  for (const documents of Map.groupBy(loaded, ({ event }) => event).values())
+    if ((await listing.judge(documents)) !== undefined) return true
+  return false
+}

@@ -1,0 +1,68 @@
+import { reading, snapshot, type Database } from '../../database.ts'
+import { visible, type Search } from './best.ts'
+import { firstDocument, loadDocuments, matchRows, type FoundDocument } from './rows.ts'
+
+/** Documents that are looked through at a time. */
+export const DOCUMENTS_AT_ONCE = 150
+/** Documents that are looked through for one page, at most. */
+export const MAX_SCANNED_DOCUMENTS = 2_000
+
+/** A place in a walk: right after an event. */
+export interface WalkPlace {
+  /** The event's last document in the order of the walk. */
+  readonly passed: number
+  /** The time of that document. */
+  readonly time: number
+}
+
+/** An event that a walk has come to, with its documents that match. */
+export interface Step extends WalkPlace {
+  readonly documents: readonly FoundDocument[]
+}
+
+/** Which documents match: what they must match may change while a walk goes on. */
+export type Expression = () => string
+
+/** Goes through the events that match, each once. */
+export interface Walk {
+  /** The events after a place, or all. Returns whether these were all there are. */
+  steps(expression: Expression, from: WalkPlace | undefined): Generator<Step, boolean>
+  /** Some documents that match and come before a step. */
+  before(expression: string, step: Step): number[]
+}
+
+/** The walk by age of the rows, newest first. The documents of an event are contiguous, because they are written together. */
+export function walkByRow(search: Search): Walk {
+  const { database, query, audience } = search
+  const { filters } = query
+  return {
+    *steps(expression, from) {
+      let last = from === undefined ? audience.range.last : from.passed - 1
+      for (let looked = 0; looked < MAX_SCANNED_DOCUMENTS; looked += DOCUMENTS_AT_ONCE) {
+        const { rows, loaded } = snapshot(database, () => {
+          const range = { ...audience.range, last }
+          const matched = matchRows(database, range, expression(), { filters, limit: DOCUMENTS_AT_ONCE })
+          return { rows: matched, loaded: loadDocuments(database, matched) }
+        })
+        for (const documents of Map.groupBy(visible(search, loaded), ({ event }) => event).values()) {
+          const passed = beginningOf(database, documents)
+          yield { documents, passed, time: 0 }
+          last = passed - 1
+        }
+        if (rows.length < DOCUMENTS_AT_ONCE) return true
+        last = Math.min(last, (rows.at(-1) ?? last) - 1)
+      }
+      return false
+    },
+    before(expression, { documents }) {
+      const first = Math.max(...documents.map(({ id }) => id)) + 1
+      return matchRows(database, { ...audience.range, first }, expression, { filters, limit: DOCUMENTS_AT_ONCE })
+    },
+  }
+}
+
+/** The first document of an event of which these were found, or the first of these where it is removed by now. */
+function beginningOf(database: Database, documents: readonly FoundDocument[]): number {
+  const first = reading(database, () => documents[0] && firstDocument(database, documents[0].event))
+  return Math.min(first ?? Infinity, ...documents.map(({ id }) => id))
+}
