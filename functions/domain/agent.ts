@@ -31,6 +31,8 @@ export interface Policies {
   readonly searchScope: 'owner' | 'session' | 'tenant'
   /** Days without activity after which a session is deleted; null: never. */
   readonly ttlDays: number | null
+  /** Where titles come from: the first input, or this model (`provider/model`) after the first completed run. */
+  readonly titles: 'input' | { readonly model: string }
 }
 
 /** When the older conversation is summarised, and how. */
@@ -95,4 +97,5 @@ export const DEFAULT_POLICIES: Policies = {
   previewChars: 500,
   searchScope: 'owner',
   ttlDays: null,
+  titles: 'input',
 }

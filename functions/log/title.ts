@@ -49,10 +49,16 @@ export function openingOfMessages(messages: readonly Message[]): Opening | undef
 
 /** The title that a text makes; undefined if no line holds a letter or digit. */
 export function titleOf(text: string): string | undefined {
+  const plain = plainTitle(text)
+  return plain === undefined ? undefined : shortened(plain, MAX_INPUT_TITLE_LENGTH)
+}
+
+/** The first line that holds a letter or digit, whole, without Markdown marks. */
+export function plainTitle(text: string): string | undefined {
   for (const [line] of cutBefore(text, MAX_SEARCHED_LENGTH).matchAll(LINE)) {
     if (!LETTER_OR_DIGIT.test(line)) continue
     const plain = plainLine(cutBefore(line, MAX_LINE_LENGTH).toWellFormed())
-    if (LETTER_OR_DIGIT.test(plain)) return shortened(plain, MAX_INPUT_TITLE_LENGTH)
+    if (LETTER_OR_DIGIT.test(plain)) return plain
   }
   return undefined
 }

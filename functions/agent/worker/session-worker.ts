@@ -12,6 +12,8 @@ import type { HandOver } from '../loop/run-loop.ts'
 import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
 import { withinTime } from '../../domain/time/time-limit.ts'
 import { knowCalls } from './in-flight-calls.ts'
+import { createTitles } from './titles.ts'
+import type { Titles } from './titles.ts'
 
 /**
  * Milliseconds for finding and taking work: a store that never responds must not keep the session from being served
@@ -28,7 +30,7 @@ export interface SessionWorker {
   serveStarted(session: Session, started: Started): StartedServing
   /** Whether this process is executing a run of the session now. */
   isServing(key: SessionKey): boolean
-  /** Resolves when no run is being executed. */
+  /** Resolves when no run is being executed, and no title asked for. */
   idle(): Promise<void>
   /** Resolves when no tool executes here any more, among them those that ignored their time limit, a cancel or the loss of a lease. */
   callsEnded(): Promise<void>
@@ -65,6 +67,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
   const calls = knowCalls(ports.tools)
   const dependencies = { ...ports, tools: calls.tools }
   const serving = new Map<string, { readonly key: SessionKey; done: Promise<void>; again: boolean }>()
+  const titles = createTitles(dependencies)
   let stopping = createStops()
 
   function begin(key: SessionKey, started?: StartedRun): Promise<void> {
@@ -89,7 +92,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
         const held = next?.held ?? (await withinTime(LOOK_MS, 'the store', () => acquire(dependencies, key)))
         if (held === undefined) continue
         entry.again = true
-        ending = await execute(dependencies, held, stopping, next)
+        ending = await execute({ ...dependencies, titles }, held, stopping, next)
         next = undefined
       } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
@@ -106,7 +109,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
       return { done: begin(keyOf(session), run), ended }
     },
     isServing: (key) => serving.has(nameOf(key)),
-    idle: () => allDone(serving),
+    idle: () => allDone(serving, titles),
     callsEnded: calls.ended,
     handOver: () => stopped([...serving.values()].map(({ key }) => keyOf(key))),
     cutOff: (why) => cutOff(stopping, why),
@@ -116,14 +119,14 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
 
   async function stopped<Left>(left: Left): Promise<Left> {
     stopping.afterRound.abort()
-    await allDone(serving)
+    await allDone(serving, titles)
     return left
   }
 }
 
 /** Executes a held run as far as it goes here, and tells who has started it what it came to. */
 async function execute(
-  dependencies: Dependencies,
+  { titles, ...dependencies }: Dependencies & { readonly titles: Titles },
   held: HeldRun,
   stopping: Stops,
   started: StartedRun | undefined,
@@ -139,6 +142,7 @@ async function execute(
   const ending = state === undefined ? 'ended' : await executeRun(state, handOverOf(stopping))
   started?.settle(endedRunOf(state))
   if (isUnknown && ending === 'handed_over') await hint(dependencies, held.lease)
+  titles.ask(keyOf(held.lease), state?.ended?.run, stopping.atOnce.signal)
   return ending
 }
 
@@ -157,9 +161,10 @@ function expected(held: HeldRun): StartedRun & { readonly ended: Promise<EndedRu
   return { held, settle, ended }
 }
 
-/** Resolves when nothing is served any more. */
-async function allDone(serving: ReadonlyMap<string, { readonly done: Promise<void> }>): Promise<void> {
-  while (serving.size > 0) await Promise.allSettled([...serving.values()].map(({ done }) => done))
+/** Resolves when nothing is served any more, and no title asked for. */
+async function allDone(serving: ReadonlyMap<string, { readonly done: Promise<void> }>, titles: Titles): Promise<void> {
+  while (serving.size > 0 || titles.underWay().length > 0)
+    await Promise.allSettled([...[...serving.values()].map(({ done }) => done), ...titles.underWay()])
 }
 
 function endedRunOf(state: RunState | undefined): EndedRun | undefined {

@@ -51,6 +51,9 @@ const policies = z.strictObject({
   preview_chars: z.number().int().min(0).max(10_000).default(DEFAULT_POLICIES.previewChars),
   search_scope: z.enum(['owner', 'session', 'tenant']).default(DEFAULT_POLICIES.searchScope),
   ttl_days: positive.nullable().default(DEFAULT_POLICIES.ttlDays),
+  titles: z
+    .union([z.literal('input'), z.strictObject({ model: modelName })], 'is neither "input" nor {model}')
+    .default(DEFAULT_POLICIES.titles),
   context_tokens: positive
     .min(1_000, 'is less than any request needs')
     .nullable()
@@ -213,6 +216,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
       previewChars: own.preview_chars,
       searchScope: own.search_scope,
       ttlDays: own.ttl_days,
+      titles: own.titles,
     },
   }
 }

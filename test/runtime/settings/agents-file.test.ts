@@ -59,6 +59,7 @@ describe('agents', () => {
       preview_chars: 10,
       search_scope: 'tenant',
       ttl_days: 7,
+      titles: { model: 'openai/small' },
     }
     expect(parse({ agents: { other: { model: 'openai/x', tools: [], policies } } }).get('other')).toMatchObject({
       model: 'openai/x',
@@ -73,6 +74,7 @@ describe('agents', () => {
         previewChars: 10,
         searchScope: 'tenant',
         ttlDays: 7,
+        titles: { model: 'openai/small' },
       },
     })
   })

@@ -1,4 +1,4 @@
-import { SUMMARY_AGENT } from '../../../domain/context.ts'
+import { SUMMARY_AGENT, TITLE_AGENT } from '../../../domain/context.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { withinTime } from '../../../domain/time/time-limit.ts'
 import { NO_USAGE } from '../../../domain/usage/usage.ts'
@@ -86,6 +86,12 @@ export const countSummaries =
   (dependencies: UsageDependencies, key: SessionKey, account: UsageAccount) =>
   (usage: Usage, model: string): Promise<void> =>
     countUnstored(dependencies, key, account, { agent: SUMMARY_AGENT, model, usage })
+
+/** The same for what titles of a session have taken. */
+export const countTitles =
+  (dependencies: UsageDependencies, key: SessionKey, account: UsageAccount) =>
+  (usage: Usage, model: string): Promise<void> =>
+    countUnstored(dependencies, key, account, { agent: TITLE_AGENT, model, usage })
 
 /**
  * What a completion has probably taken that was cut off before its provider said it: the request as if none of it was cached,
