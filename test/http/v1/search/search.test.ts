@@ -136,7 +136,10 @@ describe('a search', () => {
 
   test('after a cursor that was never given out is refused', async () => {
     harness = await openHttpHarness()
-    expect(await expectJson(harness, 400, 'GET', '/v1/search?q=x&after=rubbish')).toHaveProperty('detail')
+    for (const after of ['rubbish', '*'])
+      expect(await expectJson(harness, 422, 'GET', `/v1/search?q=x&after=${after}`)).toMatchObject({
+        errors: [{ path: 'query.after' }],
+      })
   })
 
   test('that is down says so, and is never an empty list', async () => {
