@@ -15,6 +15,8 @@ const PER_MINUTE: { readonly [method: string]: number } = {
 }
 const OTHERS = 50
 const MINUTE_MS = 60_000
+/** Limit of a `Retry-After`, in milliseconds: a longer one would stop a method for as long as the process lives. */
+const MAX_PAUSE_MS = 3_600_000
 /** Queues that are kept at a time; those of other places are forgotten, the oldest first. */
 const MOST_PLACES = 1_000
 
@@ -60,7 +62,7 @@ export function createRateLimits(clock: Pick<Clock, 'now'>): RateLimits {
     },
     pause(place, method, milliseconds) {
       const known = placeOf(place, method)
-      known.pausedUntil = Math.max(known.pausedUntil, clock.now() + milliseconds)
+      known.pausedUntil = Math.max(known.pausedUntil, clock.now() + Math.min(milliseconds, MAX_PAUSE_MS))
     },
   }
 }

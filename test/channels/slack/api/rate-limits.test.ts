@@ -40,3 +40,9 @@ test('Retry-After holds for its method alone, and a shorter one does not shorten
   time.now += 30_000
   expect(limits.wait('T1', 'chat.update')).toBe(0)
 })
+
+test.each([1e12, Infinity])('a Retry-After of %s ms holds for an hour at most', (milliseconds) => {
+  const { limits } = open()
+  limits.pause('T1', 'chat.update', milliseconds)
+  expect(limits.wait('T1', 'chat.update')).toBe(3_600_000)
+})
