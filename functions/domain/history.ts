@@ -53,12 +53,9 @@ export interface HistoryFilters {
   readonly until?: number
   /** Leaves out one run: the one that searches. */
   readonly notRun?: string
-  /** Only these sessions, at most `MAX_FILTERED_SESSIONS`. They are no part of a cursor: they may change between pages. */
+  /** Only these sessions, at most 1,000. They are no part of a cursor: they may change between pages. */
   readonly sessions?: readonly string[]
 }
-
-/** Limit of `HistoryFilters.sessions`. */
-export const MAX_FILTERED_SESSIONS = 1_000
 
 /** Filters as callers write them: their moments are dates, or times, in UTC where they name no zone. */
 export type WrittenFilters = {

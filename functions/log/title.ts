@@ -3,9 +3,9 @@ import { isLeaders, textOf } from '../domain/messages/message.ts'
 import type { Message, Part } from '../domain/messages/message.ts'
 
 /** Limit of a title that is made of an input, in UTF-16 units, the final `…` included. */
-export const MAX_INPUT_TITLE_LENGTH = 80
+const MAX_INPUT_TITLE_LENGTH = 80
 /** Units of an input that are kept beside its title, for the filter `q` of lists. */
-export const MAX_OPENING_LENGTH = 4_000
+const MAX_OPENING_LENGTH = 4_000
 /** Units of an input in which its title is looked for. */
 const MAX_SEARCHED_LENGTH = 64 * 1024
 /** Units of a line that become a title: marks and spaces may come before the words. */

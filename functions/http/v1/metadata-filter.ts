@@ -47,7 +47,7 @@ export function metadataFilters(query: Readonly<Record<string, unknown>>): Queri
 }
 
 /** Reads a value as a filter takes it: one that ends in `*` is a prefix. */
-export const filterOf = (key: string, value: string): QueriedMetadata => {
+const filterOf = (key: string, value: string): QueriedMetadata => {
   const isPrefix = value.endsWith('*')
   return { key, value: isPrefix ? value.slice(0, -1) : value, isPrefix }
 }

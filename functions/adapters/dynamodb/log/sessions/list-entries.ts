@@ -37,7 +37,7 @@ export type ListedChange = Partial<Omit<Listed, 'key' | 'settled'>>
 export const isListed = (header: Item): boolean => numberAt(header, 'list_rev') !== undefined
 
 /** The fields for lists that a header holds. */
-export function listedOf(header: Item): Listed {
+function listedOf(header: Item): Listed {
   const time = timeOfPlace(requiredText(header, 'at'))
   return {
     key: sessionOf(header),
