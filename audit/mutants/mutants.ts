@@ -39,9 +39,14 @@ const vitest = (name: string, ...paths: readonly string[]): Suite => ({
   command: ['vitest', 'run', '--bail', '1', ...paths],
 })
 /** Suites of the agent floor that take longer than all others of it together, and seldom notice what those do not. */
-const LONG = ['continue', 'loop/context.property', 'context-budget', 'consolidation', 'sources', 'media'].map(
-  (name) => `test/agent/${name}.test.ts`,
-)
+const LONG = [
+  'service/continue',
+  'loop/context/context.property',
+  'loop/context/context-budget',
+  'loop/context/consolidation',
+  'loop/sources/sources',
+  'media',
+].map((name) => `test/agent/${name}.test.ts`)
 const agent: Suite = vitest('agent', 'test/agent', ...LONG.map((path) => `--exclude=${path}`))
 const engine = ['vitest', 'run', '--config=vitest.engines.config.ts', '--bail', '1'] as const
 const engines: Suite = {
@@ -49,14 +54,14 @@ const engines: Suite = {
   command: [
     ...engine,
     'test/adapters/dynamodb/contracts.engine',
-    'test/adapters/dynamodb/schedules.engine',
-    'test/adapters/dynamodb/faults.engine',
-    'test/adapters/dynamodb/interlopers.engine',
-    'test/adapters/dynamodb/imports-between.engine',
+    'test/adapters/dynamodb/races/schedules.engine',
+    'test/adapters/dynamodb/races/faults.engine',
+    'test/adapters/dynamodb/runs/interlopers.engine',
+    'test/adapters/dynamodb/messages/imports-between.engine',
   ],
 }
 /** Suites that count what DynamoDB is asked for. */
-const COSTS = ['session-list', 'steering-cost', 'following-cost']
+const COSTS = ['sessions/session-list', 'runs/steering-cost', 'runs/following-cost']
 
 /** Each list with the suites that are asked, one after the other, until one notices. */
 export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly suites: readonly Suite[] }[] = [
@@ -129,8 +134,8 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
     suites: [
       vitest(
         'costs',
-        'test/adapters/sqlite/deletion-steps',
-        'test/adapters/sqlite/session-list',
+        'test/adapters/sqlite/log/deletion-steps',
+        'test/adapters/sqlite/log/session-list',
         'test/adapters/dynamodb/keys',
         'test/agent/events',
       ),

@@ -75,7 +75,10 @@ function unresolved(text: string): string[] {
 function unclear(text: string): string[] {
   return [
     ...all(text, /(\bspec,? (?:§|[A-Z]\d)|§ ?\d|\((?:[LRTOH]\d{1,2})(?:, [LRTOH]\d{1,2})*\))/g),
-    ...all(text, /\b(session-protocol(?!, [A-Z]|\.md)|(?:spec|(?<!docs\/design\/)architecture|wire-formats|channels|clients|style)\.md)/g),
+    ...all(
+      text,
+      /\b(session-protocol(?!, [A-Z]|\.md)|(?:spec|(?<!docs\/design\/)architecture|wire-formats|channels|clients|style)\.md)/g,
+    ),
   ]
 }
 

@@ -16,11 +16,15 @@ function run(
     ...variables,
   }
   return new Promise((resolve) => {
-    execFile(process.execPath, [`functions/cli/${command}.ts`, ...rest], { env }, (failure, out, error) => {
+    execFile(process.execPath, [programOf(command), ...rest], { env }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
     })
   })
 }
+
+/** The file of a command that is a program of its own. */
+const programOf = (command: string): string =>
+  `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
 
 const REGION: Readonly<Record<string, string>> = { AWS_REGION: 'eu-central-1' }
 const OFFLINE = {

@@ -36,7 +36,7 @@ export function runOperation(
     AWS_ENDPOINT_URL_SQS: engines.sqs,
     ...(index === undefined ? {} : { TOOLTRAIL_INDEX: index }),
   }
-  const file = `functions/cli/${command}.ts`
+  const file = `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
   return new Promise((resolve) => {
     execFile(process.execPath, [file, ...words], { env, timeout: LONGEST_MS }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
