@@ -54,10 +54,10 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
 
 describe('the bundle of', () => {
   test.each([
-    ['api', 975],
+    ['api', 1_000],
     ['worker', 1_400],
     ['indexer', 600],
-    ['sweeper', 600],
+    ['sweeper', 620],
   ] as const)('%s loads at most %i KB before its first request', (handler, kilobytes) =>
     expect(bundles.get(handler)?.eagerBytes).toBeLessThanOrEqual(kilobytes * 1_000),
   )
