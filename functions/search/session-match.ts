@@ -1,6 +1,7 @@
 import type { Json } from '../domain/json.ts'
 import type { Session } from '../domain/session.ts'
 import type { MetadataFilter, SessionFilter } from '../domain/session-filter.ts'
+import { metadataText } from '../domain/metadata-text.ts'
 import { fold, lower } from './tokens/fold-text.ts'
 
 type Matched = Pick<Session, 'agent' | 'owner' | 'run' | 'title' | 'metadata'>
@@ -31,12 +32,6 @@ const plain = (text: string): string => lower(fold(text))
 function fits(value: Json | undefined, { value: wanted, isPrefix }: MetadataFilter): boolean {
   const text = metadataText(value)
   return text !== undefined && (isPrefix ? text.startsWith(wanted) : text === wanted)
-}
-
-/** The text by which a metadata field is compared; undefined for lists, objects, null and fields that are not there. */
-export function metadataText(value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return value
-  return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined
 }
 
 const occurAll = (words: readonly string[], text: string): boolean => words.every((word) => occurs(word, text))

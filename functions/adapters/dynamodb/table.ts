@@ -1,7 +1,6 @@
 import {
   BatchGetItemCommand,
   QueryCommand,
-  ScanCommand,
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
@@ -29,14 +28,6 @@ export interface Range {
   readonly filter?: Condition
 }
 
-export interface ScanPage {
-  readonly index: string
-  readonly filter: Condition
-  /** Of entries that are read, before the filter. */
-  readonly limit: number
-  readonly start?: Item
-}
-
 export type Updated =
   | { readonly done: true; readonly item: Item }
   /** The item as it was when the condition failed; undefined: there was none. */
@@ -54,8 +45,6 @@ export interface Table {
   /** In the order of the keys. */
   readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   query(range: Range): AsyncGenerator<Item>
-  /** A page of an index, in no order. `next` is there if more may follow. */
-  scan(page: ScanPage): Promise<{ readonly items: readonly Item[]; readonly next?: Item }>
   /** All or nothing. Undefined if it succeeded; otherwise what was refused, place by place. */
   write(actions: readonly Action[]): Promise<Refusal | undefined>
   update(key: ItemKey, when: Condition, change: Change): Promise<Updated>
@@ -79,7 +68,6 @@ export function createTable({ client, tableName, clock }: TableDependencies): Ta
     glanceMany: (keys) => readMany(access, keys, 'glance'),
     readMany: (keys) => readMany(access, keys),
     query: (range) => query(access, range),
-    scan: (page) => scan(access, page),
     write: (actions) => {
       const input = {
         TransactItems: actions.map((action) => renderAction(tableName, action)),
@@ -168,21 +156,6 @@ async function* query({ client, tableName, retry }: Access, range: Range): Async
     yield* page.Items ?? []
     start = page.LastEvaluatedKey
   } while (start !== undefined)
-}
-
-function scan(
-  { client, tableName, retry }: Access,
-  { index, filter, limit, start }: ScanPage,
-): ReturnType<Table['scan']> {
-  const scope = createScope()
-  const FilterExpression = filter(scope)
-  const input = { TableName: tableName, IndexName: index, Limit: limit, FilterExpression, ...scope.collected() }
-  return retry('scan', async () => {
-    const { Items: items = [], LastEvaluatedKey: next } = await client.send(
-      new ScanCommand({ ...input, ...(start === undefined ? {} : { ExclusiveStartKey: start }) }),
-    )
-    return { items, ...(next === undefined ? {} : { next }) }
-  })
 }
 
 const idOf = (item: Item): string => `${requiredText(item, 'pk')} ${requiredText(item, 'sk')}`

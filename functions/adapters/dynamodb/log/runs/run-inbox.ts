@@ -5,7 +5,6 @@ import { acceptedRun, messageOfInput, startedRun } from '../../../../domain/runs
 import { isBlocked, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
 import type { Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
-import { countActions } from './active-runs.ts'
 import { requireBudgetOf } from '../usage/budget.ts'
 import { resolveCalls } from './call-resolutions.ts'
 import { deliveryActions } from '../deliveries/delivery-item.ts'
@@ -13,13 +12,12 @@ import { absent, all, any, below, is, present, together, type Change, type Condi
 import { renewExpiry, seconds } from '../sessions/expiry.ts'
 import { listedHeader } from '../sessions/adoption.ts'
 import { relist } from '../sessions/list-entries.ts'
-import { openSession } from '../sessions/opening-item.ts'
-import { openingOf } from '../../../../log/title.ts'
+import { NO_WRITE, type HeaderWrite } from '../sessions/header-write.ts'
+import { isOpened, openSession } from '../sessions/opening-item.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
 import { claimKey, headerKey } from '../../keys.ts'
 import { putMessage, textsOfMessage } from '../messages/message-item.ts'
 import { putRun, putSteering, runStatusOf, textsOfRun } from './run-item.ts'
-import { cancel } from './run-cancel.ts'
 import { headerAtStart, leaseAtStart } from './run-start.ts'
 import {
   createSessionRows,
@@ -43,8 +41,20 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
     requireRoom: (tenant, limits) => requireRoomOf(rows, tenant, limits),
     join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
     resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
-    cancel: (key, runId) => untilDecided(rows, key, () => cancel(rows, key, runId)),
+    // Loaded with the first cancel.
+    cancel: (key, runId) =>
+      untilDecided(rows, key, async () => (await import('./run-cancel.ts')).cancel(rows, key, runId)),
   }
+}
+
+/** Few keys have a cap: loaded with the first that has. */
+const countRun = async (rows: SessionRows, key: SessionKey, limits: RunLimits, runId: string): Promise<Action[]> =>
+  limits.mostActive === undefined ? [] : (await import('./active-runs.ts')).countActions(rows, key, limits, runId)
+
+/** Most inputs are not the first of their session. */
+async function openBy(key: SessionKey, header: Item, { input }: Run): Promise<HeaderWrite> {
+  if (input === undefined || isOpened(header)) return NO_WRITE
+  return openSession(key, header, (await import('../../../../log/title.ts')).openingOf(input.parts))
 }
 
 /** Repeats work that returns undefined because the session changed between its read and its write. */
@@ -77,7 +87,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
   const run = acceptedRun(newRun, nextRunId(state.tail, state.head, now), now)
   const claimed = [
     ...claimActions(key, newRun, run.id, now),
-    ...(await countActions(rows, key, newRun, run.id)),
+    ...(await countRun(rows, key, newRun, run.id)),
     ...deliveryActions({ ...key, id: run.id }, header, newRun, now),
   ]
   return newRun.startAs !== undefined && isIdle(state)
@@ -88,7 +98,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
 async function requireRoomOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
   await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
   // The actions are those of no run: only the refusal counts.
-  await countActions(rows, { tenant, session: '' }, limits, '')
+  await countRun(rows, { tenant, session: '' }, limits, '')
 }
 
 async function join(
@@ -131,7 +141,7 @@ async function startAtOnce(
   ])
   const start = { owner, now, runId: run.id, message, isLatest: true }
   const started = headerAtStart(header, start)
-  const opened = openSession(key, header, accepted.input && openingOf(accepted.input.parts))
+  const opened = await openBy(key, header, accepted)
   const refusal = await table.write([
     {
       update: headerKey(key),
@@ -165,7 +175,7 @@ async function putInQueue(
   const header = headerOf(item)
   const texts = await bodies.store(key, textsOfRun(run))
   const list = relist(item, { runStatus: 'queued' })
-  const opened = openSession(key, item, run.input && openingOf(run.input.parts))
+  const opened = await openBy(key, item, run)
   const blocked = isBlocked(header) && header.activeRun !== undefined
   const superseded: Change = blocked ? { set: { cancel_run: header.activeRun, cancel_reason: 'superseded' } } : {}
   const refusal = await table.write([

@@ -1,10 +1,12 @@
+import { ScanCommand, type AttributeValue } from '@aws-sdk/client-dynamodb'
 import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
-import { absent, any, is, startsWith } from '../../expressions.ts'
+import { absent, any, createScope, is, startsWith } from '../../expressions.ts'
 import { adoptionKey, GROUP_INDEX, headerKey, OLD_GROUP_PREFIX, sessionOf } from '../../keys.ts'
 import { listedHeader } from './adoption.ts'
 import { isLive } from './header-item.ts'
 import { isListed } from './list-entries.ts'
-import type { SessionRows } from './session-rows.ts'
+import { createRetry } from '../../retry.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
 /** Time between two passes: processes of the earlier version may run for a while beside those of this one. */
 const DAY_MS = 86_400_000
@@ -16,23 +18,35 @@ const MAX_PASSES = 7
  * far the pass over the index has come; the last pass finds none. Returns whether more may follow now. Rejects when a session
  * could not be adopted: the next call begins behind it.
  */
-export async function adoptOldSessions(rows: SessionRows, limit: number): Promise<boolean> {
+export async function adoptOldSessions(dependencies: DynamoDependencies, limit: number): Promise<boolean> {
+  const rows = createSessionRows(dependencies)
   const { table, clock } = rows
   const state = (await table.read(adoptionKey)) ?? {}
   const now = clock.now()
   if (flagAt(state, 'done') || (numberAt(state, 'next_pass') ?? 0) > now) return false
   const start = textAt(state, 'start')
-  const page = await table.scan({
-    index: GROUP_INDEX,
-    filter: startsWith('group', OLD_GROUP_PREFIX),
-    limit,
-    ...(start === undefined ? {} : { start: JSON.parse(start) as Item }),
-  })
+  const page = await scan(dependencies, limit, start)
   const found = (numberAt(state, 'found') ?? 0) + page.items.length
   await keepState(rows, state, found, page.next)
   const adopted = await Promise.allSettled(page.items.map((item) => adoptOne(rows, item)))
   for (const one of adopted) if (one.status === 'rejected') throw one.reason
   return page.next !== undefined
+}
+
+/** A page of the index by tenant, of which `limit` entries are read. */
+async function scan(
+  { client, tableName, clock }: DynamoDependencies,
+  limit: number,
+  start: string | undefined,
+): Promise<{ readonly items: readonly Item[]; readonly next: Item | undefined }> {
+  const scope = createScope()
+  const FilterExpression = startsWith('group', OLD_GROUP_PREFIX)(scope)
+  const input = { TableName: tableName, IndexName: GROUP_INDEX, Limit: limit, FilterExpression, ...scope.collected() }
+  const from = start === undefined ? {} : { ExclusiveStartKey: JSON.parse(start) as Record<string, AttributeValue> }
+  const { Items: items = [], LastEvaluatedKey: next } = await createRetry(clock)('scan', () =>
+    client.send(new ScanCommand({ ...input, ...from })),
+  )
+  return { items, next }
 }
 
 async function adoptOne(rows: SessionRows, item: Item): Promise<void> {

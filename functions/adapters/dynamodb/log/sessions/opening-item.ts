@@ -5,9 +5,11 @@ import { absent, present } from '../../expressions.ts'
 import { detailsKey, openingKey } from '../../keys.ts'
 import { NO_WRITE, type HeaderWrite } from './header-write.ts'
 
+export const isOpened = (header: Item): boolean => flagAt(header, 'opened')
+
 /** The session's opening, unless it has one. Its title is kept with the details, and shown while they have no other. */
 export function openSession(key: SessionKey, header: Item, opening: Opening | undefined): HeaderWrite {
-  if (opening === undefined || flagAt(header, 'opened')) return NO_WRITE
+  if (opening === undefined || isOpened(header)) return NO_WRITE
   return {
     when: [absent('opened')],
     change: { set: { opened: true } },

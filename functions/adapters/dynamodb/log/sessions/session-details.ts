@@ -1,9 +1,6 @@
-import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { Session, SessionKey } from '../../../../domain/session.ts'
-import { replacesTitle } from '../../../../domain/session-title.ts'
 import { withPlaceNames } from '../../../../log/imported-place.ts'
-import type { SessionAbout, SessionChange } from '../../../../ports/session-store.ts'
-import { metadataText } from '../../../../search/session-match.ts'
+import { metadataText } from '../../../../domain/metadata-text.ts'
 import { numberAt, textAt, toItem, type Item } from '../../attributes.ts'
 import { is } from '../../expressions.ts'
 import { detailsKey, printOf } from '../../keys.ts'
@@ -79,29 +76,4 @@ export function listedAs({ agent, owner, metadata }: Details): Pick<Listed, 'age
     folder: print(metadataText(metadata['folder'])),
     source: print(metadataText(metadata['source'])),
   }
-}
-
-/** The details after a change that a person made. */
-export function changedDetails(details: Details, change: SessionChange): Details {
-  const { user, title, titleSource, instructions, ...rest } = details
-  const after = <Value>(to: Value | null | undefined, before: Value | undefined): Value | undefined =>
-    to === undefined ? before : (to ?? undefined)
-  return {
-    ...rest,
-    agent: change.agent ?? details.agent,
-    metadata: change.metadata ?? details.metadata,
-    ...definedFields({
-      user: after(change.user, user),
-      title: after(change.title, title),
-      titleSource: change.title === undefined ? titleSource : change.title === null ? undefined : 'given',
-      instructions: after(change.instructions, instructions),
-    }),
-  }
-}
-
-/** The details with what a program says of the session. */
-export function describedDetails(details: Details, { title, metadata }: SessionAbout): Details {
-  const isNew = title !== undefined && replacesTitle(title.source, details.titleSource)
-  const titled = isNew ? { title: title.text, titleSource: title.source } : {}
-  return { ...details, ...titled, metadata: { ...details.metadata, ...metadata } }
 }

@@ -15,7 +15,7 @@ export function createDynamoSessionJanitor(dependencies: DynamoDependencies): Se
   const rows = createSessionRows(dependencies)
   return {
     // Needed for some days after an update: loaded by what sweeps alone.
-    adopt: async (limit) => (await import('./old-sessions.ts')).adoptOldSessions(rows, limit),
+    adopt: async (limit) => (await import('./old-sessions.ts')).adoptOldSessions(dependencies, limit),
     due: async (now, limit) =>
       fairShares((await inShards('due', (shard) => oldest(rows, shard, now, limit))).flat(), limit),
     postpone: (seen, until) => postpone(rows, seen, until),

@@ -3,7 +3,7 @@ import type { SessionMessages } from '../../../../domain/session-messages.ts'
 import { joinUsages, sumOf } from '../../../../domain/usage/usage.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
 import { contextKey, detailsKey, headerKey, runKey } from '../../keys.ts'
-import { outlineOf, type Outline } from './adoption.ts'
+import type { Outline } from './adopt.ts'
 import { summaryOf } from './context-item.ts'
 import { isLive, updatedAt } from './header-item.ts'
 import { isListed } from './list-entries.ts'
@@ -36,7 +36,7 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
       const run = tails[place]
       const summary = await summaryOf(rows, key, context)
       const stored = titledDetails(await detailsOf(rows, key, item), item)
-      const outline = isListed(header) ? undefined : await outlineOf(rows, key, header)
+      const outline = isListed(header) ? undefined : await (await import('./adopt.ts')).outlineOf(rows, key, header)
       const session = {
         tenant: key.tenant,
         session: key.session,

@@ -1,0 +1,106 @@
+import { isCounted, withMessages, type SessionMessages } from '../../../../domain/session-messages.ts'
+import type { Message } from '../../../../domain/messages/message.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import { openingOfMessages, type Opening } from '../../../../log/title.ts'
+import { numberAt, requiredText, textAt, type Item } from '../../attributes.ts'
+import { absent, all, between, is, together, type Condition } from '../../expressions.ts'
+import { detailsKey, headerKey, partitionOf } from '../../keys.ts'
+import { headIs, live, updatedAt } from './header-item.ts'
+import { firstListing } from './list-entries.ts'
+import { openSession } from './opening-item.ts'
+import { runStatusOf } from '../runs/run-item.ts'
+import { detailsOf, listedAs, placedDetails, replaceDetails, storeDetails } from './session-details.ts'
+import { readResolvedRun, type SessionRows } from './session-rows.ts'
+
+/** Messages at each end of a log that are read for its times and its opening. */
+const MESSAGES_READ = 20
+/** Messages that are read to count them. A longer log counts two for each of its runs, if these are more. */
+const MAX_COUNTED = 2_000
+/** Ids of messages stand between these. */
+const [LOWEST, HIGHEST] = ['0', 'Z'.repeat(27)]
+
+/** Gives a session its places in lists. Writes nothing if it has changed since it was read. */
+export async function adopt(rows: SessionRows, key: SessionKey, header: Item): Promise<void> {
+  const { table } = rows
+  const tail = textAt(header, 'tail')
+  const [item, run, { messages, opening }] = await Promise.all([
+    table.read(detailsKey(key)),
+    tail === undefined ? undefined : readResolvedRun(rows, key, tail),
+    outlineOf(rows, key, header, MAX_COUNTED),
+  ])
+  const stored = await detailsOf(rows, key, item)
+  const details = placedDetails(stored)
+  if (details !== stored) {
+    // A write of its own: one that opens the session changes the same item.
+    const placed = replaceDetails(key, item, await storeDetails(rows, key, details))
+    if ((await table.write([{ check: headerKey(key), when: live }, placed])) !== undefined) return
+  }
+  const { fields, actions } = firstListing({
+    key,
+    ...listedAs(details),
+    runStatus: run && runStatusOf(run),
+    createdAt: details.createdAt,
+    updatedAt: updatedAt(header),
+    lastMessageAt: messages.lastAt,
+  })
+  const opened = openSession(key, header, opening)
+  const counted = { set: { first_at: messages.firstAt, last_at: messages.lastAt }, add: { messages: messages.count } }
+  const isUnchanged = [headIs(textAt(header, 'head')), is('at', requiredText(header, 'at')), tailIs(tail)]
+  await table.write([
+    {
+      update: headerKey(key),
+      when: all(live, absent('list_rev'), ...isUnchanged, ...opened.when),
+      change: together({ set: fields }, counted, opened.change),
+    },
+    ...actions,
+    ...opened.actions,
+  ])
+}
+
+const tailIs = (tail: string | undefined): Condition => (tail === undefined ? absent('tail') : is('tail', tail))
+
+/** What the log of a session shows that has counted no messages. */
+export interface Outline {
+  readonly messages: SessionMessages
+  readonly opening: Opening | undefined
+}
+
+/** The outline of a log, of which at most `mostCounted` messages are counted. Reads a bounded number of rows. */
+export async function outlineOf(rows: SessionRows, key: SessionKey, header: Item, mostCounted = 0): Promise<Outline> {
+  if (textAt(header, 'head') === undefined) return { messages: { count: 0 }, opening: undefined }
+  const first = await messagesAt(rows, key, 'first')
+  const isWhole = first.length < MESSAGES_READ
+  const ends = isWhole ? first : [...first, ...(await messagesAt(rows, key, 'last'))]
+  const counted = isWhole ? first.filter(isCounted).length : await countMessages(rows, key, header, mostCounted)
+  return { messages: { ...withMessages({ count: 0 }, ends), count: counted }, opening: openingOfMessages(first) }
+}
+
+const range = (key: SessionKey): Condition => all(is('pk', partitionOf(key)), between('sk', LOWEST, HIGHEST))
+
+async function messagesAt(rows: SessionRows, key: SessionKey, end: 'first' | 'last'): Promise<Message[]> {
+  const items: Item[] = []
+  for await (const item of rows.table.query({
+    keys: range(key),
+    descending: end === 'last',
+    pageSize: MESSAGES_READ,
+  })) {
+    items.push(item)
+    if (items.length >= MESSAGES_READ) break
+  }
+  const bodies = await Promise.all(items.map((item) => rows.bodies.read(key, item, 'body')))
+  // The body of a message has what never changes: role, time and names, and the parts of all but tool messages.
+  return bodies.flatMap((body) => (body === undefined ? [] : [JSON.parse(body) as Message]))
+}
+
+async function countMessages({ table }: SessionRows, key: SessionKey, header: Item, most: number): Promise<number> {
+  const estimate = 2 * (numberAt(header, 'runs') ?? 0)
+  let count = 0
+  let left = most
+  for await (const item of most === 0 ? [] : table.query({ keys: range(key) })) {
+    const body = textAt(item, 'body')
+    // A body in the output store is not read for this: nearly all of the others are the leader's.
+    if (textAt(item, 'role') !== 'tool' && (body === undefined || isCounted(JSON.parse(body) as Message))) count++
+    if (--left === 0) break
+  }
+  return left > 0 && most > 0 ? count : Math.max(count, estimate)
+}
