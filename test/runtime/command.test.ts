@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 function run(
-  [command, ...rest]: readonly string[],
+  [command = '', ...rest]: readonly string[],
   variables: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; out: string; error: string }> {
   const env = {
