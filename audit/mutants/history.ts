@@ -106,9 +106,31 @@ export const PROJECTION_MUTANTS = [
       'if (known !== undefined) gathered.documents -= removeDocuments',
       'if (known === -1) gathered.documents -= removeDocuments',
     ],
-    ['words of sessions that are gone are stored', '.filter(({ rows }) => !isEmpty(database, rows))', ''],
     ['words of documents that were undone are stored', '      owed.forget()\n', ''],
     ['removed documents are still counted', '  countDocuments(database, rows, -count)\n', ''],
+    [
+      'pending words go with their documents',
+      '  if (hasPendingWords(database, key, messageId)) keepPendingWords({ database, reader }, rows, id)\n',
+      '',
+    ],
+    [
+      'pending words of an assistant are not stored by the next process',
+      'if (hasPendingWords(database, key, messageId)) runs.push',
+      'if (messageId === key.session) runs.push',
+    ],
+  ]),
+  ...inFile('functions/adapters/sqlite/history/vocabulary/pending-words.ts', [
+    ['words of sessions that are gone are stored', '.filter(({ rows }) => !isEmpty(database, rows))', ''],
+  ]),
+  ...inFile('functions/adapters/sqlite/history/vocabulary/audiences.ts', [
+    [
+      'documents of a session count for the owner that each names',
+      'if (known !== undefined) return known',
+      'if (known !== undefined && document.owner === undefined) return known',
+    ],
+  ]),
+  ...inFile('functions/adapters/sqlite/history/documents/marked-documents.ts', [
+    ['a deleted session is indexed', ' AND s.live = 1`', '`'],
   ]),
   ...inFile('functions/adapters/sqlite/history/documents/pending-messages.ts', [
     [
@@ -151,10 +173,15 @@ export const PROJECTION_MUTANTS = [
       'if (audiencesOn(run, marking) !== 0) continue',
     ],
     ['words of an owner are those of its tenant', 'else if (having !== all) ofOwner', 'else if (having === 0) ofOwner'],
+    [
+      'words of an owner stay whose last session lost them to another',
+      'rows.owner !== undefined && isLastOfOwner(database, rows) && forgetOwner',
+      'rows.owner === -1 && isLastOfOwner(database, rows) && forgetOwner',
+    ],
     ['words are forgotten in any order', 'gone.toSorted((left, right) => left.id - right.id)', 'gone'],
   ]),
   ...inFile('functions/adapters/sqlite/log/sessions/session-deletion.ts', [
-    ['what was written last is not merged before it is removed', '      await history.merge(key.tenant)\n', ''],
+    ['what is not indexed yet is not counted', 'mostDocuments(message) : 0', '0 : 0'],
     ['documents stay', 'history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents)', '{ count: 0, more: false }'],
     ['a message goes before its last document', '    if (more) break\n', ''],
   ]),

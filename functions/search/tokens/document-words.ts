@@ -15,9 +15,12 @@ export interface DocumentWords {
   readonly runs: readonly Run[]
 }
 
+/** What words are read of. */
+export type Readable = Pick<HistoryDocument, 'role' | 'toolName' | 'call' | 'text'>
+
 /** Reads the tokens of documents (`document-tokens.ts`) several times as fast, one after another. */
 export interface DocumentReader {
-  read(document: HistoryDocument): DocumentWords
+  read(document: Readable): DocumentWords
   /** The word as the runs of documents have it. */
   word(text: string): Word
 }

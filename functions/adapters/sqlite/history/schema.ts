@@ -15,7 +15,8 @@
  * them in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched. If
  * a message has more documents than one transaction takes, the mark says how far it is indexed: the id of its first document,
  * how many are stored and how many there will be. Of one that only owes its words, it says who will store them
- * (`owed-messages.ts`). This is dropped when the message changes.
+ * (`owed-messages.ts`). A change of the message drops this, except that words are pending. Messages of deleted sessions are not
+ * indexed, although they may be marked.
  */
 export const HISTORY_SCHEMA = `
 CREATE TABLE historyTenants (
@@ -167,6 +168,27 @@ export const HISTORY_PRINTS_SCHEMA = `
 DROP INDEX historyMessagePrints;
 UPDATE historyMessages SET print = substr(message, 2, 5) || print;
 CREATE INDEX historyMessagePrints ON historyMessages (print);
+`
+
+/**
+ * A mark now keeps that words of its message's documents are pending when the message changes: `documents` is -1 then. Owners get
+ * the number of documents that their sessions have: older programs counted those of a session in deletion for a hash of its owner,
+ * whose row and words stayed. Words of owners that name no word or no owner are removed.
+ */
+export const HISTORY_PENDING_WORDS_SCHEMA = `
+DROP TRIGGER markChanged;
+CREATE TRIGGER markChanged AFTER UPDATE OF status, body ON messages BEGIN
+  INSERT INTO historyMarks (message, tenant) SELECT new.number, tenant FROM sessions WHERE number = new.session
+    ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END
+    WHERE first IS NOT NULL;
+END;
+DELETE FROM historyAudiences WHERE kind = 'owner' AND id NOT IN (
+  SELECT owner FROM historyAudiences WHERE owner IS NOT NULL);
+UPDATE historyAudiences SET documents = counted.documents
+  FROM (SELECT owner, sum(documents) AS documents FROM historyAudiences WHERE owner IS NOT NULL GROUP BY owner) AS counted
+  WHERE historyAudiences.id = counted.owner;
+DELETE FROM historyOwnerWords
+  WHERE owner NOT IN (SELECT id FROM historyAudiences) OR word NOT IN (SELECT id FROM historyVocabulary);
 `
 
 /**

@@ -256,6 +256,13 @@ describe('the SQLite history', () => {
     expect(readAll(database, "SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH 'zeb'")).toEqual([])
   })
 
+  test('a deleted session is not indexed any more', async () => {
+    store(writeLog().user('a zebra').log)
+    write(database, 'UPDATE sessions SET live = 0')
+    await projection.merge()
+    expect(readAll(database, 'SELECT * FROM historyDocuments')).toEqual([])
+  })
+
   test('unknown words hide nothing: what has the known ones is found', async () => {
     const { log } = writeLog().user('the zebra crossing')
     store(log)

@@ -53,6 +53,21 @@ test('searches go on and find everything while a rebuild and the program write',
   await harness.close()
 })
 
+test('a rebuild removes words that no document has', async () => {
+  const harness = await openHarness({ script: [{ text: 'the green answer' }] })
+  await harness.settled(await harness.submit('an orange question'))
+  await harness.ports.index.search(query('orange'))
+  const database = new DatabaseSync(join(harness.folder, 'tooltrail.db'))
+  database.exec(`INSERT INTO historyVocabulary (id, tenant, word) SELECT id * 8589934592 + 1000, id, 'leftover' FROM historyTenants;
+    INSERT INTO historyWordParts (rowid, word) SELECT id, word FROM historyVocabulary WHERE word = 'leftover'`)
+  await harness.rebuildHistory()
+  const words = database.prepare('SELECT word FROM historyVocabulary ORDER BY word').all()
+  expect(words.map(({ word }) => word)).toEqual(['answer', 'green', 'orange', 'question', 'the'])
+  expect(database.prepare("SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH 'eft'").all()).toEqual([])
+  database.close()
+  await harness.close()
+})
+
 test('an empty log is rebuilt at once', async () => {
   const harness = await openHarness({ script: [] })
   expect(await harness.rebuildHistory()).toEqual({ messages: 0, removed: 0 })

@@ -1,7 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openDatabase, readAll, transaction, type Database } from '../../../../functions/adapters/sqlite/database.ts'
-import { HISTORY_WORDS_SCHEMA } from '../../../../functions/adapters/sqlite/history/schema.ts'
+import {
+  HISTORY_PENDING_WORDS_SCHEMA,
+  HISTORY_WORDS_SCHEMA,
+} from '../../../../functions/adapters/sqlite/history/schema.ts'
 import {
   createHistoryTables,
   type HistoryBatch,
@@ -10,6 +13,7 @@ import {
 import { migrate, MIGRATIONS } from '../../../../functions/adapters/sqlite/migrations.ts'
 import { randomNumbers } from '../../../e2e/crashes/parts/random-numbers.ts'
 import { writeLog } from '../../../generators/messages.ts'
+import { leftovers } from './history-faults.ts'
 import { indexOn, projectionOn } from './projection.ts'
 import { storeMessages } from '../log/stored-messages.ts'
 
@@ -71,6 +75,20 @@ describe('words that SQLite knows', () => {
     expect([knownTo('ann'), knownTo('bob'), known()]).toEqual([['zebra'], ['giraffe'], ['giraffe', 'zebra']])
     forget('s-2', 'm-2')
     expect([knownTo('ann'), knownTo('bob'), known()]).toEqual([[], ['giraffe'], ['giraffe']])
+  })
+
+  test.each([
+    ['one after the other', ['s-1 m-1', 's-1 m-2', 's-2 m-3']],
+    ['at the same time', ['s-1 m-1', 's-2 m-3', 's-1 m-2']],
+  ])('are forgotten with the last document of each owner where two owners are deleted %s', (_how, order) => {
+    say({ session: 's-1', message: 'm-1', text: 'shared', owner: 'ann' })
+    say({ session: 's-1', message: 'm-2', text: 'own', owner: 'ann' })
+    say({ session: 's-2', message: 'm-3', text: 'shared', owner: 'bob' })
+    for (const one of order) {
+      const [session = '', message = ''] = one.split(' ')
+      forget(session, message)
+    }
+    expect(leftovers(database)).toEqual([])
   })
 
   test('are forgotten in one piece of the index of their parts, however they are ordered', () => {
@@ -142,7 +160,7 @@ describe('words that SQLite knows', () => {
     const key = { tenant: 'acme', session: 's-1' }
     const left: number[] = []
     for (let more = true; more;) {
-      ;({ more } = transaction(database, () => tables.removeSome(key, 'm-1', 10)))
+      more = transaction(database, () => tables.removeSome(key, 'm-1', 10))?.more ?? false
       left.push(known().length)
     }
     expect(left).toEqual([350, 250, 150, 50, 0])
@@ -201,6 +219,23 @@ describe('words that SQLite knows', () => {
       say({ session: `s-${place}`, message: `m-${place}`, text: words.join(' '), owner: 'ann' })
     expect(known()).toEqual([...first, ...second])
     expect(knownTo('ann')).toEqual([...first, ...second])
+  })
+
+  test('of owners whose sessions an older program has deleted are removed with its file’s next start', () => {
+    const old = new DatabaseSync(':memory:')
+    migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_PENDING_WORDS_SCHEMA)))
+    old.exec(`INSERT INTO historyTenants (id, tenant) VALUES (1, 'acme');
+      INSERT INTO historyAudiences (id, tenant, kind, name, owner, documents) VALUES
+        (1, 1, 'owner', 'ann', NULL, -1), (2, 1, 'owner', 'the hash of ann', NULL, 1),
+        (3, 1, 'owner', 'bob', NULL, 5), (4, 1, 'session', 's-1', 3, 2);
+      INSERT INTO historyVocabulary (id, tenant, word) VALUES (1, 1, 'zebra');
+      INSERT INTO historyOwnerWords (owner, word) VALUES (1, 1), (2, 1), (3, 1), (3, 7)`)
+    migrate(old)
+    database = old
+    expect(readAll(old, "SELECT name, documents FROM historyAudiences WHERE kind = 'owner'")).toEqual([
+      { name: 'bob', documents: 2 },
+    ])
+    expect(readAll(old, 'SELECT owner, word FROM historyOwnerWords')).toEqual([{ owner: 3, word: 1 }])
   })
 
   test('of a file from before are those of the same sessions, owners and tenants', async () => {

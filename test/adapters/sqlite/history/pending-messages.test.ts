@@ -13,6 +13,7 @@ import {
 import { createOwedMessages } from '../../../../functions/adapters/sqlite/history/documents/pending-messages.ts'
 import type { HistoryProjection } from '../../../../functions/adapters/sqlite/history/documents/projection.ts'
 import { writeLog } from '../../../generators/messages.ts'
+import { indexFaults } from './history-faults.ts'
 import { indexOn, projectionOn } from './projection.ts'
 import { dropMessages, storeMessages } from '../log/stored-messages.ts'
 
@@ -90,6 +91,22 @@ describe('words that are stored after their documents', () => {
     await project().merge()
     expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
     expect(await find('wrod7x')).toEqual([ids[7]])
+    database.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('of an assistant are stored by the next process when their process has crashed', async () => {
+    const { log } = Array.from({ length: MANY }).reduce<ReturnType<typeof writeLog>>(
+      (writer, _, place) => writer.assistant(`the zebra of word${place}x`),
+      writeLog(),
+    )
+    storeMessages(database, key, log)
+    const folder = mkdtempSync(join(tmpdir(), 'tooltrail-owed-'))
+    const left = join(folder, 'left.db')
+    await mergeAnd(() => database.exec(`VACUUM INTO '${left}'`))
+    database = openDatabase(left)
+    await project().merge()
+    expect(indexFaults(database)).toEqual([])
     database.close()
     rmSync(folder, { recursive: true })
   })

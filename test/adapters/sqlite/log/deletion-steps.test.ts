@@ -30,6 +30,7 @@ test('a deletion leaves a row of the session in no table but that of what it has
   const outputs = { read: () => Promise.reject(new Error('nothing here is offloaded')) }
   const history = projectionOn({ database, outputs, report: (error) => expect.unreachable(String(error)) })
   storeMessages(database, key, [said(1, 'short')])
+  await history.merge()
   const { number = 0 } = readOne<{ number: number }>(database, 'SELECT number FROM sessions') ?? {}
   const named = readAll<{ name: string }>(database, "SELECT name FROM sqlite_schema WHERE type = 'table'")
   const tables = named.flatMap(({ name }) => {
@@ -57,6 +58,7 @@ test('a step of a deletion removes a bounded number of documents, however many r
   const history = projectionOn({ database, outputs, report: (error) => expect.unreachable(String(error)) })
   storeMessages(database, key, [said(1, LONG), ...Array.from({ length: 100 }, (_, place) => said(2 + place, 'short'))])
   const deletion = createSqliteSessionDeletion({ database, clock: createManualClock(), history })
+  await history.merge()
   await deletion.tombstone(key)
   const steps: number[] = []
   for (let [more, before] = [true, 0]; more;) {

@@ -39,16 +39,19 @@ export interface MarkedDocuments {
 }
 
 const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.tenant, s.session, s.owner,')}
-  JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
+  JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ? AND s.live = 1`
 
-/** Inside a transaction: whether the message is marked and says what it said; `gone` where another process was faster, too. */
+/**
+ * Inside a transaction: whether the message is marked and says what it said. `gone` where another process was faster, too, and where
+ * the session was deleted: nothing would remove what is indexed behind the deletion.
+ */
 export function stillMarked(database: Database, row: MarkedRow): 'same' | 'changed' | 'gone' {
   const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
   if (now === undefined) return 'gone'
   return isDeepStrictEqual(now, row) ? 'same' : 'changed'
 }
 
-/** Makes up to `count` documents of a message; undefined if it is no longer marked or cannot be read. */
+/** Makes up to `count` documents of a message; undefined if it is no longer marked, is of a deleted session, or cannot be read. */
 export async function readMarked(
   dependencies: MarkedDependencies,
   number: number,

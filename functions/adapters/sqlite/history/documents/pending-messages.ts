@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { readAll, write, type Database } from '../../database.ts'
+import type { SessionKey } from '../../../../domain/session.ts'
+import { readAll, readOne, write, type Database } from '../../database.ts'
 
 /** Messages, and characters of their documents, whose words are stored at once: those of four transactions (`merge.ts`). */
 const MOST = 1_024
@@ -21,12 +22,22 @@ export interface OwedMessages {
   forget(): void
 }
 
-/** A change of a message takes back what its mark says (`schema.ts`). One in slices has documents (`slices.ts`). */
+/** A change of a message makes `documents` -1 (`schema.ts`). One in slices has documents (`slices.ts`). */
 const OWE = 'UPDATE historyMarks SET first = 0, stored = ?, documents = 0 WHERE message = ?'
 const SETTLE = 'DELETE FROM historyMarks WHERE message IN (SELECT value FROM json_each(?)) AND stored = ?'
 /** What another merger has stored since is its to settle: two that take each other's up would never end. */
 const SELECT_CHANGED = `SELECT message FROM historyMarks
   WHERE message IN (SELECT value FROM json_each(?)) AND documents IS NOT 0`
+
+/**
+ * Whether the mark of the message says that words of its documents are pending, of whatever merger: one that has died stores them
+ * nowhere.
+ */
+export function hasPendingWords(database: Database, { tenant, session }: SessionKey, messageId: string): boolean {
+  const sql = `SELECT 1 FROM sessions s JOIN messages m ON m.session = s.number JOIN historyMarks h ON h.message = m.number
+    WHERE s.tenant = ? AND s.session = ? AND m.id = ? AND h.documents <= 0`
+  return readOne(database, sql, tenant, session, messageId) !== undefined
+}
 
 /** Those of one merger. */
 export function createOwedMessages(database: Database): OwedMessages {

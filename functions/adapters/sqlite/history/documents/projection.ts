@@ -20,8 +20,8 @@ export interface HistoryProjection {
   merge(tenant?: string): Promise<void>
   /** Inside the caller's transaction: removes what the tables have of these messages; returns how many documents. */
   remove(key: SessionKey, messageIds: readonly string[]): number
-  /** The same for so many documents of one message; returns whether it has more. */
-  removeSome(key: SessionKey, messageId: string, limit: number): Removed
+  /** The same for so many documents of one message; returns whether it has more. Undefined if the tables have nothing of it. */
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
   /** Stops indexing; resolves when nothing is in progress. What is left stays marked, for the next program. */
   close(): Promise<void>
 }

@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, transaction, write, type Database } from '../../database.ts'
 import type { HistoryProjection } from './projection.ts'
+import { removeUnusedWords } from '../vocabulary/unused-words.ts'
 
-/** Messages marked at a time: about as many as have their words stored at once (`owed-messages.ts`). */
+/** Messages marked at a time: about as many as have their words stored at once (`pending-messages.ts`). */
 const PAGE = 1_000
 /** Messages removed at a time, in one transaction. */
 const ORPHANS = 100
@@ -23,7 +24,7 @@ interface Rebuilt {
 
 /**
  * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches go on
- * working meanwhile. Documents without a message are removed. `tell` hears how many messages are done.
+ * working meanwhile. Documents without a message are removed, and words without a document. `tell` hears how many messages are done.
  */
 export async function rebuildSqliteHistory(
   dependencies: Dependencies,
@@ -37,7 +38,8 @@ export async function rebuildSqliteHistory(
     const last = numbers.at(-1)
     if (last === undefined) {
       const removed = removeOrphans(dependencies)
-      await forgetWords(database)
+      await removeUnusedWords(database)
+      for (const table of ['historyWords', 'historyWordParts'] as const) await forgetWords(database, table)
       endCursors(database)
       return { messages, removed }
     }
@@ -61,16 +63,17 @@ function markAfter(database: Database, number: number): number[] {
   const numbers = readAll<{ number: number }>(database, sql, number, PAGE).map((row) => row.number)
   write(
     database,
-    `INSERT OR REPLACE INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
-     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session`,
+    `INSERT INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
+     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session WHERE true
+     ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END`,
     JSON.stringify(numbers),
   )
   return numbers
 }
 
-/** Rewrites the index without the words of documents that are gone, which FTS5 otherwise drops with later merges (promises L9). */
-async function forgetWords(database: Database): Promise<void> {
-  const merge = "INSERT INTO historyWords (historyWords, rank) VALUES ('merge', ?)"
+/** Rewrites a full-text table without what was removed from it, which FTS5 otherwise drops with later merges (promises L9). */
+async function forgetWords(database: Database, table: 'historyWords' | 'historyWordParts'): Promise<void> {
+  const merge = `INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`
   const changes = (): number =>
     readOne<{ changes: number }>(database, 'SELECT total_changes() AS changes')?.changes ?? 0
   // Below zero, all segments are to become one; then this goes on until a step has nothing left to do.

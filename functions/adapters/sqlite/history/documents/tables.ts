@@ -1,6 +1,6 @@
 import type { HistoryDocument } from '../../../../domain/history.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
-import { createDocumentReader } from '../../../../search/tokens/document-words.ts'
+import { createDocumentReader, type DocumentReader } from '../../../../search/tokens/document-words.ts'
 import type { Run } from '../../../../search/tokens/runs.ts'
 import { readAll, readOne, write, type Database } from '../../database.ts'
 import {
@@ -13,6 +13,8 @@ import {
   sessionRows,
   type SessionRows,
 } from '../vocabulary/audiences.ts'
+import { hasPendingWords } from './pending-messages.ts'
+import { createOwedWords, keepPendingWords, type OwedWords } from '../vocabulary/pending-words.ts'
 import { createPreparedWords, type WordsOf } from '../vocabulary/prepared-words.ts'
 import {
   findMessage,
@@ -23,7 +25,7 @@ import {
   removeDocuments,
   updateMessage,
 } from './indexed-rows.ts'
-import { createVocabularyWriter, type SessionWords, type VocabularyWriter } from '../vocabulary/vocabulary-writer.ts'
+import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/vocabulary-writer.ts'
 
 /** SQLite's word for no limit. */
 const ALL = -1
@@ -46,9 +48,9 @@ export interface HistoryTables {
   settle(): void
   /**
    * Removes so many of the message's documents, and with the last of its session the session's words; returns how many
-   * documents there were to remove, and whether there is more to do.
+   * documents there were to remove, and whether there is more to do. Undefined if the tables have nothing of the message.
    */
-  removeSome(key: SessionKey, messageId: string, limit: number): Removed
+  removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
   /** Removes what the tables have of the message; returns how many documents. */
   remove(key: SessionKey, messageId: string): number
   /** Call when a transaction of these tables was undone: what it has learned is not true, and nothing is owed any more. */
@@ -82,16 +84,17 @@ export function createHistoryTables(database: Database): HistoryTables {
   const vocabulary = createVocabularyWriter(database, reader)
   const words = createPreparedWords(reader)
   const owed = createOwedWords(database, vocabulary)
+  const removing = { database, reader, vocabulary }
   return {
     prepare: words.prepare,
     put(work) {
-      const batch = createBatch({ database, vocabulary, wordsOf: words.of, owed })
+      const batch = createBatch({ ...removing, wordsOf: words.of, owed })
       const result = work(batch)
       batch.end()
       return result
     },
-    removeSome: (key, messageId, limit) => removeSome(database, vocabulary, { key, messageId, limit }),
-    remove: (key, messageId) => removeSome(database, vocabulary, { key, messageId, limit: ALL }).count,
+    removeSome: (key, messageId, limit) => removeSome(removing, { key, messageId, limit }),
+    remove: (key, messageId) => removeSome(removing, { key, messageId, limit: ALL })?.count ?? 0,
     settle: owed.settle,
     undone() {
       owed.forget()
@@ -107,32 +110,18 @@ interface Gathered {
   readonly runs: (readonly Run[])[]
 }
 
-/** Words of documents that were put, which their vocabularies do not have yet. */
-function createOwedWords(database: Database, vocabulary: VocabularyWriter) {
-  const sessions = new Map<number, SessionWords>()
-  return {
-    owe({ rows, runs }: SessionWords): void {
-      const owed = sessions.get(rows.session)
-      if (owed === undefined) sessions.set(rows.session, { rows, runs })
-      else owed.runs.push(...runs)
-    },
-    /** But for those of sessions that are gone meanwhile. */
-    settle(): void {
-      vocabulary.add([...sessions.values()].filter(({ rows }) => !isEmpty(database, rows)))
-      sessions.clear()
-    },
-    forget: (): void => sessions.clear(),
-  }
-}
-
-interface Batching {
+interface Removing {
   readonly database: Database
+  readonly reader: DocumentReader
   readonly vocabulary: VocabularyWriter
-  readonly wordsOf: WordsOf
-  readonly owed: ReturnType<typeof createOwedWords>
 }
 
-function createBatch({ database, vocabulary, wordsOf, owed }: Batching): HistoryBatch & { end(): void } {
+interface Batching extends Removing {
+  readonly wordsOf: WordsOf
+  readonly owed: OwedWords
+}
+
+function createBatch({ database, reader, vocabulary, wordsOf, owed }: Batching): HistoryBatch & { end(): void } {
   const sessions = new Map<string, Gathered>()
   /** By tenant, the last id of a document. */
   const reserved = new Map<number, number>()
@@ -162,13 +151,13 @@ function createBatch({ database, vocabulary, wordsOf, owed }: Batching): History
   const replaceSome: HistoryBatch['replaceSome'] = (key, messageId, documents, part) => {
     const [document] = documents
     if (document !== undefined)
-      return putSome({ database, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
+      return putSome({ database, reader, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
     // Most messages without documents never had any: what is gathered of others goes on.
     if (!isIndexed(database, key, messageId)) return
     // We must know whether anything of its session is left.
     end()
     owed.settle()
-    removeSome(database, vocabulary, { key, messageId, limit: ALL })
+    removeSome({ database, reader, vocabulary }, { key, messageId, limit: ALL })
   }
   return {
     end,
@@ -178,8 +167,12 @@ function createBatch({ database, vocabulary, wordsOf, owed }: Batching): History
       const [document] = documents
       // An assistant's texts alone may change later.
       if (document?.role === 'assistant') {
-        const known = findMessage(database, gather(document).rows, key, messageId)
-        if (known !== undefined && rescope({ database, wordsOf }, known, documents)) return
+        const { rows, runs } = gather(document)
+        const known = findMessage(database, rows, key, messageId)
+        if (known !== undefined && rescope({ database, wordsOf }, known, documents)) {
+          if (hasPendingWords(database, key, messageId)) runs.push(...documents.map((one) => wordsOf(one).runs))
+          return
+        }
       }
       const first = document === undefined ? 0 : reserve(document, documents.length)
       replaceSome(key, messageId, documents, { first, start: 0, last: true })
@@ -188,13 +181,13 @@ function createBatch({ database, vocabulary, wordsOf, owed }: Batching): History
 }
 
 function removeSome(
-  database: Database,
-  vocabulary: VocabularyWriter,
+  { database, reader, vocabulary }: Removing,
   { key, messageId, limit }: { readonly key: SessionKey; readonly messageId: string; readonly limit: number },
-): Removed {
+): Removed | undefined {
   const rows = findSessionRows(database, key)
   const id = rows && findMessage(database, rows, key, messageId)
-  if (rows === undefined || id === undefined) return { count: 0, more: false }
+  if (rows === undefined || id === undefined) return undefined
+  if (hasPendingWords(database, key, messageId)) keepPendingWords({ database, reader }, rows, id)
   const count = removeDocuments(database, id, { below: Number.MAX_SAFE_INTEGER, limit })
   countDocuments(database, rows, -count)
   const left = readOne(database, 'SELECT 1 FROM historyDocuments WHERE message = ? LIMIT 1', id) !== undefined
@@ -237,18 +230,21 @@ interface Put {
 
 interface Putting {
   readonly database: Database
+  readonly reader: DocumentReader
   readonly wordsOf: WordsOf
   readonly gathered: Gathered
 }
 
 function putSome(
-  { database, wordsOf, gathered }: Putting,
+  { database, reader, wordsOf, gathered }: Putting,
   { key, messageId, documents }: Put,
   { first, start, last }: Part,
 ): void {
   const { rows, runs } = gathered
   const known = findMessage(database, rows, key, messageId)
   const limit = last ? ALL : documents.length
+  if (known !== undefined && hasPendingWords(database, key, messageId))
+    keepPendingWords({ database, reader }, rows, known)
   if (known !== undefined) gathered.documents -= removeDocuments(database, known, { below: first, limit })
   const [document] = documents
   if (document === undefined) return

@@ -96,20 +96,20 @@ function findTenant(database: Database, tenant: string): number | undefined {
   return readOne<{ id: number }>(database, 'SELECT id FROM historyTenants WHERE tenant = ?', tenant)?.id
 }
 
-/** Inside a transaction: the session's rows, created if they are missing. */
+/** Inside a transaction: the session's rows, created if they are missing. The first document decides on the owner. */
 export function sessionRows(
   database: Database,
   document: Pick<HistoryDocument, keyof SessionKey | 'owner'>,
 ): SessionRows {
+  const known = findSessionRows(database, document)
+  if (known !== undefined) return known
   const tenant = findTenant(database, document.tenant) ?? insert(database, INSERT_TENANT, document.tenant)
   const owner =
     document.owner === undefined
       ? undefined
       : (findRow(database, tenant, 'owner', document.owner)?.id ??
         insert(database, INSERT_AUDIENCE, tenant, 'owner', document.owner, null))
-  const session =
-    findRow(database, tenant, 'session', document.session)?.id ??
-    insert(database, INSERT_AUDIENCE, tenant, 'session', document.session, owner ?? null)
+  const session = insert(database, INSERT_AUDIENCE, tenant, 'session', document.session, owner ?? null)
   return { tenant, owner, session }
 }
 
@@ -173,9 +173,14 @@ export function countDocuments(database: Database, { tenant, session, owner }: S
 }
 
 /** Whether no document of the session is left. */
-export function isEmpty(database: Database, { session }: SessionRows): boolean {
-  return readOne(database, 'SELECT 1 FROM historyAudiences WHERE id = ? AND documents > 0', session) === undefined
-}
+export const isEmpty = (database: Database, { session }: SessionRows): boolean => hasNone(database, session)
+
+/** Whether the session has an owner of whom no document is left. */
+export const isLastOfOwner = (database: Database, { owner }: SessionRows): boolean =>
+  owner !== undefined && hasNone(database, owner)
+
+const hasNone = (database: Database, audience: number): boolean =>
+  readOne(database, 'SELECT 1 FROM historyAudiences WHERE id = ? AND documents > 0', audience) === undefined
 
 /** Inside a transaction: forgets a session without documents and words, and its owner when it was the last. */
 export function removeSession(database: Database, { session, owner }: SessionRows): void {

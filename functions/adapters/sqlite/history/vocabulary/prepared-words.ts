@@ -1,7 +1,7 @@
 import type { HistoryDocument } from '../../../../domain/history.ts'
 import type { DocumentReader, DocumentWords } from '../../../../search/tokens/document-words.ts'
 
-export type WordsOf = DocumentReader['read']
+export type WordsOf = (document: HistoryDocument) => DocumentWords
 
 /** The words of documents, read before they are asked for or then. */
 export function createPreparedWords({ read }: DocumentReader): {

@@ -1,7 +1,7 @@
 import type { DocumentReader } from '../../../../search/tokens/document-words.ts'
 import type { Run } from '../../../../search/tokens/runs.ts'
 import { readOne, write, type Database } from '../../database.ts'
-import { audiencesOf, reserveWords, type Audience, type SessionRows } from './audiences.ts'
+import { audiencesOf, isLastOfOwner, reserveWords, type Audience, type SessionRows } from './audiences.ts'
 import { audiencesOn, createKnownWords, hasSession, markAudiences, markSession, type Marking } from './known-words.ts'
 import { quote } from '../search/scope.ts'
 import { addSessionWords, hasSessionWords, takeSessionWords } from './session-words.ts'
@@ -10,7 +10,10 @@ import { addSessionWords, hasSessionWords, takeSessionWords } from './session-wo
 export interface VocabularyWriter {
   /** Words that stand in documents of these sessions. */
   add(sessions: Iterable<SessionWords>): void
-  /** Forgets about so many words of a session without documents, unless another session has them; returns whether it has more. */
+  /**
+   * Forgets about so many words of a session without documents, unless another session has them, and then those that its owner has
+   * left without a document; returns whether there are more.
+   */
   forget(rows: SessionRows, limit: number): boolean
   /** Call when a transaction that has added words was undone. */
   undone(): void
@@ -57,7 +60,8 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
     forget(rows, limit) {
       reserveWords(database, rows.tenant, 1)
       forgetWords(database, rows, takeSessionWords(database, rows.session, limit))
-      return hasSessionWords(database, rows.session)
+      if (hasSessionWords(database, rows.session)) return true
+      return rows.owner !== undefined && isLastOfOwner(database, rows) && forgetOwner(database, rows.owner, limit)
     },
     undone: known.doubt,
   }
@@ -129,10 +133,16 @@ const INSERT_KNOWN_OF_OWNER = `INSERT OR IGNORE INTO historyOwnerWords (owner, w
 const INSERT_PARTS = `INSERT INTO historyWordParts (rowid, word)
   SELECT id, word FROM historyVocabulary WHERE id BETWEEN ? AND ?`
 
+/** A word of a tenant. */
+export interface KnownWord {
+  readonly id: number
+  readonly word: string
+}
+
 /** Forgets those of the words that no document of the owner, or of the tenant, has any more. */
 function forgetWords(database: Database, rows: SessionRows, words: readonly string[]): void {
   const { tenant, owner } = audiencesOf(database, rows)
-  const gone: { readonly id: number; readonly word: string }[] = []
+  const gone: KnownWord[] = []
   for (const word of words) {
     if (owner !== undefined && hasWord(database, owner, word)) continue
     const sql = 'SELECT id FROM historyVocabulary WHERE tenant = ? AND word = ?'
@@ -143,14 +153,28 @@ function forgetWords(database: Database, rows: SessionRows, words: readonly stri
     if (tenant === undefined || !hasWord(database, tenant, word)) gone.push({ id, word })
   }
   // FTS5 writes what it has gathered as a segment of its own whenever an id is less than the one before.
-  for (const { id, word } of gone.toSorted((left, right) => left.id - right.id)) {
-    write(database, 'DELETE FROM historyVocabulary WHERE id = ?', id)
-    // This table keeps no content: the delete must say what it had.
-    write(database, "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)", id, word)
-  }
+  for (const one of gone.toSorted((left, right) => left.id - right.id)) removeWord(database, one)
 }
 
-function hasWord(database: Database, { documents, range, tokens }: Audience, word: string): boolean {
+/** Inside a transaction: removes a word of a tenant. Those of owners that name it stay. */
+export function removeWord(database: Database, { id, word }: KnownWord): void {
+  write(database, 'DELETE FROM historyVocabulary WHERE id = ?', id)
+  // This table keeps no content: the delete must say what it had.
+  write(database, "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)", id, word)
+}
+
+/**
+ * Forgets about so many words of an owner without documents; returns whether there are more. Another session may have forgotten a word
+ * of the tenant while the owner's last session still had it: that word has no id any more by which the session could forget it.
+ */
+function forgetOwner(database: Database, owner: number, limit: number): boolean {
+  const some = 'SELECT word FROM historyOwnerWords WHERE owner = ?1 LIMIT ?2'
+  write(database, `DELETE FROM historyOwnerWords WHERE owner = ?1 AND word IN (${some})`, owner, limit)
+  return readOne(database, 'SELECT 1 FROM historyOwnerWords WHERE owner = ? LIMIT 1', owner) !== undefined
+}
+
+/** Whether a document that the audience sees has the word. */
+export function hasWord(database: Database, { documents, range, tokens }: Audience, word: string): boolean {
   if (documents === 0) return false
   const sql = 'SELECT 1 FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1'
   return readOne(database, sql, [quote(word), ...tokens].join(' AND '), range.first, range.last) !== undefined

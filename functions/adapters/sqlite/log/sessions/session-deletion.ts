@@ -3,8 +3,11 @@ import { LEASE_MS, NO_TOTALS, type SessionKey } from '../../../../domain/session
 import type { Clock } from '../../../../ports/clock.ts'
 import type { DeletionState, SessionDeletion } from '../../../../ports/session-deletion.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from '../../database.ts'
+import { isSearched, mostDocuments } from '../../../../search/documents/documents.ts'
 import type { HistoryProjection } from '../../history/documents/projection.ts'
+import type { Removed } from '../../history/documents/tables.ts'
 import { toColumn } from '../../exact-text.ts'
+import { messageOf, SELECT_MESSAGES, type MessageRow } from '../messages/message-rows.ts'
 import { encodeTotals, findLiveSession, findSession, saveSession, type SessionRow } from './session-rows.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
@@ -23,11 +26,7 @@ interface Dependencies {
 export function createSqliteSessionDeletion({ database, clock, history }: Dependencies): SessionDeletion {
   return {
     tombstone: async (key, options) => tombstone(database, key, options?.ifExpired ?? false, clock.now()),
-    async removeRows(key, limit) {
-      // What was written last is counted among the documents, too.
-      await history.merge(key.tenant)
-      return removeRows(database, history, key, limit)
-    },
+    removeRows: async (key, limit) => removeRows(database, history, key, limit),
     markRemoved: async (key, outputs) => markRemoved(database, key, outputs, clock.now()),
     finish: async (key) => finish(database, key),
     state: async (key, owner) => state(database, key, owner, clock.now()),
@@ -111,7 +110,7 @@ function removeMessages(
   let documents = 0
   for (const { number, id } of messages) {
     if (documents >= DOCUMENTS_AT_ONCE) break
-    const { count, more } = history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents)
+    const { count, more } = history.removeSome(row, id, DOCUMENTS_AT_ONCE - documents) ?? unmade(database, number)
     documents += count
     if (more) break
     write(database, 'DELETE FROM messages WHERE number = ?', number)
@@ -120,6 +119,23 @@ function removeMessages(
   const count = 'UPDATE deletions SET messages = messages + ?, documents = documents + ? WHERE session = ?'
   write(database, count, removed, documents, row.number)
   return { removed, more: removed < messages.length }
+}
+
+/** A message that is not indexed yet counts with as many documents as it would have had at most. */
+function unmade(database: Database, number: number): Removed {
+  const sql = `${SELECT_MESSAGES} JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
+  const row = readOne<MessageRow>(database, sql, number)
+  return { count: row === undefined ? 0 : documentsOf(row), more: false }
+}
+
+function documentsOf(row: MessageRow): number {
+  try {
+    const message = messageOf(row)
+    return isSearched(message) ? mostDocuments(message) : 0
+  } catch {
+    // A row that cannot be read has no documents, and must go like all others.
+    return 0
+  }
 }
 
 function removeRuns(database: Database, session: number, limit: number): number {

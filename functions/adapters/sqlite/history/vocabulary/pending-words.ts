@@ -1,0 +1,61 @@
+import type { DocumentReader } from '../../../../search/tokens/document-words.ts'
+import type { HistoryDocument } from '../../../../domain/history.ts'
+import { readAll, type Database } from '../../database.ts'
+import { isEmpty, type SessionRows } from './audiences.ts'
+import { addSessionWords } from './session-words.ts'
+import type { SessionWords, VocabularyWriter } from './vocabulary-writer.ts'
+
+/** Words of documents that were put, which their vocabularies do not have yet. */
+export interface OwedWords {
+  owe(words: SessionWords): void
+  /** Stores them, except for those of sessions that are gone meanwhile. */
+  settle(): void
+  forget(): void
+}
+
+/** Pending words of one process. */
+export function createOwedWords(database: Database, vocabulary: VocabularyWriter): OwedWords {
+  const sessions = new Map<number, SessionWords>()
+  return {
+    owe({ rows, runs }) {
+      const owed = sessions.get(rows.session)
+      if (owed === undefined) sessions.set(rows.session, { rows, runs })
+      else owed.runs.push(...runs)
+    },
+    settle() {
+      vocabulary.add([...sessions.values()].filter(({ rows }) => !isEmpty(database, rows)))
+      sessions.clear()
+    },
+    forget: () => sessions.clear(),
+  }
+}
+
+type Stored = Pick<HistoryDocument, 'role' | 'text'> & {
+  readonly toolName: string | null
+  readonly call: string | null
+}
+
+const SELECT_STORED = `SELECT d.role, d.text, m.tool AS toolName, m.call FROM historyDocuments d
+  JOIN historyMessages m ON m.id = d.message WHERE d.message = ?`
+
+/**
+ * Inside a transaction, before documents of a message go whose words are pending: gives their words to the session. Because these
+ * documents had them, other sessions that went left them in the vocabularies of the owner and the tenant; this session forgets them.
+ */
+export function keepPendingWords(
+  { database, reader }: { readonly database: Database; readonly reader: DocumentReader },
+  { session }: SessionRows,
+  message: number,
+): void {
+  const words = new Set<string>()
+  for (const { role, text, toolName, call } of readAll<Stored>(database, SELECT_STORED, message)) {
+    const { runs } = reader.read({
+      role,
+      text,
+      ...(toolName === null ? {} : { toolName }),
+      ...(call === null ? {} : { call }),
+    })
+    for (const run of runs) for (const word of run.knowable) words.add(word.text)
+  }
+  addSessionWords(database, session, [...words])
+}

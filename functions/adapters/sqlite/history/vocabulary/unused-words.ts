@@ -1,0 +1,67 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readAll, transaction, write, type Database } from '../../database.ts'
+import { findAudience, reserveWords } from './audiences.ts'
+import { hasWord, removeWord, type KnownWord } from './vocabulary-writer.ts'
+
+/** Words looked up at a time, in one transaction: some 10 ms. */
+const WORDS_AT_ONCE = 256
+/** Rows of owners' words looked up at a time. */
+const ROWS_AT_ONCE = 1_000
+
+/**
+ * Removes words of tenants that no document has, and then words of owners that name none, some at a time. A deletion leaves neither;
+ * files of older versions may have both.
+ */
+export async function removeUnusedWords(database: Database): Promise<void> {
+  await inPages(database, -1, (after) => removeSomeWords(database, after))
+  await inPages(database, { owner: -1, word: -1 }, (after) => removeSomeOfOwners(database, after))
+}
+
+/** Each page in a transaction of its own; `work` returns where the next one begins. */
+async function inPages<Place>(
+  database: Database,
+  first: Place,
+  work: (after: Place) => Place | undefined,
+): Promise<void> {
+  for (let next: Place | undefined = first; next !== undefined; await nextTurn()) {
+    const after: Place = next
+    next = transaction(database, () => work(after))
+  }
+}
+
+/** Inside a transaction: goes on behind the word of this id; returns the id of the last one, undefined at the end. */
+function removeSomeWords(database: Database, after: number): number | undefined {
+  const sql = `SELECT v.id, v.word, v.tenant, t.tenant AS name FROM historyVocabulary v JOIN historyTenants t ON t.id = v.tenant
+    WHERE v.id > ? ORDER BY v.id LIMIT ?`
+  const words = readAll<KnownWord & { readonly tenant: number; readonly name: string }>(
+    database,
+    sql,
+    after,
+    WORDS_AT_ONCE,
+  )
+  const audiences = new Map(words.map(({ name }) => [name, findAudience(database, { tenant: name })]))
+  const unused = words.filter(({ name, word }) => {
+    const audience = audiences.get(name)
+    return audience === undefined || !hasWord(database, audience, word)
+  })
+  for (const one of unused) removeWord(database, one)
+  // What other processes remember of a tenant's words is not true any more.
+  for (const tenant of new Set(unused.map((one) => one.tenant))) reserveWords(database, tenant, 1)
+  return words.at(-1)?.id
+}
+
+interface OwnerWord {
+  readonly owner: number
+  readonly word: number
+}
+
+/** The same for words of owners. */
+function removeSomeOfOwners(database: Database, { owner, word }: OwnerWord): OwnerWord | undefined {
+  const sql = `SELECT o.owner, o.word, v.id AS known FROM historyOwnerWords o LEFT JOIN historyVocabulary v ON v.id = o.word
+    WHERE (o.owner, o.word) > (?, ?) ORDER BY o.owner, o.word LIMIT ?`
+  const rows = readAll<OwnerWord & { readonly known: number | null }>(database, sql, owner, word, ROWS_AT_ONCE)
+  for (const row of rows)
+    if (row.known === null)
+      write(database, 'DELETE FROM historyOwnerWords WHERE owner = ? AND word = ?', row.owner, row.word)
+  return rows.at(-1)
+}
