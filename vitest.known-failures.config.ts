@@ -7,5 +7,6 @@ export default defineConfig({
     ...shared,
     include: ['test/known-failures/*.test.ts'],
     globalSetup: ['test/engines/global-setup.ts'],
+    reporters: ['default', './audit/assurance/known-failures.ts'],
   },
 })

@@ -11,7 +11,7 @@ const DUE = '../../../delivery/due-of-session.ts'
 export const DELIVERY_GUARDS: readonly Guard[] = [
   one(
     'delivery, accept: the delivery is stored with its run',
-    'run-inbox.ts',
+    'runs/run-inbox.ts',
     '    if (newRun.delivery !== undefined)\n',
     "    if (newRun.delivery !== undefined && run.id === '')\n",
   ),
@@ -23,25 +23,25 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
   ),
   one(
     'delivery, change: nobody has changed it since',
-    'outbox.ts',
+    'deliveries/outbox.ts',
     'AND id = ? AND mark = ?',
     'AND id = ? AND (mark = ? OR 1)',
   ),
   one(
     'delivery, change: sets another mark',
-    'outbox.ts',
+    'deliveries/outbox.ts',
     'mark: randomUUID() }\n  const sql',
     'mark: seen.mark }\n  const sql',
   ),
   one(
     'delivery, add: the session is live',
-    'outbox.ts',
+    'deliveries/outbox.ts',
     'import { findLiveSession } from',
     'import { findSession as findLiveSession } from',
   ),
   one(
     'delivery, add: once',
-    'delivery-rows.ts',
+    'deliveries/delivery-rows.ts',
     'ON CONFLICT (session, id) DO NOTHING',
     'ON CONFLICT (session, id) DO UPDATE SET body = excluded.body',
   ),

@@ -9,20 +9,20 @@ import type { Guard } from './guards.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MODULES: { readonly [name in keyof SqliteModules]: string } = {
   database: 'database.ts',
-  sessions: 'log/session-store.ts',
-  inbox: 'log/run-inbox.ts',
-  lease: 'log/run-lease.ts',
-  log: 'log/run-log.ts',
-  reader: 'log/log-reader.ts',
-  imports: 'log/log-import.ts',
-  janitor: 'log/session-janitor.ts',
-  deletion: 'log/session-deletion.ts',
-  outbox: 'log/outbox.ts',
-  feedback: 'log/message-feedback.ts',
+  sessions: 'log/sessions/session-store.ts',
+  inbox: 'log/runs/run-inbox.ts',
+  lease: 'log/runs/run-lease.ts',
+  log: 'log/runs/run-log.ts',
+  reader: 'log/messages/log-reader.ts',
+  imports: 'log/messages/log-import.ts',
+  janitor: 'log/sessions/session-janitor.ts',
+  deletion: 'log/sessions/session-deletion.ts',
+  outbox: 'log/deliveries/outbox.ts',
+  feedback: 'log/messages/message-feedback.ts',
   received: 'received.ts',
   names: 'session-names.ts',
   keys: 'key-store.ts',
-  usage: 'log/usage-ledger.ts',
+  usage: 'log/usage/usage-ledger.ts',
 }
 
 /** The sources, by their path from the adapter's `log/`, as they read without the guard. Throws when a text to replace does not stand there exactly once. */
@@ -59,10 +59,7 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
       await cp(join(ROOT, 'functions', name), join(folder, 'functions', name), { recursive: true })
     else if (name !== 'adapters' && name !== 'domain')
       await symlink(join(ROOT, 'functions', name), join(folder, 'functions', name))
-  // File by file, so that all but the changed one are the modules that everything else imports.
-  await mkdir(join(folder, 'functions/domain'))
-  for (const name of await readdir(join(ROOT, 'functions/domain')))
-    await symlink(join(ROOT, 'functions/domain', name), join(folder, 'functions/domain', name))
+  await linkFiles(join(ROOT, 'functions/domain'), join(folder, 'functions/domain'))
   for (const [file, text] of texts) {
     // A write would go through the link, into the program.
     await rm(join(adapter, 'log', file))
@@ -78,5 +75,14 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
     modules: Object.fromEntries(loaded) as unknown as SqliteModules,
     delivery: Object.assign({}, ...deliver) as DeliveryCode,
     remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Links a folder file by file, so that all but a changed file are the modules that everything else imports. */
+async function linkFiles(from: string, to: string): Promise<void> {
+  await mkdir(to)
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    await (entry.isDirectory() ? linkFiles(source, target) : symlink(source, target))
   }
 }

@@ -26,7 +26,20 @@ const { wanted, list } = readOptions(
   },
 )
 const ROOT = resolve(import.meta.dirname, '../..')
-const COPIED = ['functions', 'test', 'bench', 'lib', 'bin', 'lint', 'scripts', 'docs', 'page', 'build', 'built']
+const COPIED = [
+  'audit',
+  'functions',
+  'test',
+  'bench',
+  'lib',
+  'bin',
+  'lint',
+  'scripts',
+  'docs',
+  'page',
+  'build',
+  'built',
+]
 const FILES = [
   'package.json',
   'tsconfig.json',

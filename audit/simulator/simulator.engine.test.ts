@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { withEngines } from '../../test/engines/with-engines.ts'
-import { isCi } from '../../test/is-ci.ts'
+import { isWhole } from '../../test/whole.ts'
 import { openDynamodbStore } from './world/dynamodb-store.ts'
 import { withBetween } from './scripts/generate-between.ts'
 import { generate } from './scripts/generate.ts'
@@ -12,8 +12,8 @@ import type { Options } from './simulation.ts'
 const execute = promisify(execFile)
 
 /** No further seed is begun after so many milliseconds, once `LEAST` have been played. */
-const BUDGET_MS = isCi ? 10_000 : 25_000
-const LEAST = isCi ? 1 : 2
+const BUDGET_MS = isWhole ? 25_000 : 10_000
+const LEAST = isWhole ? 2 : 1
 
 /** Has writes that land inside of others. */
 const SHORT = '4'

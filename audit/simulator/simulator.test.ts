@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isCi } from '../../test/is-ci.ts'
+import { isWhole } from '../../test/whole.ts'
 import { generate } from './scripts/generate.ts'
 import type { ProgramPorts } from './program.ts'
 import { shrink } from './scripts/shrink.ts'
@@ -7,8 +7,8 @@ import { simulate } from './simulation.ts'
 import type { Options } from './simulation.ts'
 import { openFileStore, openMemoryStore } from './world/stores.ts'
 
-/** In CI the other suites need the machine as well; `npm run simulate` looks further. */
-const SEEDS = isCi ? 40 : 100
+/** `npm run simulate` plays more. */
+const SEEDS = isWhole ? 100 : 40
 /** Each commit is synced. */
 const IN_A_FILE = 3
 const options: Options = { openStore: openMemoryStore, keepTrace: false }

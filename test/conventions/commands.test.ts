@@ -7,11 +7,12 @@ const SIMULATE = 'audit/simulator/simulate.ts'
 const MUTANTS = 'audit/mutants/check-mutants.ts'
 const SCHEDULES = 'audit/exploration/explore-sqlite-schedules.ts'
 const GUARDS = 'audit/exploration/explore-guards.ts'
+const ASSURANCE = 'audit/assurance/assurance.ts'
 
 const run = (program: string, ...words: readonly string[]) =>
   spawnSync(process.execPath, [join(ROOT, program), ...words], { encoding: 'utf8', cwd: ROOT })
 
-test.each([SIMULATE, MUTANTS, SCHEDULES, GUARDS])('%s says how it is used', (program) => {
+test.each([SIMULATE, MUTANTS, SCHEDULES, GUARDS, ASSURANCE])('%s says how it is used', (program) => {
   const { status, stdout } = run(program, '--help')
   expect(status).toBe(0)
   expect(stdout).toContain(program === SIMULATE ? '--seeds <number>' : '[--')
@@ -32,6 +33,7 @@ test.each([
   [MUTANTS, '--only'],
   [SCHEDULES, '--schedules', 'many'],
   [GUARDS, '--guard', 'no such guard'],
+  [ASSURANCE, '--only', 'no such part'],
 ])('%s names a mistake in one line, and does nothing: %s %s', (program, ...words) => {
   const { status, stdout, stderr } = run(program, ...words)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })

@@ -1,6 +1,6 @@
-import { isCi } from '../is-ci.ts'
+import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { transcriptsOn } from './rules/transcripts.ts'
 import { oddest } from './transcripts/oddest.ts'
 
-transcriptsOn(localBackend, (all) => (isCi ? oddest(all, 90) : all))
+transcriptsOn(localBackend, (all) => (isWhole ? all : oddest(all, 90)))

@@ -1,3 +1,4 @@
+import { isWhole } from '../whole.ts'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +9,10 @@ import { callTo, writeLog } from '../generators/messages.ts'
 import { memoryOf } from './memory-of.ts'
 
 /** Sizes of outputs in MB; `WHOLE=1` tries those that once were too much. */
-const WHOLE = process.env['WHOLE'] === '1'
-const [ONE, MANY, COUNT] = WHOLE ? [100, 5, 32] : [16, 2, 8]
+const [ONE, MANY, COUNT] = isWhole ? [100, 5, 32] : [16, 2, 8]
 /** MB above the idle process, whatever comes; and a heap in which none of these outputs fits. */
 const BOUND = 128
-const HEAP = WHOLE ? 96 : 64
+const HEAP = isWhole ? 96 : 64
 const MINUTES_MS = 600_000
 
 let folder: string
@@ -42,7 +42,7 @@ describe('outputs of any size', () => {
     ['one large output', '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n', ONE, 1],
     ['many large outputs', '{"city": "Oslo", "note": "camelCaseWord in path/to/file.ts:12"}\n', MANY, COUNT],
     ['a line without an end', 'aBcDeFg1h2', MANY, 1],
-    ['an output full of secrets', `npm_${'aB3'.repeat(12)}\n`, WHOLE ? 2 : 0.3, 1],
+    ['an output full of secrets', `npm_${'aB3'.repeat(12)}\n`, isWhole ? 2 : 0.3, 1],
   ])(
     '%s: bounded memory',
     async (_, unit, megabytes, count) => {
@@ -53,7 +53,7 @@ describe('outputs of any size', () => {
       expect(failed).toEqual([])
       expect(stored).toBeGreaterThan((megabytes * 1e6 * count) / 40_000)
       expect(most - idle).toBeLessThan(BOUND)
-      if (WHOLE) console.log(`${_}: ${idle.toFixed(0)} MB idle, ${most.toFixed(0)} at most, ${stored} documents`)
+      if (isWhole) console.log(`${_}: ${idle.toFixed(0)} MB idle, ${most.toFixed(0)} at most, ${stored} documents`)
     },
     MINUTES_MS,
   )

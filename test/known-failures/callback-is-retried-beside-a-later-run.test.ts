@@ -3,7 +3,7 @@
  * Today the queue in memory handles one hint of a session at a time, and handling one executes the session's runs to their end.
  * While a run with `Prefer: respond-async` works, no callback of an earlier run of that session is retried.
  *
- * Suite: test/channels/
+ * Suite: test/channels/callbacks/
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../functions/runtime/settings/channel-settings.ts'

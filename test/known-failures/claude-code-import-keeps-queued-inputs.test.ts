@@ -2,7 +2,7 @@
  * Claude Code stores what a person types while the model works as a queued command. An import stores these words in their place,
  * once, as the person's. Today they are dropped without a notice, and a search does not find them.
  *
- * Suite: test/cli/
+ * Suite: test/cli/import/
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

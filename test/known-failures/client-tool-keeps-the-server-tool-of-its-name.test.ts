@@ -2,7 +2,7 @@
  * A client's tool does not replace a tool of the server with the same name. Today it does, and the client's result is in the history
  * under the name of the server's tool.
  *
- * Suite: test/http/ (client-tools.test.ts)
+ * Suite: test/http/v1/
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunBody } from '../e2e/backend/client.ts'

@@ -3,7 +3,7 @@
  * shell command. An import omits them, or does not store them as the person's words. Today it stores them with the role `user`.
  * Newer files list what was typed in `event_msg` lines (`item_completed` with a `UserMessage`), which tells the two apart.
  *
- * Suite: test/cli/
+ * Suite: test/cli/import/
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

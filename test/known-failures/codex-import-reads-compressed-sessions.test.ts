@@ -2,7 +2,7 @@
  * Codex compresses session files that were not written for a week: rollout-….jsonl.zst replaces rollout-….jsonl. An import reads
  * them, or reports how many files it skipped. Today it skips them without a notice, with exit code 0. The same for .jsonl.gz.
  *
- * Suite: test/cli/
+ * Suite: test/cli/import/
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

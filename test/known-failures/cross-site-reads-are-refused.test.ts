@@ -1,7 +1,7 @@
 /*
  * While no key exists, the program refuses requests that a browser marks as those of another site. Today it executes such GETs.
  *
- * Suite: test/http/ (origins.test.ts)
+ * Suite: test/http/middleware/ (origins.test.ts)
  */
 import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'

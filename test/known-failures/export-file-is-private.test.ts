@@ -1,7 +1,7 @@
 /*
  * The file that `export -o` writes can be read by its owner only. Today each user of the machine can read it.
  *
- * Suite: test/cli/
+ * Suite: test/cli/commands/
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -2,7 +2,7 @@
  * A run that failed, and is the last of the log, can be continued (docs/api.md). An input that was queued behind it and cancelled
  * before it began has left nothing in the log. Today that input prevents the continuation.
  *
- * Suite: test/agent/
+ * Suite: test/agent/service/
  */
 import { afterEach, expect, test } from 'vitest'
 import { ModelError } from '../../functions/ports/model.ts'

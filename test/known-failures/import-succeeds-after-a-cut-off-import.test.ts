@@ -4,7 +4,7 @@
  * a later import has the same ids. Its large output has the same object name (`<message id>.imported`) and other bytes, and every
  * attempt fails until this machine's clock has passed the log's end.
  *
- * Suite: test/agent/
+ * Suite: test/agent/imports/
  */
 import { afterEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'

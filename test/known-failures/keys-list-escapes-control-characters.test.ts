@@ -1,7 +1,7 @@
 /*
  * `keys list` writes no control characters of an owner to the terminal. Today it writes them as they are.
  *
- * Suite: test/cli/ (key-command.test.ts)
+ * Suite: test/cli/commands/
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'

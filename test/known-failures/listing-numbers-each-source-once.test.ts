@@ -3,7 +3,7 @@
  * session (promises R10). Today results of an import without recorded numbers are numbered page by page from the same start: two
  * pages give the same number to different sources.
  *
- * Suite: test/http/
+ * Suite: test/http/v1/
  */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../http/harness.ts'

@@ -2,7 +2,7 @@
  * `model_options.timeout_ms` may be any positive number. Today, from 2^31 on (25 days), the timer fires after 1 ms, and every request
  * fails as "the model was silent".
  *
- * Suite: test/agent/
+ * Suite: test/agent/loop/
  */
 import { afterEach, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -3,7 +3,7 @@
  * that was answered at once, the delivery is first read after the run's end: the end is sent first, and `run.paused` after it.
  * The receiver then believes that a finished run waits for it.
  *
- * Suite: test/channels/
+ * Suite: test/channels/callbacks/
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../functions/runtime/settings/channel-settings.ts'

@@ -3,7 +3,7 @@
  * comes last in the messages, below the completion that answers it. The AI SDK sends a decision only where the last message is the
  * assistant's, so the approval is never sent.
  *
- * Suite: test/http/openai/
+ * Suite: test/http/ai-sdk/
  */
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import type { UIMessage } from 'ai'

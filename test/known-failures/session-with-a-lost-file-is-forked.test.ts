@@ -2,7 +2,7 @@
  * A lost object becomes a note in the request, with a warning (promises O4): a lost file does not end a conversation. Today it
  * prevents each fork of its session, and each export with contents.
  *
- * Suite: test/agent/
+ * Suite: test/agent/imports/
  */
 import { afterEach, expect, test } from 'vitest'
 import { openHarness } from '../agent/harness.ts'

@@ -2,7 +2,7 @@
  * A webhook names its session by a number above 2^53 (ids of orders, snowflakes). Each number is a session of its own, and the text
  * has the number as it was sent (10.00 too). Today ids are rounded, so two orders share a session.
  *
- * Suite: test/channels/ (webhooks.test.ts)
+ * Suite: test/channels/webhooks/
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScriptedProgram } from '../e2e/scripted-program.ts'

@@ -1,7 +1,7 @@
 /*
  * A key bound to an owner cannot create the session that a webhook will name. Today it can, and the webhook's deliveries get 403.
  *
- * Suite: test/channels/ (webhooks.test.ts)
+ * Suite: test/channels/webhooks/
  */
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'

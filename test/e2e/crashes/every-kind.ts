@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
-import { isCi } from '../../is-ci.ts'
+import { isWhole } from '../../whole.ts'
 import type { Backend } from '../backend/backend.ts'
 import { check, crashOneByOne, createCrashBench, driveUntilCrash } from './crash-runner.ts'
 import type { Crash, CrashBench } from './crash-runner.ts'
@@ -17,7 +17,7 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
-/** In CI every other kind is left to another day. */
+/** Every other kind is left to another day. */
 const today = Math.floor(Date.now() / 86_400_000)
 /** It is cancelled, so that there is no moment after it. */
 const NEVER_ENDS = 'tool.endless'
@@ -61,7 +61,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
       const [first] = benches
       const wishes = chooseCrashes(first === undefined ? new Map() : await stepsOfScenarios(first), randomNumbers(seed))
       const kinds = [...wishes.keys()]
-      const left = new Set(isCi ? kinds.filter((_, index) => index % 2 === today % 2) : [])
+      const left = new Set(isWhole ? [] : kinds.filter((_, index) => index % 2 === today % 2))
       const chosen = kinds.filter((kind) => !left.has(kind))
       const taken = await Promise.all(
         benches.map((bench, place) =>

@@ -1,7 +1,7 @@
 import { localBackend } from '../backend/local-backend.ts'
 import { heartbeatKillsOn } from './heartbeat-kills.ts'
-import { isCi } from '../../is-ci.ts'
+import { isWhole } from '../../whole.ts'
 
 // The later ones of the last come while its model is silent.
 const all = { queued: [1, 2, 4], steer: [1, 2, 4], silent: [2, 12, 24] }
-heartbeatKillsOn(localBackend, isCi ? { queued: [1], steer: [4], silent: [12] } : all)
+heartbeatKillsOn(localBackend, isWhole ? all : { queued: [1], steer: [4], silent: [12] })

@@ -1,5 +1,5 @@
 import { localBackend } from '../backend/local-backend.ts'
-import { isCi } from '../../is-ci.ts'
+import { isWhole } from '../../whole.ts'
 import { randomKillsOn } from './random-kills.ts'
 
-randomKillsOn(localBackend, isCi ? 20 : 200)
+randomKillsOn(localBackend, isWhole ? 200 : 20)

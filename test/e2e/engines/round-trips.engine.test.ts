@@ -1,10 +1,11 @@
+import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'
 import { generatedRoundTripsOn, roundTripsOn } from '../rules/round-trips.ts'
 import { oddest } from '../transcripts/oddest.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/rules/round-trips` for all conversations. */
-const CONVERSATIONS = process.env['WHOLE'] === '1' ? Infinity : 15
+const CONVERSATIONS = isWhole ? Infinity : 15
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   generatedRoundTripsOn(awsBackend(endpoints), 15)

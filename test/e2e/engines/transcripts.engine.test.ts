@@ -1,10 +1,11 @@
+import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'
 import { transcriptsOn } from '../rules/transcripts.ts'
 import { oddest } from '../transcripts/oddest.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/transcripts` for all conversations. */
-const CONVERSATIONS = process.env['WHOLE'] === '1' ? Infinity : 20
+const CONVERSATIONS = isWhole ? Infinity : 20
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   transcriptsOn(awsBackend(endpoints), (all) => oddest(all, CONVERSATIONS, 1))

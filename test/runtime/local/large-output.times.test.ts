@@ -1,3 +1,4 @@
+import { isWhole } from '../../whole.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PROMISED_TIME_RETRIES } from '../../eventually.ts'
 import { makeTool } from '../../agent/harness.ts'
@@ -5,7 +6,7 @@ import { expectJson, openHttpHarness } from '../../http/harness.ts'
 import type { HttpHarness } from '../../http/harness.ts'
 
 /** MB; `WHOLE=1` tries what once held up everything for minutes. */
-const MB = process.env['WHOLE'] === '1' ? 100 : 16
+const MB = isWhole ? 100 : 16
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
 /** What a health check waits for, and a search: it waits 5 s for the index, and says when it went without. */
 const HEALTHY_MS = 1_000

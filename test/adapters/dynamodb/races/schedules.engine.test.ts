@@ -4,12 +4,12 @@ import type { Kind } from '../../../contracts/schedules/exploration.ts'
 import { IMPORT_SCHEDULES } from '../../../contracts/schedules/imports.ts'
 import { SESSION_SCHEDULES } from '../../../contracts/schedules/schedule.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
-import { isCi } from '../../../is-ci.ts'
+import { isWhole } from '../../../whole.ts'
 import { dynamodbEngine } from '../engine.ts'
 
 /** The first schedules are alike everywhere; how many there are depends on the machine. `explore-schedules.ts` looks further. */
 const SEED = 20_260_105
-const BUDGET_MS = isCi ? 10_000 : 30_000
+const BUDGET_MS = isWhole ? 120_000 : 10_000
 /** However slow the machine is. */
 const LEAST = 5
 

@@ -1,0 +1,139 @@
+/** One part of `npm run assurance`: a command that takes too long for CI. */
+export interface Part {
+  readonly name: string
+  /** The promise that it looks at, for the table of results. */
+  readonly question: string
+  /** Minutes on two quiet cores. */
+  readonly minutes: number
+  /** The program in node_modules/.bin, or `node`, and its arguments. */
+  readonly command: readonly [program: string, ...args: readonly string[]]
+}
+
+const vitest = (config: string, ...args: readonly string[]): Part['command'] => [
+  'vitest',
+  'run',
+  `--config=vitest.${config}.config.ts`,
+  ...args,
+]
+const node = (file: string, ...args: readonly string[]): Part['command'] => ['node', file, ...args]
+
+const SIMULATE = 'audit/simulator/simulate.ts'
+const SQLITE_SCHEDULES = 'audit/exploration/explore-sqlite-schedules.ts'
+
+/** The shortest first: a mistake shows early. All run with `WHOLE=1`. */
+export const PARTS: readonly Part[] = [
+  {
+    name: 'known-failures',
+    question: 'Which of the promises that do not hold yet hold now?',
+    minutes: 3,
+    command: vitest('known-failures'),
+  },
+  {
+    name: 'core-fuzz',
+    question: 'Does a random mix of operations, crashes and followers break the core?',
+    minutes: 1,
+    command: node('audit/core-fuzz/core-fuzz.ts'),
+  },
+  {
+    name: 'index-difference',
+    question: 'Does SQLite find what OpenSearch does not?',
+    minutes: 2,
+    command: node('audit/index-difference/index-difference.ts'),
+  },
+  {
+    name: 'large-outputs',
+    question: 'Does the index stay within its memory with outputs of 100 MB?',
+    minutes: 5,
+    command: ['vitest', 'run', 'test/history/bounded-memory.test.ts', 'large-output.times'],
+  },
+  {
+    name: 'schedules',
+    question: 'Does a schedule of 4,000 break the session protocol?',
+    minutes: 6,
+    command: node(SQLITE_SCHEDULES, '--schedules', '4000'),
+  },
+  {
+    name: 'schedules-imports',
+    question: 'Does a schedule of 1,500 with imports break the session protocol?',
+    minutes: 4,
+    command: node(SQLITE_SCHEDULES, '--imports', '--schedules', '1500'),
+  },
+  {
+    name: 'schedules-deliveries',
+    question: 'Does a schedule of 2,500 lose or double a delivery?',
+    minutes: 8,
+    command: node(SQLITE_SCHEDULES, '--deliveries', '--schedules', '2500'),
+  },
+  {
+    name: 'schedules-dynamodb',
+    question: 'Does a schedule of 200 break the session protocol on DynamoDB?',
+    minutes: 10,
+    command: node('audit/exploration/explore-dynamodb-schedules.ts', '--schedules', '200'),
+  },
+  {
+    name: 'simulation',
+    question: 'Does one of 2,000 seeds break a promise?',
+    minutes: 13,
+    command: node(SIMULATE, '--seeds', '2000', '--from', '1'),
+  },
+  {
+    name: 'simulation-sqlite',
+    question: 'Does one of 60 seeds break a promise where each process opens the file?',
+    minutes: 5,
+    command: node(SIMULATE, '--store', 'sqlite', '--seeds', '60'),
+  },
+  {
+    name: 'simulation-dynamodb',
+    question: 'Does one of 11 seeds break a promise where each request to DynamoDB is a step?',
+    minutes: 15,
+    command: node(SIMULATE, '--store', 'dynamodb', '--seeds', '11'),
+  },
+  {
+    name: 'transcripts',
+    question: 'Are all recorded conversations replayed and exported byte by byte?',
+    minutes: 15,
+    command: [
+      'vitest',
+      'run',
+      'test/e2e/transcripts.test.ts',
+      'test/e2e/round-trips.test.ts',
+      'test/e2e/races.test.ts',
+    ],
+  },
+  {
+    name: 'transcripts-engines',
+    question: 'The same on DynamoDB, S3, SQS and OpenSearch, and 200 inputs that race?',
+    minutes: 60,
+    command: vitest('engines', 'test/e2e/engines/{transcripts,round-trips,races}.engine.test.ts'),
+  },
+  {
+    name: 'crashes',
+    question: 'Is anything lost or done twice after a kill around each durable step?',
+    minutes: 60,
+    command: vitest('crashes'),
+  },
+  {
+    name: 'crashes-engines',
+    question: 'The same on DynamoDB, S3, SQS and OpenSearch?',
+    minutes: 240,
+    command: vitest('engines', 'test/e2e/crashes'),
+  },
+  {
+    name: 'soak',
+    question: 'Does half an hour of load and kills lose anything?',
+    minutes: 45,
+    command: node('bench/soak.ts', '--minutes', '30', '--rate', '0.5'),
+  },
+  {
+    name: 'guards',
+    question: 'Is each guard of the protocol noticed by a schedule when it is taken out?',
+    minutes: 60,
+    command: node('audit/exploration/explore-guards.ts'),
+  },
+  {
+    name: 'mutants',
+    question: 'Does a suite notice each mutant?',
+    minutes: 240,
+    command: node('audit/mutants/check-mutants.ts'),
+  },
+]

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { stateOf } from '../../audit/assurance/known-failures.ts'
+import { PARTS } from '../../audit/assurance/parts.ts'
+import { updatePage } from '../../audit/assurance/results.ts'
+
+const known = (isAsBefore: boolean) => ({ name: 'known', isKnown: true, isAsBefore })
+const control = (isAsBefore: boolean) => ({ name: 'control', isKnown: false, isAsBefore })
+
+test.each([
+  [[known(true), control(true)], [], 'still fails'],
+  [[known(false), control(true)], [], 'holds now'],
+  [[known(true), known(false)], [], 'holds in part'],
+  [[known(true), control(false)], [], 'its control fails'],
+  [[], ['does not load'], 'its control fails'],
+  [[control(true)], [], 'needs an engine'],
+] as const)('the state of a known failure is read from its tests: %#', (outcomes, errors, state) => {
+  expect(stateOf('a', outcomes, errors, false).state).toBe(state)
+})
+
+test('a page of results keeps the rows of parts that did not run', () => {
+  const [first, second] = PARTS
+  if (first === undefined || second === undefined) throw new Error('no parts')
+  const result = { outcome: 'all | is well', date: '2026-01-02', commit: 'abc1234+', minutes: 3 }
+  const failures = [{ name: 'a-b', state: 'still fails', changed: [] } as const]
+  const before = updatePage('', PARTS, [{ part: first.name, ...result }], failures)
+  const after = updatePage(before, PARTS, [{ part: second.name, ...result, commit: 'def5678' }], undefined)
+  expect(after).toContain(`| ${first.name} | ${first.question} | all / is well | 2026-01-02 | abc1234+ | 3 |\n`)
+  expect(after).toContain(`| ${second.name} | ${second.question} | all / is well | 2026-01-02 | def5678 | 3 |\n`)
+  expect(after).toContain('| a b | still fails |\n')
+  expect(updatePage(after, PARTS, [], undefined)).toBe(after)
+})
