@@ -5,6 +5,7 @@ import { openDatabase, transaction, write } from '../functions/adapters/sqlite/d
 import { runStatusCode } from '../functions/adapters/sqlite/log/codes.ts'
 import { createSqliteSessionJanitor } from '../functions/adapters/sqlite/log/sessions/session-janitor.ts'
 import { createSqliteSessionStore } from '../functions/adapters/sqlite/log/sessions/session-store.ts'
+import { writeSessionCursor } from '../functions/search/session-cursor.ts'
 import { createSystemClock } from '../functions/adapters/memory/system-clock.ts'
 import { NO_TOTALS } from '../functions/domain/session.ts'
 import { encodeTotals } from '../functions/adapters/sqlite/log/sessions/session-rows.ts'
@@ -12,7 +13,7 @@ import { printTable, quantile, timed } from './report.ts'
 
 /**
  * What pages of lists, sweeps and new sessions take on SQLite beside 10,000, 100,000 and a million sessions, half of them of one
- * tenant: nothing of it may depend on their number. Rows are written as the store has them; sessions have no messages.
+ * tenant: nothing of it may depend on their number. Rows are written as the store has them; their messages are counted, not stored.
  */
 const SIZES = [10_000, 100_000, 1_000_000]
 const OF_AN_OWNER = 100
@@ -22,10 +23,12 @@ const TENANTS = 1_000
 const PAGE = 50
 const TIMES = 200
 
-const MADE = `INSERT INTO sessions (number, tenant, session, agent, owner, createdAt, updatedAt, totals, run, runStatus, due, expiresAt)
+const MADE = `INSERT INTO sessions (number, tenant, session, agent, owner, createdAt, updatedAt, totals, run, runStatus, due, expiresAt,
+    messageCount, firstMessageAt, lastMessageAt, folder, source)
   WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ?1)
   SELECT n, iif(n % 2, 'crowded', 'tenant-' || (n % ?2)), 'session-' || n, iif(n % 3, 'helper', 'other'), 'owner-' || (n / ?3),
-    n, n, ?4, 'run-' || n, iif(n % ?5 = 7, ?6, ?7), iif(n % ?5 = 11, n, NULL), iif(n % ?5 = 13, n, NULL) FROM counted`
+    n, n, ?4, 'run-' || n, iif(n % ?5 = 7, ?6, ?7), iif(n % ?5 = 11, n, NULL), iif(n % ?5 = 13, n, NULL),
+    2, n, n, 'folder-' || (n / ?3), iif(n % 2, 'codex', 'claude-code') FROM counted`
 
 async function measure(size: number): Promise<(string | number)[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-many-'))
@@ -41,9 +44,13 @@ async function measure(size: number): Promise<(string | number)[]> {
   let made = 0
   const works = [
     page({}),
-    page({ after: Buffer.from(`${size / 2}:session-1`).toString('base64url') }),
+    page({ after: writeSessionCursor({ tenant: 'crowded', limit: PAGE }, `${(size / 2).toString(36)}.1`) }),
+    page({ sort: 'created_at', since: size / 4, until: size / 2 }),
     page({ owner: `owner-${size / 2 / OF_AN_OWNER}` }),
     page({ agent: 'other' }),
+    page({ metadata: [{ key: 'folder', value: `folder-${size / 2 / OF_AN_OWNER}`, isPrefix: false }] }),
+    page({ metadata: [{ key: 'source', value: 'codex', isPrefix: false }] }),
+    page({ q: 'nothing' }),
     page({ runStatus: 'failed' }),
     page({ agent: 'other', runStatus: 'failed' }),
     page({ owner: `owner-${size / 2 / OF_AN_OWNER}`, agent: 'other', runStatus: 'completed' }),
@@ -67,8 +74,9 @@ for (const size of SIZES) rows.push(await measure(size))
 printTable(
   'Pages and sweeps beside many sessions, SQLite, milliseconds (p50)',
   [
-    ...['sessions', 'a page', 'from the middle', 'of an owner', 'of an agent', 'of a state', 'of an agent in a state'],
-    ...['of an owner and agent in a state', 'due', 'expired', 'a new session'],
+    ...['sessions', 'a page', 'from the middle', 'by creation, bounded', 'of an owner', 'of an agent', 'of a folder'],
+    ...['of a source', 'of words', 'of a state', 'of an agent in a state', 'of an owner and agent in a state'],
+    ...['due', 'expired', 'a new session'],
   ],
   rows,
 )

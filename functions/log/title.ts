@@ -25,6 +25,8 @@ const BLANK = /[\s\p{Cc}]+/gu
 const LINE_MARKS = /^(?:(?:>|#{1,6}(?=\s|$)|[-*+](?=\s|$)|\d{1,9}[.)](?=\s))\s*)+/u
 /** A link or an image. Its text may hold brackets, and its address parentheses, one level deep. */
 const LINK = /!?\[((?:[^[\]]|\[[^[\]]*\])*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+["'][^"']*["'])?\s*\)/gu
+/** Slack's mention of a person, who has an id alone there, as the author of a line or within it. */
+const MENTION = /<@[A-Z0-9]{1,32}>:?/gu
 /** Backticks, and `*` and `_` beside a word: both stay within a word (`snake_case`, `2*3`) and between spaces. */
 const EMPHASIS = /`+|(?<![\p{L}\p{N}])[*_]+(?=\S)|(?<=\S)[*_]+(?![\p{L}\p{N}])/gu
 
@@ -65,9 +67,9 @@ export function plainTitle(text: string): string | undefined {
 
 const folded = (text: string): string => text.replace(BLANK, ' ').trim()
 
-/** A line without Markdown marks, its white space folded. */
+/** A line without Markdown marks and mentions, its white space folded. */
 function plainLine(line: string): string {
-  const unmarked = folded(line).replace(LINE_MARKS, '').replace(LINK, '$1').replace(EMPHASIS, '')
+  const unmarked = folded(line.replace(MENTION, '')).replace(LINE_MARKS, '').replace(LINK, '$1').replace(EMPHASIS, '')
   // Marks of a line may stand within emphasis.
   return folded(unmarked).replace(LINE_MARKS, '')
 }

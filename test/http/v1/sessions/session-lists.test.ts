@@ -166,3 +166,19 @@ test('a native export and import keep the title, its source, the metadata and th
     ...{ first_message_at: '2025-03-01T10:00:00.000Z', last_message_at: '2025-03-01T10:00:00.000Z' },
   })
 })
+
+test('an input through another API makes the title as well', async () => {
+  const asked = { role: 'user', content: '**Why** is the sky blue?' }
+  const parts = [{ type: 'text', text: asked.content }]
+  await expectJson(harness, 200, 'POST', '/openai/v1/chat/completions', { model: 'default', messages: [asked] })
+  await expectJson(harness, 200, 'POST', '/openai/v1/responses', { model: 'default', input: asked.content })
+  const talk = [{ role: 'user', content: 'First of all' }, { role: 'assistant', content: 'Yes?' }, asked]
+  await expectJson(harness, 200, 'POST', '/openai/v1/chat/completions', { model: 'default', messages: talk })
+  const chat = { id: 'chat', messages: [{ id: 'm1', role: 'user', parts }], trigger: 'submit-message' }
+  await (await harness.send('POST', '/v1/chat', chat)).text()
+  const titles = (await list()).data.map(({ title, title_source: source }) => `${title} (${source})`)
+  expect(titles.toSorted()).toEqual([
+    'First of all (input)',
+    ...Array.from({ length: 3 }, () => 'Why is the sky blue? (input)'),
+  ])
+})
