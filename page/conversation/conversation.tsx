@@ -13,6 +13,7 @@ import type { Conversation } from './session-view.ts'
 import { DraftView, EntryView } from './entry.tsx'
 import { entriesOf, holderOf } from './entries.ts'
 import type { Entry } from './entries.ts'
+import { focusOn } from './focus-on.ts'
 import { isActive } from './log.ts'
 import { Waiting } from './waiting.tsx'
 
@@ -21,10 +22,12 @@ export function ConversationView(props: {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
+  /** The value of a call that a search has found it by, such as `Result`. */
+  readonly found: string
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
 }) {
-  const { store, session, target, stepped } = props
+  const { store, session, target, found, stepped } = props
   const state = useStore(store)
   const { log } = state
   const entries = useMemo(() => entriesOf(log.messages), [log.messages])
@@ -53,7 +56,7 @@ export function ConversationView(props: {
           target={holder}
           continues={state.newer}
           toEnd={sent}
-          onTarget={() => focusOn(target)}
+          onTarget={() => focusOn(target ?? '', found)}
           onNearStart={() => void store.loadOlder()}
           onNearEnd={() => void store.loadNewer()}
           before={<Beginning state={state} empty={entries.length === 0} />}
@@ -98,14 +101,6 @@ function RunButtons({ run, store }: { readonly run: Run | undefined; readonly st
       Continue
     </button>
   )
-}
-
-/** Goes on from a message by keyboard, or from the line of a call. */
-function focusOn(target: string | undefined): void {
-  const element = document.getElementById(target ?? '')
-  const line = element?.querySelector<HTMLElement>(':scope > summary')
-  element?.scrollIntoView({ block: 'nearest' }) // A member's may be far below the call.
-  ;(line ?? element)?.focus({ preventScroll: true })
 }
 
 function Beginning({ state, empty }: { readonly state: Conversation; readonly empty: boolean }) {

@@ -1,10 +1,12 @@
+import { useContext } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { Problem } from '../shell/failure.tsx'
 import { withBidiShown } from '../shell/bidi.ts'
 import { moment, whole } from '../shell/times.ts'
 import { tokens } from '../shell/words.ts'
 import { href } from '../shell/place.ts'
-import { ToolCall } from '../tools/tool-call.tsx'
+import { Marked, MarkedWords } from '../shell/marked-words.tsx'
+import { TargetWords, ToolCall } from '../tools/tool-call.tsx'
 import { holderOf } from './entries.ts'
 import type { CallEntry, Entry } from './entries.ts'
 import type { Draft } from './log.ts'
@@ -14,6 +16,7 @@ import { Media } from './media.tsx'
 /** One message, with the calls it made. `target`: the message that the address points to. */
 export function EntryView({ entry, target }: { readonly entry: Entry; readonly target?: string | undefined }) {
   const { message, calls } = entry
+  const words = useContext(TargetWords)
   if (message.role === 'tool')
     return (
       <>
@@ -25,7 +28,9 @@ export function EntryView({ entry, target }: { readonly entry: Entry; readonly t
   return (
     <article class={`entry ${message.role}${message.id === target ? ' target' : ''}`} id={message.id} tabIndex={-1}>
       <EntryHead message={message} />
-      <Parts message={message} />
+      <MarkedWords.Provider value={message.id === target ? words : undefined}>
+        <Parts message={message} />
+      </MarkedWords.Provider>
       {calls.length === 0 ? null : (
         <div class="calls">
           {calls.map((call) => (
@@ -89,7 +94,7 @@ function Parts({ message }: { readonly message: Message }) {
           case 'text':
             return message.role === 'user' ? (
               <div key={index} class="said">
-                {part.text}
+                <Marked text={part.text} />
               </div>
             ) : (
               <Markdown key={index} text={part.text} />

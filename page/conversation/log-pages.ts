@@ -1,3 +1,4 @@
+import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
 import { withMessages } from './log.ts'
 import type { SessionView } from './session-view.ts'
@@ -5,6 +6,8 @@ import type { SessionView } from './session-view.ts'
 const PAGE = 100
 /** Of messages; the end of an address may be anything. */
 const ID = /^[0-9A-Z]{26}$/
+
+const NOT_HERE = { key: 'not-here', text: 'The message of this address is not in this session. This is its end.' }
 
 export interface LogPages {
   /** Loads the end of the log, or the part around a message, in place of what was loaded. */
@@ -22,9 +25,11 @@ export function createLogPages({ id, store, signal, change, changeLog, guarded }
   async function load(around: string | undefined): Promise<void> {
     change({ loading: true })
     try {
-      const at = around === undefined || !ID.test(around) ? undefined : await pageAround(id, around, signal)
+      const message = around !== undefined && ID.test(around) ? around : undefined
+      const at = message === undefined ? undefined : await pageAround(id, message, signal)
       const page = at ?? (await lastPage(id, signal))
-      changeLog((log) => ({ ...withMessages({ ...log, messages: [] }, page.messages), drafts: [] }))
+      const notices = message === undefined || at !== undefined ? [] : [NOT_HERE]
+      changeLog((log) => ({ ...withMessages({ ...log, messages: [], notices }, page.messages), drafts: [] }))
       change({ older: page.older, newer: page.newer, loaded: true })
     } finally {
       change({ loading: false })
@@ -69,15 +74,13 @@ async function lastPage(id: string, signal: AbortSignal) {
   return { messages: page.data, older: page.has_more, newer: false }
 }
 
+/** The part of the log around a message; undefined if the session has no such message. */
 async function pageAround(id: string, message: string, signal: AbortSignal) {
-  const half = { limit: PAGE / 2 }
-  // With `after` of the one before it, the message itself is in the second half.
-  const before = await client.listMessages(id, { before: message, order: 'desc', ...half }, { signal })
-  const previous = before.data[0]?.id
-  const after = await client.listMessages(
-    id,
-    { ...(previous === undefined ? {} : { after: previous }), ...half },
-    { signal },
-  )
-  return { messages: [...before.data, ...after.data], older: before.has_more, newer: after.has_more }
+  try {
+    const { data, previous, next } = await client.listMessages(id, { around: message, limit: PAGE }, { signal })
+    return { messages: data, older: previous !== null, newer: next !== null }
+  } catch (error) {
+    if (error instanceof ApiProblem && error.code === 'message_not_found') return undefined
+    throw error
+  }
 }

@@ -4,6 +4,7 @@ import { createContext } from 'preact'
 import type { ComponentChildren } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
 import { withBidiShown } from '../shell/bidi.ts'
+import { Marked } from '../shell/marked-words.tsx'
 import { tokensOf } from './markdown-tokens.ts'
 
 /** Deeper nesting is shown as text. */
@@ -15,7 +16,12 @@ const MOST_DEPTH = 24
  */
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => tokensOf(text), [text])
-  if (tokens === undefined) return <pre class="plain">{text}</pre>
+  if (tokens === undefined)
+    return (
+      <pre class="plain">
+        <Marked text={text} />
+      </pre>
+    )
   return (
     <Levels.Provider value={levelsOf(tokens)}>
       <div class="markdown">{blocks(tokens, 0)}</div>
@@ -42,7 +48,7 @@ const blocks = (tokens: readonly Token[], depth: number): ComponentChildren[] =>
   tokens.map((token, index) => <Block key={index} token={token} depth={depth} />)
 
 function Block({ token, depth }: { readonly token: Token; readonly depth: number }) {
-  if (depth > MOST_DEPTH) return <>{token.raw}</>
+  if (depth > MOST_DEPTH) return <Marked text={token.raw} />
   switch (token.type) {
     case 'space':
     case 'def':
@@ -63,10 +69,14 @@ function Block({ token, depth }: { readonly token: Token; readonly depth: number
       return <p>{inline((token as Tokens.Paragraph).tokens, depth)}</p>
     case 'text': {
       const { tokens, text } = token as Tokens.Text
-      return <>{tokens === undefined ? text : inline(tokens, depth)}</>
+      return <>{tokens === undefined ? <Marked text={text} /> : inline(tokens, depth)}</>
     }
     default:
-      return <p>{token.raw}</p>
+      return (
+        <p>
+          <Marked text={token.raw} />
+        </p>
+      )
   }
 }
 
@@ -82,7 +92,9 @@ function Code({ token: { lang, text } }: { readonly token: Tokens.Code }) {
   return (
     <figure class="code">
       {lang === undefined || lang === '' ? null : <figcaption>{lang}</figcaption>}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0}>
+        <Marked text={text} />
+      </pre>
     </figure>
   )
 }
@@ -129,7 +141,7 @@ const inline = (tokens: readonly Token[] = [], depth: number): ComponentChildren
   tokens.map((token, index) => <Inline key={index} token={token} depth={depth + 1} />)
 
 function Inline({ token, depth }: { readonly token: Token; readonly depth: number }) {
-  if (depth > MOST_DEPTH) return <>{token.raw}</>
+  if (depth > MOST_DEPTH) return <Marked text={token.raw} />
   switch (token.type) {
     case 'strong':
       return <strong>{inline((token as Tokens.Strong).tokens, depth)}</strong>
@@ -138,7 +150,11 @@ function Inline({ token, depth }: { readonly token: Token; readonly depth: numbe
     case 'del':
       return <del>{inline((token as Tokens.Del).tokens, depth)}</del>
     case 'codespan':
-      return <code>{(token as Tokens.Codespan).text}</code>
+      return (
+        <code>
+          <Marked text={(token as Tokens.Codespan).text} />
+        </code>
+      )
     case 'br':
       return <br />
     case 'link':
@@ -150,10 +166,10 @@ function Inline({ token, depth }: { readonly token: Token; readonly depth: numbe
       return <>{(token as Tokens.Escape).text}</>
     case 'text': {
       const { tokens, text } = token as Tokens.Text
-      return <>{tokens === undefined ? text : inline(tokens, depth)}</>
+      return <>{tokens === undefined ? <Marked text={text} /> : inline(tokens, depth)}</>
     }
     default:
-      return <>{token.raw}</>
+      return <Marked text={token.raw} />
   }
 }
 
@@ -163,7 +179,9 @@ function Address({ href, text }: { readonly href: string; readonly text: string 
   if (url === undefined)
     return (
       <>
-        <bdi>{text}</bdi>
+        <bdi>
+          <Marked text={text} />
+        </bdi>
         {text === href ? null : (
           <>
             {' '}
@@ -175,7 +193,13 @@ function Address({ href, text }: { readonly href: string; readonly text: string 
   const shown = url.href
   return (
     <a href={shown} target="_blank" rel="noopener noreferrer nofollow">
-      {text === href || text === '' ? <Target>{shown}</Target> : <bdi>{text}</bdi>}
+      {text === href || text === '' ? (
+        <Target>{shown}</Target>
+      ) : (
+        <bdi>
+          <Marked text={text} />
+        </bdi>
+      )}
       {text === href || text === '' ? null : (
         <span class="address">
           {' '}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 import { ContextView } from '../context/context.tsx'
 import { ConversationView } from '../conversation/conversation.tsx'
@@ -7,8 +7,10 @@ import type { ConversationStore } from '../conversation/conversation-store.ts'
 import { takeFirst } from '../conversation/drafts.ts'
 import { Failure, isNotFound } from '../shell/failure.tsx'
 import { href } from '../shell/place.ts'
+import { patternOf } from '../shell/marked-words.tsx'
 import { useStore } from '../shell/store.ts'
 import { Timeline } from '../tools/timeline.tsx'
+import { TargetWords } from '../tools/tool-call.tsx'
 import { DeleteSession } from './delete-session.tsx'
 import { originOf, workFacts } from './session-facts.ts'
 import { SessionTitle, titleOf } from './session-title.tsx'
@@ -20,6 +22,8 @@ interface Props {
   readonly listed: Session | undefined
   readonly view: string
   readonly target: string | undefined
+  /** Of the address. */
+  readonly query: URLSearchParams
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
   /** Called when the session has another title, or is gone. */
@@ -125,11 +129,23 @@ function useDocumentTitle(title: string): void {
   }, [title])
 }
 
-function View({ store, session, view, target, stepped }: OpenProps) {
+function View({ store, session, view, target, query, stepped }: OpenProps) {
   const { log } = useStore(store)
+  const words = query.get('words') ?? ''
+  const pattern = useMemo(() => patternOf(words), [words])
   if (view === 'timeline') return <Timeline store={store} session={session} />
   if (view === 'context') return <ContextView session={session} changed={log.messages.at(-1)?.id} />
-  return <ConversationView store={store} session={session} target={target} stepped={stepped} />
+  return (
+    <TargetWords.Provider value={pattern}>
+      <ConversationView
+        store={store}
+        session={session}
+        target={target}
+        found={query.get('in') ?? ''}
+        stepped={stepped}
+      />
+    </TargetWords.Provider>
+  )
 }
 
 const VIEWS = { '': 'Conversation', timeline: 'Timeline', context: 'What the model sees' }

@@ -93,6 +93,7 @@ function View({ place, section, session, listed, view, changed }: ViewProps) {
         listed={listed}
         view={view}
         target={place.fragment === '' ? undefined : place.fragment}
+        query={place.query}
         stepped={place.stepped}
         changed={changed}
       />

@@ -85,13 +85,20 @@ export function settle(
   kept.shown = { keys, tops, scrolled: element.scrollTop, height: element.scrollHeight }
 }
 
-/** Goes to an item of the list, once. */
-export function seek(kept: Kept, target: string | undefined, keys: readonly string[]): void {
+/** Goes to an item of the list, once: `below` pixels under the top of what is seen. */
+export function seek(kept: Kept, target: string | undefined, keys: readonly string[], below: number): void {
   if (target === undefined || kept.sought === target || !keys.includes(target)) return
   kept.sought = target
   kept.atEnd = false
-  kept.anchor = { key: target, delta: -24 }
+  kept.anchor = { key: target, delta: -below }
 }
+
+/** Whether the items that are rendered lie where their heights put them: none is at an estimated place. */
+export const isMeasured = ({ heights }: Kept, { keys, tops, first, last }: ListWindow): boolean =>
+  keys.slice(first, last).every((key, index) => {
+    const height = (tops[first + index + 1] ?? 0) - (tops[first + index] ?? 0)
+    return Math.abs((heights.get(key) ?? -1) - height) < 0.5
+  })
 
 /** Whether little is left before and after what is seen. */
 export function isNear(element: HTMLElement, top: number, { tops }: ListWindow): { start: boolean; end: boolean } {

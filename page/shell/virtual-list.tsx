@@ -1,7 +1,13 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useHeights } from './item-heights.ts'
-import { hold, isNear, isScrolled, nothingKept, seek, settle, windowOf } from './list-window.ts'
+import { hold, isMeasured, isNear, isScrolled, nothingKept, seek, settle, windowOf } from './list-window.ts'
+import type { Kept, ListWindow } from './list-window.ts'
+import { reveal, shrink } from './reveal.ts'
+import type { Reveal } from './reveal.ts'
+
+/** Part of the height that is left above a target, until more is known of it. */
+const TARGET_AT = 0.12
 
 interface Props<Item> {
   readonly items: readonly Item[]
@@ -12,8 +18,8 @@ interface Props<Item> {
   readonly label: string
   /** Scrolls to this item when it changes. */
   readonly target?: string | undefined
-  /** Called once that item is rendered. */
-  readonly onTarget?: (() => void) | undefined
+  /** Called once that item is rendered; returns what of it to show in the upper half. */
+  readonly onTarget?: (() => Reveal | undefined) | undefined
   readonly onNearStart?: (() => void) | undefined
   readonly onNearEnd?: (() => void) | undefined
   /** Whether more items are to come after the last one: its end is then not the list's. */
@@ -31,7 +37,7 @@ interface Props<Item> {
  */
 export function VirtualList<Item>(props: Props<Item>) {
   const { items, keyOf } = props
-  const { scroller, body, shown, onScroll } = useWindow(props)
+  const { scroller, body, slack, shown, onScroll } = useWindow(props)
   const { tops, first, last } = shown
   const total = tops.at(-1) ?? 0
   return (
@@ -52,6 +58,7 @@ export function VirtualList<Item>(props: Props<Item>) {
         ))}
       </div>
       {props.after}
+      <div ref={slack} />
     </div>
   )
 }
@@ -61,6 +68,7 @@ function useWindow<Item>(props: Props<Item>) {
   const { items, keyOf, estimate, target, continues, toEnd } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
+  const slack = useRef<HTMLDivElement>(null)
   const [kept] = useState(nothingKept)
   const [sight, setSight] = useState({ top: 0, height: 800 })
   const [, measure] = useState({})
@@ -73,12 +81,14 @@ function useWindow<Item>(props: Props<Item>) {
 
   useLayoutEffect(() => {
     kept.atEnd = true
+    slack.current?.style.removeProperty('height')
   }, [toEnd])
-  useLayoutEffect(() => seek(kept, target, shown.keys), [target, items])
+  useLayoutEffect(() => seek(kept, target, shown.keys, sight.height * TARGET_AT), [target, items])
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null) return
     if (isScrolled(element, kept.shown)) hold(kept, element, topOf(element), continues)
+    if (slack.current !== null) shrink(element, slack.current)
     settle(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
     look(element)
   })
@@ -86,12 +96,7 @@ function useWindow<Item>(props: Props<Item>) {
   useEffect(() => {
     if (scroller.current !== null && items.length > 0) lookAround(scroller.current)
   }, [items])
-  useEffect(() => {
-    if (target === undefined || kept.reached === target) return
-    if (!shown.keys.slice(shown.first, shown.last).includes(target)) return
-    kept.reached = target
-    props.onTarget?.()
-  })
+  useReached(props, kept, shown, { scroller, slack })
   useHeights({ scroller, body, heights: kept.heights, onChange: () => measure({}), onResize: look })
 
   /** Renders what is in sight. */
@@ -111,5 +116,27 @@ function useWindow<Item>(props: Props<Item>) {
     look(element)
     lookAround(element)
   }
-  return { scroller, body, shown, onScroll }
+  return { scroller, body, slack, shown, onScroll }
+}
+
+interface Elements {
+  readonly scroller: RefObject<HTMLElement | null>
+  readonly slack: RefObject<HTMLElement | null>
+}
+
+/** Shows what the caller wants of the target in the upper half, once its item is rendered. */
+function useReached<Item>(
+  { target, onTarget }: Props<Item>,
+  kept: Kept,
+  shown: ListWindow,
+  { scroller, slack }: Elements,
+): void {
+  useEffect(() => {
+    if (target === undefined || kept.reached === target) return
+    if (!shown.keys.slice(shown.first, shown.last).includes(target) || !isMeasured(kept, shown)) return
+    kept.reached = target
+    const wanted = onTarget?.()
+    if (wanted !== undefined && scroller.current !== null && slack.current !== null)
+      reveal(scroller.current, slack.current, wanted)
+  })
 }

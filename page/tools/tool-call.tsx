@@ -3,11 +3,15 @@ import { createContext } from 'preact'
 import { useContext, useLayoutEffect, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { withBidiShown } from '../shell/bidi.ts'
+import { MarkedWords } from '../shell/marked-words.tsx'
 import { duration, plural, size } from '../shell/words.ts'
 import { Value } from './value.tsx'
 
 /** Shows the whole output of a call. It stays shown when the call scrolls out of sight. */
 export const ShowOutput = createContext<(message: Message) => void>(() => undefined)
+
+/** Finds the words to mark in the message that the address points to. */
+export const TargetWords = createContext<RegExp | undefined>(undefined)
 
 /** What it says and how long it took in one line; open, its arguments and its result. */
 export function ToolCall(props: {
@@ -22,6 +26,7 @@ export function ToolCall(props: {
 }) {
   const { message, input, target, holdsTarget, children } = props
   const isTarget = message.id === target
+  const words = useContext(TargetWords)
   const [isOpen, setOpen] = useState(isTarget || holdsTarget)
   useLayoutEffect(() => {
     if (isTarget || holdsTarget) setOpen(true)
@@ -39,7 +44,9 @@ export function ToolCall(props: {
         <code class="call-line">{withBidiShown(message.call ?? message.tool_name ?? '')}</code>
         <span class="when">{message.duration_ms === undefined ? '' : duration(message.duration_ms)}</span>
       </summary>
-      {isOpen ? <CallBody message={message} input={input} /> : null}
+      <MarkedWords.Provider value={isTarget ? words : undefined}>
+        {isOpen ? <CallBody message={message} input={input} /> : null}
+      </MarkedWords.Provider>
       {children}
     </details>
   )

@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import type { Json } from '../../functions/client/api-types.ts'
 import { withBidiShown } from '../shell/bidi.ts'
+import { hasMark, Marked, MarkedWords } from '../shell/marked-words.tsx'
 import { isRawNumber } from './parse-value.ts'
 
 /** Entries that are shown at first, and with each further request. */
@@ -19,6 +20,7 @@ interface Props {
 
 /** A JSON value whose objects and lists can be opened. What is closed is not rendered. */
 export function Tree({ value, name, open = false, depth = 0 }: Props) {
+  const pattern = useContext(MarkedWords)
   const [isOpen, setOpen] = useState(open)
   const [shown, setShown] = useState(STEP)
   if (typeof value !== 'object' || value === null || isRawNumber(value))
@@ -26,11 +28,14 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
       <div class="leaf">
         <Name name={name} />
         <span class={`value-${isRawNumber(value) ? 'number' : value === null ? 'null' : typeof value}`}>
-          {withBidiShown(JSON.stringify(value))}
+          <Marked text={withBidiShown(JSON.stringify(value))} />
         </span>
       </div>
     )
   const entries = Object.entries(value)
+  /** A part with a marked word is shown. */
+  const marked = (entry: unknown): boolean => pattern !== undefined && hasMark(JSON.stringify(entry), pattern)
+  const last = Math.max(shown, pattern === undefined ? 0 : entries.findIndex(marked) + 1)
   const [begin, end] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
   if (entries.length === 0)
     return (
@@ -48,18 +53,18 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
       </summary>
       {isOpen ? (
         <div class="branches">
-          {entries.slice(0, shown).map(([key, entry]) => (
+          {entries.slice(0, last).map(([key, entry]) => (
             <Tree
               key={key}
               name={key}
               value={entry as Json}
-              open={entries.length <= 3 && depth < OPEN_DEPTH}
+              open={(entries.length <= 3 && depth < OPEN_DEPTH) || marked(entry)}
               depth={depth + 1}
             />
           ))}
-          {entries.length > shown ? (
-            <button type="button" class="link" onClick={() => setShown(shown + STEP)}>
-              {entries.length - shown} more
+          {entries.length > last ? (
+            <button type="button" class="link" onClick={() => setShown(last + STEP)}>
+              {entries.length - last} more
             </button>
           ) : null}
         </div>
@@ -69,7 +74,11 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
 }
 
 const Name = ({ name }: { readonly name: string | undefined }) =>
-  name === undefined ? null : <span class="name">{withBidiShown(name)}: </span>
+  name === undefined ? null : (
+    <span class="name">
+      <Marked text={withBidiShown(name)} />:{' '}
+    </span>
+  )
 
 function preview(value: object): string {
   const text = withBidiShown(JSON.stringify(value))

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { withBidiShown } from '../shell/bidi.ts'
 import { Copy } from '../shell/copy.tsx'
+import { Marked } from '../shell/marked-words.tsx'
 import { parseValue } from './parse-value.ts'
 import { Tree } from './tree.tsx'
 
@@ -9,7 +10,7 @@ export function Value({ name, text }: { readonly name: string; readonly text: st
   const [raw, setRaw] = useState(false)
   const json = useMemo(() => parseValue(text), [text])
   return (
-    <section class="value">
+    <section class="value" data-name={name}>
       <header class="row">
         <span class="value-name">{name}</span>
         <span class="grow" />
@@ -21,7 +22,9 @@ export function Value({ name, text }: { readonly name: string; readonly text: st
         <Copy text={() => text} />
       </header>
       {json === undefined || raw ? (
-        <pre tabIndex={0}>{withBidiShown(text)}</pre>
+        <pre tabIndex={0}>
+          <Marked text={withBidiShown(text)} />
+        </pre>
       ) : (
         <div class="tree" tabIndex={0} role="group" aria-label={name}>
           <Tree value={json} open />

@@ -29,13 +29,18 @@ async function withLongLog(page: Page): Promise<void> {
       return id === null ? undefined : Number(id.slice(-8))
     }
     const isDescending = searchParams.get('order') === 'desc'
+    const around = indexOf('around')
     const end = indexOf('before') ?? MESSAGES
-    const from = isDescending ? Math.max(0, end - limit) : (indexOf('after') ?? -1) + 1
+    const middle = around === undefined ? undefined : Math.max(0, around - limit / 2)
+    const from = isDescending ? Math.max(0, end - limit) : (middle ?? (indexOf('after') ?? -1) + 1)
     const to = isDescending ? end : Math.min(MESSAGES, from + limit)
     const data = Array.from({ length: to - from }, (_, index) => messageOf(from + index))
-    const more = isDescending ? from > 0 : to < MESSAGES
+    const next = to < MESSAGES ? idOf(to - 1) : null
+    const previous = from > 0 ? idOf(from) : null
     await route.fulfill({
-      json: { object: 'list', data: isDescending ? data.toReversed() : data, next: null, has_more: more },
+      json: isDescending
+        ? { object: 'list', data: data.toReversed(), next: null, has_more: from > 0 }
+        : { object: 'list', data, next, previous, has_more: next !== null },
     })
   })
 }

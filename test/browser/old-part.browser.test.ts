@@ -47,7 +47,7 @@ async function showOldPart(before = 0): Promise<{ readonly page: Page; readonly 
   await page.goto(`${opened.url}/sessions/${session}#${first}`)
   await page.getByText('question 0', { exact: true }).waitFor()
   await expect.poll(() => page.evaluate(SCROLL_TO_END)).toBe(true)
-  const atEnd = await placeOf(page, 'question 24')
+  const atEnd = await placeOf(page, 'question 49')
   await page.evaluate(`document.querySelector('.scroller').scrollTop -= ${before}`)
   await page.waitForTimeout(200)
   return { page, place: atEnd + before, letGo: () => resolve(undefined) }
@@ -62,9 +62,9 @@ const about = (place: number): number[] => [place - 1, place, place + 1]
 test('who reads the end of an old part stays there when what is newer comes', async () => {
   const { page, place, letGo } = await showOldPart()
   letGo()
-  await input(page, 'question 25').waitFor()
+  await input(page, 'question 50').waitFor()
   await page.waitForTimeout(1_000)
-  expect(await placeOf(page, 'question 24')).toBeOneOf(about(place))
+  expect(await placeOf(page, 'question 49')).toBeOneOf(about(place))
 })
 
 test('who reads near the end of an old part stays there while others add to the log', async () => {
@@ -74,8 +74,8 @@ test('who reads near the end of an old part stays there while others add to the 
   await running.waitFor()
   letGo()
   await running.waitFor({ state: 'detached' })
-  await input(page, 'question 25').waitFor()
-  expect(await placeOf(page, 'question 24')).toBeOneOf(about(place))
+  await input(page, 'question 50').waitFor()
+  expect(await placeOf(page, 'question 49')).toBeOneOf(about(place))
 })
 
 test('who sends from an old part is shown what comes of it', async () => {

@@ -1,0 +1,24 @@
+/** An element to show, and how far below the top of its list, as a part of the list's height. */
+export interface Reveal {
+  readonly element: Element
+  readonly at: number
+}
+
+/**
+ * Scrolls a list so that an element stands in its upper half. Near the end of the list, `slack`, its last child, grows by the space
+ * that this takes.
+ */
+export function reveal(list: HTMLElement, slack: HTMLElement, { element, at }: Reveal): void {
+  const below = element.getBoundingClientRect().top - list.getBoundingClientRect().top
+  const wanted = Math.max(0, list.scrollTop + below - list.clientHeight * at)
+  slack.style.height = `${Math.max(0, wanted + list.clientHeight - slack.offsetTop)}px`
+  list.scrollTop = wanted
+}
+
+/** Takes back the space that is out of sight, because the list has grown or was scrolled up. */
+export function shrink(list: HTMLElement, slack: HTMLElement): void {
+  const height = slack.offsetHeight
+  if (height === 0) return
+  const needed = list.scrollTop + list.clientHeight - slack.offsetTop
+  if (needed < height) slack.style.height = `${Math.max(0, needed)}px`
+}
