@@ -13,8 +13,6 @@ import { pendingOf, sending, withAccepted, withPending } from './sending.ts'
 import type { Pending } from './sending.ts'
 import type { SessionView } from './session-view.ts'
 
-const TITLE_CHARACTERS = 80
-
 interface Parts {
   readonly view: SessionView
   readonly following: Following
@@ -71,16 +69,10 @@ async function post({ view, following }: Parts, own: Pending, content: NewMessag
   change({ pending: pending.filter(({ accepted }) => !accepted) })
   const begun = (): void => {
     accept()
-    if (log.messages.length === 0) void guarded(() => nameAfter(view, own.text))
+    // Its first input gives a session its title.
+    if (log.messages.length === 0) void guarded(async () => change({ session: await client.readSession(id) }))
   }
   const open = (follow: FollowOptions) => client.streamMessage(id, { content }, follow)
   tellTabs(id)
   await following.consume((follow) => announcing(sending(open, follow, begun), id))
-}
-
-/** Names a session that has no title after its first words. */
-async function nameAfter({ id, store, change }: SessionView, text: string): Promise<void> {
-  const title = text.split('\n')[0]?.slice(0, TITLE_CHARACTERS).trim()
-  if (store.get().session?.title !== null || title === undefined || title === '') return
-  change({ session: await client.changeSession(id, { title }) })
 }

@@ -8,7 +8,7 @@ export interface DayGroup {
 }
 
 /** When a session was last used; undefined before its first message. */
-export const timeOf = ({ updated_at: time }: Session): string | undefined => time
+export const timeOf = ({ last_message_at: time }: Session): string | undefined => time ?? undefined
 
 /** Groups neighbours of a list by `dayOf` their times, so that the order stays. */
 export function groupByDay(sessions: readonly Session[], dayOf: (time: string) => string): readonly DayGroup[] {

@@ -45,14 +45,17 @@ export function openSessionList(): SessionListStore {
   const store = createStore(NOTHING)
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
   let turn = 0
+  const first = firstPageReader()
   let isReading = false
 
   async function refresh(): Promise<void> {
     const mine = ++turn
     isReading = true
     try {
-      const page = await read(store.get().filters, undefined)
-      if (mine === turn) change({ ...withNewest(store.get(), page), loading: false, error: undefined })
+      const { filters } = store.get()
+      const page = await first(filters)
+      const isShown = page === undefined || filters !== store.get().filters
+      if (mine === turn) change({ ...(isShown ? {} : withNewest(store.get(), page)), loading: false, error: undefined })
     } catch (error) {
       if (mine === turn) change({ error, loading: false })
     }
@@ -81,7 +84,7 @@ export function openSessionList(): SessionListStore {
       if (next === null || loading) return
       change({ loading: true })
       try {
-        const page = await read(filters, next)
+        const page = await client.listSessions(queryOf(filters, next))
         if (store.get().filters !== filters) return
         const known = new Set(store.get().sessions.map(({ id }) => id))
         const added = page.data.filter(({ id }) => !known.has(id))
@@ -97,13 +100,21 @@ export function openSessionList(): SessionListStore {
   }
 }
 
-type Page = Awaited<ReturnType<typeof client.listSessions>>
+const queryOf = ({ owner, agent, status }: SessionFilters, after: string | undefined) => ({
+  limit: after === undefined ? PAGE : OLDER,
+  after,
+  owner: owner === '' ? undefined : owner,
+  agent: agent === '' ? undefined : agent,
+  run_status: status === '' ? undefined : status,
+})
 
-const read = ({ owner, agent, status }: SessionFilters, after: string | undefined): Promise<Page> =>
-  client.listSessions({
-    limit: after === undefined ? PAGE : OLDER,
-    after,
-    owner: owner === '' ? undefined : owner,
-    agent: agent === '' ? undefined : agent,
-    run_status: status === '' ? undefined : status,
-  })
+/** Reads the first page of a list; undefined if it is the one that was read last, which costs no body. */
+function firstPageReader() {
+  let known: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined
+  return async (filters: SessionFilters) => {
+    const etag = known?.filters === filters ? known.etag : undefined
+    const read = await client.listChangedSessions(queryOf(filters, undefined), etag)
+    if (read !== undefined) known = { filters, etag: read.etag }
+    return read?.page
+  }
+}

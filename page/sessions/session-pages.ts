@@ -17,11 +17,11 @@ export function withNewest(
   { sessions, next }: Known,
   page: { readonly data: readonly Session[] } & Pick<Known, 'next'>,
 ) {
-  const oldest = page.data.at(-1)?.updated_at ?? ''
-  const hasGap = page.next !== null && oldest > (sessions[0]?.updated_at ?? '')
+  const oldest = placeOf(page.data.at(-1))
+  const hasGap = page.next !== null && oldest > placeOf(sessions[0])
   if (sessions.length <= PAGE || hasGap) return { sessions: page.data, next: page.next }
   const newest = new Set(page.data.map(({ id }) => id))
-  const rest = sessions.filter(({ id, updated_at: time }) => !newest.has(id) && time <= oldest)
+  const rest = sessions.filter((session) => !newest.has(session.id) && placeOf(session) <= oldest)
   return { sessions: [...page.data, ...rest], next }
 }
 
@@ -33,3 +33,6 @@ export function fitting(sessions: readonly Session[], words: string): readonly S
     [id, title ?? '', owner ?? ''].some((text) => text.toLowerCase().includes(wanted)),
   )
 }
+
+/** By what the list is sorted: sessions without a message come last. */
+const placeOf = (session: Session | undefined): string => session?.last_message_at ?? ''

@@ -1,7 +1,8 @@
 import { useContext, useState } from 'preact/hooks'
 import type { Json } from '../../functions/client/api-types.ts'
 import { withBidiShown } from '../shell/bidi.ts'
-import { hasMark, Marked, MarkedWords } from '../shell/marked-words.tsx'
+import { Marked, MarkedWords } from '../shell/marked-words.tsx'
+import { hasMark } from '../shell/word-pattern.ts'
 import { isRawNumber } from './parse-value.ts'
 
 /** Entries that are shown at first, and with each further request. */

@@ -6,7 +6,7 @@ import { fitting, PAGE, withNewest } from '../../page/sessions/session-pages.ts'
 const used = (from: number, to: number): Session[] =>
   Array.from({ length: from - to + 1 }, (_, at) => session(from - at, from - at))
 const session = (name: number, second: number): Session =>
-  ({ id: `s${name}`, title: `Title ${name}`, updated_at: new Date(second * 1_000).toISOString() }) as Session
+  ({ id: `s${name}`, title: `Title ${name}`, last_message_at: new Date(second * 1_000).toISOString() }) as Session
 
 const ids = (sessions: readonly Session[]): string[] => sessions.map(({ id }) => id)
 

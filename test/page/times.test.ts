@@ -38,7 +38,7 @@ test('a day of UTC stays that day in every time zone', () => {
 })
 
 test('sessions are grouped by day in the order of the list', () => {
-  const session = (id: string, updated_at: string): Session => ({ id, updated_at }) as Session
+  const session = (id: string, last_message_at: string): Session => ({ id, last_message_at }) as Session
   const groups = groupByDay(
     [session('a', '2026-03-29'), session('b', '2026-03-29'), session('c', '2026-03-28'), session('d', '2026-03-29')],
     (time) => time,
