@@ -78,6 +78,7 @@ describe('a message that a search has found', () => {
     const page = await opened.show('/sessions/lanterns#01JD2Q8N4T6W8Y0A2C00000000')
     await page.getByText('The message of this address is not in this session.').waitFor()
     await page.getByText('It is on the last shelf').waitFor()
+    expect(await page.locator('.target').count()).toBe(0)
   })
 
   test('the space that it takes at the end of the log is gone once something is sent', async () => {

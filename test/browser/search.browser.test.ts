@@ -8,7 +8,7 @@ beforeAll(async () => {
   const { client } = opened
   const said = { first: 'a blue crate for the mayor', second: 'a red barrel for the mayor' }
   for (const id of ['first', 'second'] as const) {
-    await client.createSession({ id, owner: id })
+    await client.createSession({ id, owner: id, title: id })
     for (let turn = 0; turn < 30; turn++)
       await client.sendMessage(id, { content: turn === 7 ? said[id] : `number ${turn}` })
     for await (const _event of client.streamMessage(id, { content: 'write a long report' })) continue

@@ -157,7 +157,7 @@ describe('a session', () => {
     await page.getByRole('button', { name: 'Fork' }).click()
     await page.waitForURL((url) => url.pathname.startsWith('/sessions/') && url.pathname !== '/sessions/crates')
     await log(page).getByText('current_time said:').waitFor()
-    const [fork] = (await opened.client.listSessions({ limit: 1 })).data
+    const [fork] = (await opened.client.listSessions({ limit: 1, sort: 'created_at' })).data
     expect([fork?.forked_from?.session_id, page.url()]).toEqual(['crates', `${opened.url}/sessions/${fork?.id ?? ''}`])
     await page.goto(`${opened.url}/sessions/ledger`)
     await page.getByRole('button', { name: 'Export' }).click()
