@@ -45,7 +45,7 @@ async function showOldPart(before = 0): Promise<{ readonly page: Page; readonly 
     await route.continue()
   })
   await page.goto(`${opened.url}/sessions/${session}#${first}`)
-  await page.getByText('question 0', { exact: true }).waitFor()
+  await input(page, 'question 0').waitFor()
   await expect.poll(() => page.evaluate(SCROLL_TO_END)).toBe(true)
   const atEnd = await placeOf(page, 'question 49')
   await page.evaluate(`document.querySelector('.scroller').scrollTop -= ${before}`)
