@@ -118,8 +118,8 @@ test('a message that cannot be rendered is shown as JSON, and takes nothing else
     await route.fulfill({ response, body: (await response.text()).replace('"text":"broken"', '"text":null') })
   })
   await page.goto(`${opened.url}/sessions/broken`)
-  await page.getByText('after', { exact: true }).waitFor()
-  await page.getByText('before', { exact: true }).waitFor()
+  await page.locator('.said').getByText('after', { exact: true }).waitFor()
+  await page.locator('.said').getByText('before', { exact: true }).waitFor()
   expect(await page.locator('pre.plain').allTextContents()).toEqual([expect.stringContaining('"text": null')])
 })
 

@@ -53,7 +53,7 @@ test('what others add while an old part is shown comes behind all that lies betw
   await addTurns(id, 'old', 100)
   const first = (await client.listMessages(id, { limit: 1 })).data[0]?.id ?? ''
   const page = await opened.show(`/sessions/${id}#${first}`)
-  await page.getByText('old 1', { exact: true }).waitFor()
+  await page.locator('.said').getByText('old 1', { exact: true }).waitFor()
   await client.sendMessage(id, { content: 'wait 3 seconds' })
   await page.getByRole('status').getByText('Running').waitFor()
   await page.getByRole('status').getByText('Running').waitFor({ state: 'detached' })
@@ -64,9 +64,9 @@ test('what came all at once is shown without a hole', async () => {
   const { id } = await opened.client.createSession({ id: 'at-once' })
   await addTurns(id, 'old', 2)
   const page = await opened.show(`/sessions/${id}`)
-  await page.getByText('old 1', { exact: true }).waitFor()
+  await page.locator('.said').getByText('old 1', { exact: true }).waitFor()
   await addTurns(id, 'new', 60)
-  await page.getByText('new 59', { exact: true }).waitFor()
+  await page.locator('.said').getByText('new 59', { exact: true }).waitFor()
   expect(await readAll(page, 'new 59')).toEqual([...inputs('old', 2), ...inputs('new', 60)])
 })
 
@@ -80,7 +80,7 @@ test('a session whose log could not be read is read again, and until then says n
   const log = page.getByRole('region', { name: 'Conversation' })
   await log.getByRole('alert').waitFor()
   expect(await log.locator('p.edge').allTextContents()).toEqual([])
-  await page.getByText('old 39', { exact: true }).waitFor()
+  await page.locator('.said').getByText('old 39', { exact: true }).waitFor()
   expect(await log.getByRole('alert').count()).toBe(0)
   expect(await readAll(page, 'old 39')).toEqual(inputs('old', 40))
 })
@@ -89,7 +89,7 @@ test('a session that somebody else deletes says so', async () => {
   const { id } = await opened.client.createSession({ id: 'gone' })
   await addTurns(id, 'old', 1)
   const page = await opened.show(`/sessions/${id}`)
-  await page.getByText('old 0', { exact: true }).waitFor()
+  await page.locator('.said').getByText('old 0', { exact: true }).waitFor()
   await opened.client.deleteSession(id)
   await page.getByLabel('Message', { exact: true }).waitFor({ state: 'detached' })
   expect(await page.locator('.session').getByRole('alert').allTextContents()).toEqual([
