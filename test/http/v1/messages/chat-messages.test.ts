@@ -93,8 +93,8 @@ describe('a log as Chat Completions messages', () => {
   test('has no page for the cursor of another list', async () => {
     const { log } = writeLog().run('run-0').user('hi').assistant(callTo('shell', '{}')).result(0, 'ok')
     const { dependencies } = reading(log)
-    expect(() => readChatCursor(log[0]?.id)).toThrow('not one of this list')
+    expect(() => readChatCursor(log[0]?.id)).toThrow('not a cursor of this list')
     for (const id of [log[2]?.id ?? '', '01JD2Q8N4T6W8Y0A2C4E6G8J0K'])
-      await expect(chatMessages(dependencies, session, { id, skip: 0 }, 5)).rejects.toThrow('not one of this list')
+      await expect(chatMessages(dependencies, session, { id, skip: 0 }, 5)).rejects.toThrow('not a cursor of this list')
   })
 })
