@@ -8,6 +8,7 @@ const QUEUE = 'Lambda receives and deletes the hints with its role'
 const STREAM = 'Lambda reads the stream with its role'
 const FORGOTTEN =
   'records of a deleted session are taken out of batches that were given up, of which there are none when sessions are deleted here'
+const ADOPTION = 'a session of an earlier version gets its title and list entries; the suite has no such session'
 const FAILURES = 'Lambda writes what was given up with its role'
 
 /** What a role may do although its function does not do it here, where its environment has it. */
@@ -48,6 +49,8 @@ export const EXPLAINED: { readonly [name in FunctionName]: Readonly<Record<strin
     's3:PutObject on TooltrailStreamFailures/*': FAILURES,
   },
   Sweeper: {
+    'dynamodb:PutItem on LogTable': ADOPTION,
+    's3:GetObject on OutputsBucket/*': ADOPTION,
     's3:DeleteObject on TooltrailStreamFailures/*': FORGOTTEN,
     's3:GetObject on TooltrailStreamFailures/*': FORGOTTEN,
     's3:PutObject on TooltrailStreamFailures/*': FORGOTTEN,

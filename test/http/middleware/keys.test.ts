@@ -103,7 +103,9 @@ describe.each([
     const hits = await expectJson(harness, 200, 'GET', '/v1/search?q=secret', undefined, theirs)
     const sessions = await expectJson(harness, 200, 'GET', '/v1/sessions', undefined, theirs)
     expect([hits['data'], sessions['data']]).toEqual([[], []])
-    expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s', undefined, mine)).toMatchObject({ title: 'secret plans' })
+    expect(await expectJson(harness, 200, 'GET', '/v1/sessions/s', undefined, mine)).toMatchObject({
+      title: 'secret plans',
+    })
   })
 })
 
