@@ -65,7 +65,7 @@ interface Log {
 function createLog(session: string, number: number): Log {
   const messages: Message[] = []
   const base = () => ({
-    id: `9${String(number).padStart(22, '0')}${String(messages.length).padStart(3, '0')}`,
+    id: `7${String(number).padStart(22, '0')}${String(messages.length).padStart(3, '0')}`,
     runId: `run-${session}`,
     agent: 'default',
     round: 0,
