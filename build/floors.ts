@@ -12,7 +12,7 @@ const THEMES: { readonly [name: string]: Theme } = {
   light: { text: '#1f2328', muted: '#59636e', line: '#d1d9e0', box: '#f6f8fa' },
   dark: { text: '#f0f6fc', muted: '#9198a1', line: '#3d444d', box: '#151b23' },
 }
-/** What each floor is for, from the lowest. */
+/** Purpose of each floor, from the lowest. */
 const PURPOSES = [
   'types and ids',
   'contracts and pure functions',

@@ -46,7 +46,7 @@ export async function startFollower(world: World, accepted: Accepted): Promise<F
   return { runId, ids }
 }
 
-/** What a follower got, and what it gets when it resumes, is all, once. */
+/** Checks that the events of a follower and those after its resume are all events, each once. */
 export async function checkFollower(world: World, { runId, ids }: Follower): Promise<void> {
   const last = ids.at(-1)
   if (last === undefined) return

@@ -33,6 +33,6 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   'serve-hint': ['worker/deletion'],
 }
 
-/** What is asked about a mutant before all suites of its list. */
+/** Suites that run before all other suites of a mutant's list. */
 export const nearestTo = ({ file }: Mutant): readonly string[] =>
   file.startsWith('functions/agent/') ? (NEAREST[basename(file, '.ts')] ?? []).map((name) => `test/agent/${name}`) : []

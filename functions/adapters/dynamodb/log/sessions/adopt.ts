@@ -59,7 +59,7 @@ export async function adopt(rows: SessionRows, key: SessionKey, header: Item): P
 
 const tailIs = (tail: string | undefined): Condition => (tail === undefined ? absent('tail') : is('tail', tail))
 
-/** What the log of a session shows that has counted no messages. */
+/** Counts, times and title of a session, read from its log because its header has no counts. */
 export interface Outline {
   readonly messages: SessionMessages
   readonly opening: Opening | undefined

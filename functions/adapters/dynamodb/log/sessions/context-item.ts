@@ -15,7 +15,7 @@ import { countUsage } from '../usage/usage-items.ts'
 /** Names the object of a context that is too large for its item. */
 export const CONTEXT_ID = `${'0'.repeat(25)}1`
 
-/** What was decided, as an item holds it; nothing if there is no item. */
+/** The stored decision of an item; nothing if there is no item. */
 export async function contextOf(
   { bodies }: SessionRows,
   key: SessionKey,

@@ -21,7 +21,7 @@ export interface Listed {
   readonly owner?: string | undefined
   readonly folder?: string | undefined
   readonly source?: string | undefined
-  /** Of the latest run accepted. */
+  /** Status of the run that was accepted last. */
   readonly runStatus?: RunStatus | undefined
   /** The last status that was neither `queued` nor `running`: lists by `createdAt` keep it meanwhile. */
   readonly settled?: RunStatus | undefined

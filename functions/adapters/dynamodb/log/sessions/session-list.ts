@@ -55,7 +55,7 @@ export async function listSessions(rows: SessionRows, filter: SessionFilter): Re
   }
 }
 
-/** What an entry itself shows of a session. */
+/** Whether a session can match the filter, by the fields of its entry alone. */
 function mayMatch(
   { item, isHeader }: ListEntry,
   { agent, runStatus }: SessionFilter,

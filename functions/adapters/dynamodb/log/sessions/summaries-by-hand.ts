@@ -39,8 +39,8 @@ async function summaryUnder(
 }
 
 /**
- * The generation grows whenever somebody takes the session or gives it back, so it shows whether anybody has worked on it
- * since. The usage is counted first, because it was spent whether or not the summary is stored.
+ * The generation grows at each acquire and release of the lease, so an unchanged one proves that no process worked on the
+ * session since. The usage is counted first, because it was spent whether or not the summary is stored.
  */
 async function recordSummary(rows: SessionRows, seen: SessionHeader, made: SummaryByHand): Promise<boolean> {
   const { table } = rows
