@@ -40,13 +40,7 @@ const COPIED = [
   'build',
   'built',
 ]
-const FILES = [
-  'package.json',
-  'tsconfig.json',
-  'vitest.config.ts',
-  'vitest.engines.config.ts',
-  'vitest.shared.config.ts',
-]
+const FILES = ['package.json', 'tsconfig.json', 'vitest.config.ts']
 const LONGEST_MS = 600_000
 /** Bytes: the trace of a run that goes round and round. */
 const LONGEST_OUTPUT = 256 * 1_024 * 1_024

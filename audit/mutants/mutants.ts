@@ -48,7 +48,7 @@ const LONG = [
   'media',
 ].map((name) => `test/agent/${name}.test.ts`)
 const agent: Suite = vitest('agent', 'test/agent', ...LONG.map((path) => `--exclude=${path}`))
-const engine = ['vitest', 'run', '--config=vitest.engines.config.ts', '--bail', '1'] as const
+const engine = ['vitest', 'run', '--project=engines', '--bail', '1'] as const
 const engines: Suite = {
   name: 'DynamoDB Local',
   command: [

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
+import { parseCLI } from 'vitest/node'
 import type { TestProject } from 'vitest/node'
 import { NEED_NAMES, startEngine } from './engines.ts'
 import type { NeedName } from './engines.ts'
@@ -17,8 +18,8 @@ declare module 'vitest' {
  * a line that says so; in CI it is a failure.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const filters = process.argv.slice(2).filter((argument) => argument !== 'run' && !argument.startsWith('-'))
-  const { testFiles } = await project.globTestFiles(filters)
+  const { filter } = parseCLI(['vitest', ...process.argv.slice(2)])
+  const { testFiles } = await project.globTestFiles(filter)
   const suites = await Promise.all(
     testFiles.map(async (file) => ({ file, engines: enginesOf(await readFile(file, 'utf8')) })),
   )
