@@ -1,4 +1,4 @@
-import type { ApiKey, Scope } from '../domain/keys/api-key.ts'
+import { isExpired, type ApiKey, type Scope } from '../domain/keys/api-key.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { hashKeySecret, isKeySecret } from './key-secret.ts'
@@ -18,7 +18,7 @@ export interface Caller {
 /** The caller of a server on which no key was ever made. */
 export const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write', 'admin'] }
 
-/** The caller who presents this key; undefined if the text is no key, or the key is unknown or revoked. */
+/** The caller who presents this key; undefined if the text is no key, or the key is unknown or revoked. An expired key has a caller. */
 export async function findCaller(
   keys: Pick<KeyStore, 'find'>,
   secret: string,
@@ -37,10 +37,10 @@ export async function findCaller(
   }
 }
 
-/** Whether keys were made and each has been revoked: nobody gets in until a new one is made. */
-export async function isLockedOut(keys: Pick<KeyStore, 'list'>): Promise<boolean> {
+/** Whether keys were made and each is revoked or expired: every request is refused until a new one is made. */
+export async function isLockedOut(keys: Pick<KeyStore, 'list'>, now: number): Promise<boolean> {
   const all = await keys.list()
-  return all.length > 0 && all.every(({ revokedAt }) => revokedAt !== undefined)
+  return all.length > 0 && all.every((key) => key.revokedAt !== undefined || isExpired(key, now))
 }
 
 /** Whether the caller may do what needs this scope; `admin` may do everything. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isExpired } from '../domain/keys/api-key.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -8,7 +9,7 @@ const CHECK_MS = 5_000
 
 interface Dependencies {
   readonly keys: Pick<KeyStore, 'find'>
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Logger
 }
 
@@ -21,7 +22,7 @@ export interface Watched {
   keep(): Promise<void>
 }
 
-/** Calls by the hash of their key's secret: they are kept while they go on, and end within 10 s after their key was revoked. */
+/** Calls by the hash of their key's secret: they are kept while they go on, and end within 10 s after their key was revoked or has expired. */
 export function createWatchedCalls({ keys, clock, log }: Dependencies) {
   const byKey = new Map<string, Set<Watched>>()
   let watching: AbortController | undefined
@@ -52,7 +53,7 @@ export function createWatchedCalls({ keys, clock, log }: Dependencies) {
       if (signal.aborted) return
       // Not waited for: a store that is slow to write holds up no look for revoked keys.
       keeping ??= keepAll().finally(() => (keeping = undefined))
-      await Promise.all([...byKey.keys()].map(endIfRevoked))
+      await Promise.all([...byKey.keys()].map(endIfInvalid))
     }
   }
 
@@ -64,9 +65,11 @@ export function createWatchedCalls({ keys, clock, log }: Dependencies) {
     }
   }
 
-  async function endIfRevoked(hash: string): Promise<void> {
+  async function endIfInvalid(hash: string): Promise<void> {
     try {
-      if ((await keys.find(hash)) === undefined) for (const { call } of byKey.get(hash) ?? []) call.abort()
+      const key = await keys.find(hash)
+      if (key !== undefined && !isExpired(key, clock.now())) return
+      for (const { call } of byKey.get(hash) ?? []) call.abort()
     } catch (error) {
       log.error('could not check the key of open calls', error)
     }

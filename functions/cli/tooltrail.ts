@@ -210,7 +210,7 @@ program
 
 /** Commands that read their own words, as their npm scripts do. `takes`: what of this command's options they know. */
 const OWN = {
-  keys: { description: 'make, list and revoke API keys', takes: [], load: () => import('./commands/keys.ts') },
+  keys: { description: 'create, list, cap and revoke API keys', takes: [], load: () => import('./commands/keys.ts') },
   rebuild: {
     description: 'rebuild the history index from the log',
     takes: [],

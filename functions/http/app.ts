@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
+import { createKeyUse } from '../access/key-use.ts'
 import { createOpenCalls } from '../access/open-calls.ts'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
@@ -76,10 +77,11 @@ export function createApp(dependencies: AppDependencies): App {
     )
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
   const body = requestBody(room)
-  app.use('/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), body)
-  app.use('/openai/v1/*', authentication(dependencies), refuseWhenStopping(dependencies), body)
+  const access = { ...dependencies, keyUse: createKeyUse(dependencies) }
+  app.use('/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
+  app.use('/openai/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
   // All that this door offers only reads, although every request is a POST.
-  app.use('/mcp', authentication(dependencies, 'read'), refuseWhenStopping(dependencies), body)
+  app.use('/mcp', authentication(access, 'read'), refuseWhenStopping(dependencies), body)
 
   const parts = {
     ...dependencies,

@@ -1,4 +1,4 @@
-import type { ApiKey } from '../domain/keys/api-key.ts'
+import type { ApiKey, CapChange } from '../domain/keys/api-key.ts'
 import type { RequestRate } from '../domain/keys/request-rate.ts'
 
 /** A call of a key that stays open. */
@@ -14,9 +14,17 @@ export interface CallPlace {
 /** API keys by the SHA-256 (hex) of their secret. */
 export interface KeyStore {
   create(hash: string, key: ApiKey): Promise<void>
-  /** Undefined for unknown and revoked keys. */
+  /** Undefined for unknown and revoked keys. The caller checks whether a key has expired. */
   find(hash: string): Promise<ApiKey | undefined>
+  /** Lists keys with their last use, also revoked and expired ones. */
   list(tenant?: string): Promise<readonly ApiKey[]>
+  /**
+   * Changes caps of a key in one write; concurrent changes of different caps all hold. Returns the changed key; undefined if no key
+   * has this id, or it is revoked.
+   */
+  cap(id: string, change: CapChange): Promise<ApiKey | undefined>
+  /** Stores that the key was used at `now`, in milliseconds since 1970. An earlier time than the stored one changes nothing. */
+  used(id: string, now: number): Promise<void>
   /** Returns false if there is no such key. */
   revoke(id: string, now: number): Promise<boolean>
   /** Whether any key, live or revoked, was ever made; from then on requests need one. */

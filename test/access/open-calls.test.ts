@@ -20,11 +20,12 @@ function open(places = new Map<string, number>()) {
   let silent = false
   let entered = 0
   let now = 0
+  let expiresAt: number | undefined
   const calls = createOpenCalls({
     keys: {
       find: async (hash) => {
         if (failing) throw new Error('the storage is gone')
-        return good.has(hash) ? key(hash) : undefined
+        return good.has(hash) ? { ...key(hash), ...(expiresAt === undefined ? {} : { expiresAt }) } : undefined
       },
       async enter(id, { call, most, until }) {
         entered++
@@ -64,6 +65,7 @@ function open(places = new Map<string, number>()) {
     fail: (on: boolean) => (failing = on),
     fallSilent: () => (silent = true),
     pass: (by: number) => (now += by),
+    expireAt: (time: number) => (expiresAt = time),
   }
 }
 
@@ -79,6 +81,18 @@ test('a call ends within 10 s of its key, and those of other keys go on', async 
   expect(opened.map(({ signal }) => signal.aborted)).toEqual([true, true, false])
   expect(keyless.signal.aborted).toBe(false)
   for (const { milliseconds } of sleeps) expect(milliseconds).toBeLessThanOrEqual(5_000)
+})
+
+test('a call ends after its key has expired', async () => {
+  const { calls, look, pass, expireAt } = open()
+  expireAt(1_000)
+  const { signal } = await calls.open(caller('one'))
+  pass(999)
+  await look()
+  expect(signal.aborted).toBe(false)
+  pass(1)
+  await look()
+  expect(signal.aborted).toBe(true)
 })
 
 test('a store that cannot respond ends nothing, and is asked again', async () => {

@@ -57,6 +57,59 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.revoke(fresh('key'), stores.clock.now())).toBe(false)
     })
 
+    test('a key keeps its name and its expiry, and is found after it has expired', async () => {
+      const key = keyOf({ name: 'nightly "import" 😀', expiresAt: stores.clock.now() - 1 })
+      const hash = hashOf(fresh('secret'))
+      await stores.keys.create(hash, key)
+      expect(await stores.peer.keys.find(hash)).toEqual(key)
+      expect(await stores.keys.list(key.tenant)).toEqual([key])
+    })
+
+    test('cap sets, keeps and removes caps, for every process and in lists', async () => {
+      const key = keyOf({ caps: { requestsPerSecond: 9, activeRuns: 3 }, owner: 'ada' })
+      const hash = hashOf(fresh('secret'))
+      await stores.keys.create(hash, key)
+      const changed = { ...key, caps: { activeRuns: 3, tokensPerDay: 7 } }
+      const change = { requestsPerSecond: null, tokensPerDay: 7, openCalls: undefined }
+      expect(await stores.peer.keys.cap(key.id, change)).toEqual(changed)
+      expect(await stores.keys.find(hash)).toEqual(changed)
+      expect(await stores.keys.list(key.tenant)).toEqual([changed])
+    })
+
+    test('concurrent changes of different caps all hold', async () => {
+      const key = keyOf()
+      const hash = hashOf(fresh('secret'))
+      await stores.keys.create(hash, key)
+      const changes = [{ requestsPerSecond: 1 }, { activeRuns: 2 }, { openCalls: 3 }, { tokensPerDay: 4 }]
+      await Promise.all(changes.map((change, n) => (n % 2 ? stores : stores.peer).keys.cap(key.id, change)))
+      const caps = { requestsPerSecond: 1, activeRuns: 2, openCalls: 3, tokensPerDay: 4 }
+      expect(await stores.keys.find(hash)).toEqual({ ...key, caps })
+    })
+
+    test('cap changes no unknown and no revoked key', async () => {
+      const key = keyOf({ caps: { activeRuns: 3 } })
+      await stores.keys.create(hashOf(fresh('secret')), key)
+      await stores.keys.revoke(key.id, stores.clock.now())
+      expect(await stores.keys.cap(key.id, { activeRuns: 1 })).toBeUndefined()
+      expect(await stores.keys.cap(fresh('key'), { activeRuns: 1 })).toBeUndefined()
+      expect(await stores.keys.list(key.tenant)).toEqual([{ ...key, revokedAt: stores.clock.now() }])
+    })
+
+    test('lists show the latest use of a key, and only of that key', async () => {
+      const tenant = fresh('tenant')
+      const [used, unused] = [keyOf({ tenant, createdAt: 1 }), keyOf({ tenant, createdAt: 2 })]
+      const hash = hashOf(fresh('secret'))
+      await stores.keys.create(hash, used)
+      await stores.keys.create(hashOf(fresh('secret')), unused)
+      const now = stores.clock.now()
+      await Promise.all(
+        [now, now + 9, now + 3].map((time, n) => (n % 2 ? stores : stores.peer).keys.used(used.id, time)),
+      )
+      expect(await stores.keys.list(tenant)).toEqual([{ ...used, lastUsedAt: now + 9 }, unused])
+      expect(await stores.keys.cap(used.id, { activeRuns: 1 })).toMatchObject({ id: used.id })
+      expect(await stores.keys.list(tenant)).toMatchObject([{ lastUsedAt: now + 9, caps: { activeRuns: 1 } }, unused])
+    })
+
     test('a list holds the keys of one tenant, or of all', async () => {
       const tenant = fresh('tenant')
       const keys = [keyOf({ tenant }), keyOf({ tenant }), keyOf()]
@@ -161,6 +214,8 @@ export function keyStoreContract(engine: Engine): void {
       await expect(stores.keys.enter('key', { call: 'c', most: 1, until: 1 }, 0)).rejects.toThrow()
       await expect(stores.keys.leave('key', 'c')).rejects.toThrow()
       await expect(stores.keys.list()).rejects.toThrow()
+      await expect(stores.keys.cap('key', { activeRuns: 1 })).rejects.toThrow()
+      await expect(stores.keys.used('key', 0)).rejects.toThrow()
       await stores.close()
     })
   })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { ApiKey } from '../../domain/keys/api-key.ts'
+import { changeCaps, type ApiKey, type CapChange } from '../../domain/keys/api-key.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { RequestRate } from '../../domain/keys/request-rate.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
-import { above, absent, all, any, atMost, is, present, startsWith } from './expressions.ts'
+import { above, absent, all, any, atMost, below, is, present, startsWith } from './expressions.ts'
 import { enter, leave } from './open-calls.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
@@ -19,6 +19,12 @@ const placeOf = (id: string, tenant: string) => ({
   sk: `${tenant}#${hashOf(id)}`,
 })
 
+/** Functions may write this item, but not the items of keys themselves. */
+const useOf = (id: string) => ({ pk: `R#${hashOf(id)}`, sk: '#USED' })
+
+/** Tries to change a key while other processes change it too. */
+const MAX_ATTEMPTS = 8
+
 /** API keys, on DynamoDB. */
 export function createDynamoKeyStore(dependencies: TableDependencies): KeyStore {
   const table = createTable(dependencies)
@@ -29,10 +35,14 @@ export function createDynamoKeyStore(dependencies: TableDependencies): KeyStore 
       return item === undefined || numberAt(item, 'revoked_at') !== undefined ? undefined : apiKeyOf(item)
     },
     list: async (tenant) => {
-      const keys = (await listed(table, tenant)).map(apiKeyOf)
+      const keys = await withLastUse(table, (await listed(table, tenant)).map(apiKeyOf))
       return keys.toSorted((left, right) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1))
     },
     revoke: (id, now) => revoke(table, id, now),
+    cap: (id, change) => cap(table, id, change),
+    used: async (id, now) => {
+      await table.update(useOf(id), any(absent('used_at'), below('used_at', now)), { set: { used_at: now } })
+    },
     take: (id, rate, now) => take(table, id, rate, now),
     enter: (id, place, now) => enter(table, hashOf(id), place, now),
     leave: (id, call) => leave(table, hashOf(id), call),
@@ -43,7 +53,7 @@ export function createDynamoKeyStore(dependencies: TableDependencies): KeyStore 
   }
 }
 
-async function create(table: Table, hash: string, { revokedAt, ...key }: ApiKey): Promise<void> {
+async function create(table: Table, hash: string, { revokedAt, lastUsedAt: _, ...key }: ApiKey): Promise<void> {
   const fields = { body: JSON.stringify(key), hash, revoked_at: revokedAt }
   const refusal = await table.write([
     { put: toItem({ ...keyOf(hash), ...fields }), when: absent('pk') },
@@ -61,14 +71,44 @@ async function listed(table: Table, tenant: string | undefined): Promise<Item[]>
 }
 
 async function revoke(table: Table, id: string, now: number): Promise<boolean> {
-  const item = (await listed(table, undefined)).find((found) => apiKeyOf(found).id === id)
+  const item = await listedKey(table, id)
   if (item === undefined) return false
-  const place = { pk: requiredText(item, 'pk'), sk: requiredText(item, 'sk') }
   const change = { setIfAbsent: { revoked_at: now } }
-  const refusal = await table.write(
-    [keyOf(requiredText(item, 'hash')), place].map((update) => ({ update, when: present('pk'), change })),
-  )
+  const refusal = await table.write(itemsOf(item).map((update) => ({ update, when: present('pk'), change })))
   return refusal === undefined
+}
+
+/** Writes only over the body that it has read, so that no concurrent change is lost. */
+async function cap(table: Table, id: string, change: CapChange): Promise<ApiKey | undefined> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const item = await listedKey(table, id)
+    if (item === undefined || numberAt(item, 'revoked_at') !== undefined) return undefined
+    const key = apiKeyOf(item)
+    const changed = { ...key, caps: changeCaps(key.caps, change) }
+    const when = all(is('body', requiredText(item, 'body')), absent('revoked_at'))
+    const set = { body: JSON.stringify(changed) }
+    if ((await table.write(itemsOf(item).map((update) => ({ update, when, change: { set } })))) === undefined)
+      return changed
+  }
+  throw new TooltrailError('storage_failed', `the key ${id} is being changed by others: repeat the command`)
+}
+
+async function listedKey(table: Table, id: string): Promise<Item | undefined> {
+  return (await listed(table, undefined)).find((found) => apiKeyOf(found).id === id)
+}
+
+/** The two items of a listed key. */
+const itemsOf = (item: Item) => [
+  keyOf(requiredText(item, 'hash')),
+  { pk: requiredText(item, 'pk'), sk: requiredText(item, 'sk') },
+]
+
+async function withLastUse(table: Table, keys: readonly ApiKey[]): Promise<ApiKey[]> {
+  const uses = await table.readMany(keys.map(({ id }) => useOf(id)))
+  return keys.map((key, index) => ({
+    ...key,
+    ...definedFields({ lastUsedAt: numberAt(uses[index] ?? {}, 'used_at') }),
+  }))
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { ApiKey } from '../../domain/keys/api-key.ts'
+import { changeCaps, type ApiKey, type CapChange } from '../../domain/keys/api-key.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { RequestRate } from '../../domain/keys/request-rate.ts'
 import type { CallPlace, KeyStore } from '../../ports/key-store.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
@@ -9,10 +10,13 @@ interface KeyRow {
   readonly tenant: string
   readonly createdAt: number
   readonly revokedAt: number | null
+  readonly usedAt: number | null
   readonly body: string
 }
 
-const SELECT_KEYS = 'SELECT id, tenant, createdAt, revokedAt, body FROM api_keys'
+const SELECT_KEYS = 'SELECT id, tenant, createdAt, revokedAt, NULL AS usedAt, body FROM api_keys'
+const SELECT_USED_KEYS =
+  'SELECT id, tenant, createdAt, revokedAt, usedAt, body FROM api_keys LEFT JOIN key_uses ON key_uses.key = api_keys.id'
 
 /** API keys, on SQLite. */
 export function createSqliteKeyStore({ database }: { database: Database }): KeyStore {
@@ -24,12 +28,18 @@ export function createSqliteKeyStore({ database }: { database: Database }): KeyS
       return row && keyOf(row)
     },
     list: async (tenant) => {
-      const sql = `${SELECT_KEYS} WHERE ?1 IS NULL OR tenant = ?1 ORDER BY createdAt, id`
+      const sql = `${SELECT_USED_KEYS} WHERE ?1 IS NULL OR tenant = ?1 ORDER BY createdAt, id`
       return snapshot(database, () => readAll<KeyRow>(database, sql, tenant ?? null)).map(keyOf)
     },
     revoke: async (id, now) => {
       const sql = 'UPDATE api_keys SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?'
       return transaction(database, () => write(database, sql, now, id)) > 0
+    },
+    cap: async (id, change) => transaction(database, () => cap(database, id, change)),
+    used: async (id, now) => {
+      const sql = `INSERT INTO key_uses (key, usedAt) VALUES (?, ?)
+        ON CONFLICT (key) DO UPDATE SET usedAt = excluded.usedAt WHERE usedAt < excluded.usedAt`
+      transaction(database, () => write(database, sql, id, now))
     },
     take: async (id, rate, now) => transaction(database, () => take(database, id, rate, now)),
     enter: async (id, place, now) => transaction(database, () => enter(database, id, place, now)),
@@ -39,6 +49,15 @@ export function createSqliteKeyStore({ database }: { database: Database }): KeyS
     },
     any: async () => snapshot(database, () => readOne(database, 'SELECT 1 FROM api_keys LIMIT 1')) !== undefined,
   }
+}
+
+function cap(database: Database, id: string, change: CapChange): ApiKey | undefined {
+  const row = readOne<KeyRow>(database, `${SELECT_KEYS} WHERE id = ? AND revokedAt IS NULL`, id)
+  if (row === undefined) return undefined
+  const key = keyOf(row)
+  const changed = { ...key, caps: changeCaps(key.caps, change) }
+  write(database, 'UPDATE api_keys SET body = ? WHERE id = ?', bodyOf(changed), id)
+  return changed
 }
 
 function take(database: Database, id: string, { interval, early }: RequestRate, milliseconds: number): number {
@@ -61,13 +80,17 @@ function enter(database: Database, id: string, { call, most, until }: CallPlace,
 }
 
 function create(database: Database, hash: string, key: ApiKey): void {
-  const { id, tenant, createdAt, revokedAt, ...rest } = key
+  const { id, tenant, createdAt, revokedAt } = key
   const sql = 'INSERT INTO api_keys (hash, id, tenant, createdAt, revokedAt, body) VALUES (?, ?, ?, ?, ?, ?)'
-  const body = JSON.stringify(rest)
-  transaction(database, () => write(database, sql, hash, id, tenant, createdAt, revokedAt ?? null, body))
+  transaction(database, () => write(database, sql, hash, id, tenant, createdAt, revokedAt ?? null, bodyOf(key)))
 }
 
-function keyOf({ id, tenant, createdAt, revokedAt, body }: KeyRow): ApiKey {
-  const rest = JSON.parse(body) as Omit<ApiKey, 'id' | 'tenant' | 'createdAt' | 'revokedAt'>
-  return { id, tenant, createdAt, ...(revokedAt === null ? {} : { revokedAt }), ...rest }
+type Body = Omit<ApiKey, 'id' | 'tenant' | 'createdAt' | 'revokedAt' | 'lastUsedAt'>
+
+const bodyOf = ({ id: _, tenant: __, createdAt: ___, revokedAt: ____, lastUsedAt: _____, ...body }: ApiKey): string =>
+  JSON.stringify(body satisfies Body)
+
+function keyOf({ id, tenant, createdAt, revokedAt, usedAt, body }: KeyRow): ApiKey {
+  const times = definedFields({ revokedAt: revokedAt ?? undefined, lastUsedAt: usedAt ?? undefined })
+  return { id, tenant, createdAt, ...times, ...(JSON.parse(body) as Body) }
 }

@@ -14,6 +14,7 @@ import {
 } from './history/schema.ts'
 import {
   CONTEXT_SCHEMA,
+  KEY_USES_SCHEMA,
   LOG_SCHEMA,
   LONG_TEXTS_SCHEMA,
   NAMES_SCHEMA,
@@ -57,6 +58,7 @@ export const MIGRATIONS: readonly string[] = [
     LISTS_SCHEMA,
     HISTORY_CURSORS_SCHEMA,
     HISTORY_PENDING_WORDS_SCHEMA,
+    KEY_USES_SCHEMA,
   ],
 ]
 

@@ -6,22 +6,47 @@ export const MOST_ACTIVE_RUNS = 1_000
 /** Streams and waiting calls that a key may be capped to at most: a store may keep all of a key's in one item. */
 export const MOST_OPEN_CALLS = 1_000
 
+/** Limits of one key. A missing limit is the one that the operator set for every key. */
+export interface KeyCaps {
+  readonly requestsPerSecond?: number
+  readonly activeRuns?: number
+  /** Streams and waiting calls, over all processes. */
+  readonly openCalls?: number
+  readonly tokensPerDay?: number
+}
+
+/** A change of some caps: a number sets one, null removes one, and undefined keeps it. */
+export type CapChange = { readonly [Cap in keyof KeyCaps]?: number | null | undefined }
+
 /** What a presented key may do. The secret itself is never stored, only its SHA-256. */
 export interface ApiKey {
   readonly id: string
+  /** A label for people. Two keys may have the same name. */
+  readonly name?: string
   readonly tenant: string
   readonly scopes: readonly Scope[]
   /** When set, the key sees and makes only sessions of this owner. */
   readonly owner?: string
   /** When set, the key starts runs of these agents only. */
   readonly agents?: readonly string[]
-  readonly caps: {
-    readonly requestsPerSecond?: number
-    readonly activeRuns?: number
-    /** Streams and waiting calls, over all processes. */
-    readonly openCalls?: number
-    readonly tokensPerDay?: number
-  }
+  readonly caps: KeyCaps
   readonly createdAt: number
+  /** From this time on, requests with the key are refused. */
+  readonly expiresAt?: number
+  /** Time of the key's last request, accurate to a day. Only lists of keys have it. */
+  readonly lastUsedAt?: number
   readonly revokedAt?: number
 }
+
+/** Whether the key has expired at `now`. */
+export const isExpired = ({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== undefined && expiresAt <= now
+
+/** Applies a change to the caps of a key. */
+export function changeCaps(caps: KeyCaps, change: CapChange): KeyCaps {
+  const merged = Object.entries({ ...caps, ...dropUndefined(change) })
+  return Object.fromEntries(merged.filter(([, limit]) => limit !== null)) as KeyCaps
+}
+
+const dropUndefined = (change: CapChange): CapChange =>
+  Object.fromEntries(Object.entries(change).filter(([, limit]) => limit !== undefined))

@@ -2,22 +2,28 @@ import type { MiddlewareHandler } from 'hono'
 import { findCaller, mayUse, OPEN_CALLER } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
 import { looksLikeKey } from '../../access/key-secret.ts'
+import type { KeyUse } from '../../access/key-use.ts'
 import { takeRequest } from '../../access/rates.ts'
-import type { Scope } from '../../domain/keys/api-key.ts'
+import { isExpired, type Scope } from '../../domain/keys/api-key.ts'
 import type { AppDependencies, AppEnv } from '../dependencies.ts'
 import { isOpenAiPath } from './openai-error.ts'
+import { timeText } from '../v1/time-text.ts'
 import { RequestError } from './request-error.ts'
 
 const BEARER = /^Bearer +(\S+) *$/i
 
 /**
- * Finds out for whom a request acts, and enforces its key's scopes and request rate. Without a `scope`, the method says which
- * one is needed.
+ * Finds the caller of a request, and enforces the scopes, the expiry and the request rate of its key. Without `scope`, the method
+ * decides which scope is needed.
  */
-export function authentication(dependencies: AppDependencies, scope?: Scope): MiddlewareHandler<AppEnv> {
+export function authentication(
+  dependencies: AppDependencies & { readonly keyUse: KeyUse },
+  scope?: Scope,
+): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const caller = await callerOf(dependencies, c.req.header('authorization'), c.get('open'), isOpenAiPath(c.req.path))
     c.set('caller', caller)
+    if (caller.key !== undefined) await dependencies.keyUse(caller.key)
     const wait = await takeRequest(dependencies, caller)
     if (wait > 0) {
       const most = caller.key?.caps.requestsPerSecond
@@ -32,7 +38,7 @@ export function authentication(dependencies: AppDependencies, scope?: Scope): Mi
 }
 
 async function callerOf(
-  { keys, settings }: AppDependencies,
+  { keys, clock, settings }: AppDependencies,
   authorization: string | undefined,
   open: boolean,
   mustSendKey: boolean,
@@ -46,12 +52,15 @@ async function callerOf(
   if (open && mustSendKey && secret !== undefined && !looksLikeKey(secret)) return OPEN_CALLER
   const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')
+  const { key } = caller
+  if (key !== undefined && isExpired(key, clock.now()))
+    throw unauthorized(`this API key expired at ${timeText(key.expiresAt ?? 0)}: ask for a new one`, 'key_expired')
   return caller
 }
 
-/** The refusal of what is still going on when its key is revoked. */
-export const keyRevoked = (): RequestError => unauthorized('this API key has been revoked')
+/** The refusal of an open call whose key was revoked or has expired. */
+export const keyRevoked = (): RequestError => unauthorized('this API key has been revoked, or has expired')
 
 /** The refusal of a caller without a good key. */
-const unauthorized = (detail: string): RequestError =>
-  new RequestError(401, 'unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="tooltrail"' } })
+const unauthorized = (detail: string, code: 'unauthorized' | 'key_expired' = 'unauthorized'): RequestError =>
+  new RequestError(401, code, detail, { headers: { 'www-authenticate': 'Bearer realm="tooltrail"' } })

@@ -18,7 +18,7 @@ export async function runProgram(): Promise<void> {
       )
     if (server.lockedOut)
       process.stdout.write(
-        'All API keys are revoked: make one with: npx tooltrail keys create --tenant <tenant> --scope admin\n',
+        'All API keys are revoked or expired: make one with: npx tooltrail keys create --tenant <tenant> --scope admin\n',
       )
     stopOnSignals(server.close)
   } catch (error) {

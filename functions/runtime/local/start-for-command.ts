@@ -41,5 +41,6 @@ function onlyKey(keys: KeyStore, { secret, tenant }: CommandAccess, now: number)
     list: () => Promise.resolve([key]),
     any: () => Promise.resolve(true),
     take: () => Promise.resolve(0),
+    used: () => Promise.resolve(),
   }
 }

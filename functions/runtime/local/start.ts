@@ -46,7 +46,7 @@ export interface LocalServer {
   /** What the default agent uses: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
-  /** Keys were made, and all are revoked: no request is accepted. */
+  /** Keys were made, and all are revoked or expired: no request is accepted. */
   readonly lockedOut: boolean
   /** Stops accepting requests, hands over its runs, and closes the database. */
   close(): Promise<void>
@@ -131,7 +131,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     url: server.url,
     model: agents.get('default')?.model ?? settings.model,
     openAccess,
-    lockedOut: await isLockedOut(ports.keys),
+    lockedOut: await isLockedOut(ports.keys, ports.clock.now()),
     async close() {
       closing.abort()
       const stopped = Promise.all([socket, program.stop(), server.drain()])

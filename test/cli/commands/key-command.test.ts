@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { ApiKey } from '../../../functions/domain/keys/api-key.ts'
-import { KeyCommandError, runKeyCommand } from '../../../functions/cli/commands/key-command.ts'
+import { changeCaps, isExpired, type ApiKey } from '../../../functions/domain/keys/api-key.ts'
+import { runKeyCommand } from '../../../functions/cli/commands/key-command.ts'
+import { KeyCommandError } from '../../../functions/cli/commands/key-options.ts'
 import { hashKeySecret, isKeySecret } from '../../../functions/access/key-secret.ts'
 import type { KeyStore } from '../../../functions/ports/key-store.ts'
 import { createManualClock } from '../../contracts/stores.ts'
@@ -16,17 +17,25 @@ function harness(declared?: () => ReadonlySet<string>) {
       if (found !== undefined) stored.set(found[0], { ...found[1], revokedAt: now })
       return found !== undefined
     },
+    cap: async (id, change) => {
+      const [hash, key] = [...stored].find(([, one]) => one.id === id && one.revokedAt === undefined) ?? []
+      if (hash === undefined || key === undefined) return undefined
+      stored.set(hash, { ...key, caps: changeCaps(key.caps, change) })
+      return stored.get(hash)
+    },
+    used: async () => undefined,
     any: async () => stored.size > 0,
     take: async () => 0,
     enter: async () => true,
     leave: async () => undefined,
   }
+  const clock = createManualClock()
   const run = (line: string): Promise<string> =>
     runKeyCommand(
-      { keys, clock: createManualClock(), ...(declared && { declared }) },
+      { keys, clock, ...(declared && { declared }) },
       line.split(' ').filter((word) => word !== ''),
     )
-  return { stored, run }
+  return { stored, clock, run }
 }
 
 describe('tooltrail keys', () => {
@@ -119,12 +128,90 @@ describe('tooltrail keys', () => {
     )
   })
 
+  test('cap changes the named caps of a key and keeps the others', async () => {
+    const { stored, run } = harness()
+    await run('create --tenant a --scope write --rps 50 --active-runs 7 --tokens-per-day 9')
+    const [{ id } = { id: '' }] = stored.values()
+    const printed = await run(`cap ${id} --rps 2 --tokens-per-day none --open-calls 3`)
+    expect(printed).toContain('2 requests/s  7 active runs  3 open calls  created')
+    expect([...stored.values()]).toMatchObject([{ id, caps: { requestsPerSecond: 2, activeRuns: 7, openCalls: 3 } }])
+    expect([...stored.values()][0]?.caps).not.toHaveProperty('tokensPerDay')
+  })
+
+  test('cap names a key that does not exist, and one that is revoked', async () => {
+    const { stored, run } = harness()
+    await run('create --tenant a --scope write')
+    const [{ id } = { id: '' }] = stored.values()
+    await run(`revoke ${id}`)
+    await expect(run(`cap ${id} --rps 1`)).rejects.toThrow(`key ${id} is revoked: no request uses it`)
+    await expect(run('cap nothing --rps 1')).rejects.toThrow('there is no key nothing')
+  })
+
+  test.each([
+    ['90d', '2026-04-05T09:00:00.000Z'],
+    ['1d', '2026-01-06T09:00:00.000Z'],
+    ['2027-01-31', '2027-01-31T00:00:00.000Z'],
+    ['2027-01-31T12:30', '2027-01-31T12:30:00.000Z'],
+    ['2027-01-31T12:30:00+02:00', '2027-01-31T10:30:00.000Z'],
+  ])('--expires %s expires at %s', async (text, time) => {
+    const { stored, clock, run } = harness()
+    expect(await run(`create --tenant a --scope read --expires ${text}`)).toContain(`expires ${time}`)
+    const [key] = stored.values()
+    expect(key?.expiresAt).toBe(Date.parse(time))
+    clock.set(Date.parse(time) - 1)
+    expect(key && isExpired(key, clock.now())).toBe(false)
+    clock.advance(1)
+    expect(key && isExpired(key, clock.now())).toBe(true)
+    expect(await run('list')).toContain(`expired ${time}`)
+  })
+
+  test('list --json prints every field of each key on one line', async () => {
+    const { stored, run } = harness()
+    await run(
+      'create --tenant a --scope read,write --name pipeline --expires 2027-01-31 --owner me --agent helper --rps 5',
+    )
+    await run('create --tenant a --scope admin')
+    const [one, two] = (await run('list --json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object)
+    const [first, second] = [...stored.values()]
+    expect(one).toEqual({
+      object: 'api_key',
+      id: first?.id,
+      name: 'pipeline',
+      tenant: 'a',
+      scopes: ['read', 'write'],
+      owner: 'me',
+      agents: ['helper'],
+      caps: { requests_per_second: 5, active_runs: null, open_calls: null, tokens_per_day: null },
+      created_at: '2026-01-05T09:00:00.000Z',
+      expires_at: '2027-01-31T00:00:00.000Z',
+      last_used_at: null,
+      revoked_at: null,
+    })
+    expect(two).toMatchObject({ id: second?.id, name: null, owner: null, agents: null, expires_at: null })
+    expect(await harness().run('list --json')).toBe('')
+  })
+
+  test('list and create show no control characters of an owner', async () => {
+    const { run } = harness()
+    const owner = 'o\u001B]0;title\u0007'
+    for (const printed of [await run(`create --tenant t --scope read --owner ${owner}`), await run('list')]) {
+      expect(printed).toContain(']0;title')
+      expect(printed).not.toContain('\u001B')
+    }
+    const shown = await run('list --json')
+    expect(shown).not.toContain('\u001B')
+    expect(JSON.parse(shown)).toMatchObject({ owner })
+  })
+
   test.each(['--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
     expect(await harness().run(line)).toContain('npx tooltrail keys create')
   })
 
   test('without a command says what there is to do', async () => {
-    await expect(harness().run('')).rejects.toThrow(new KeyCommandError('name what to do: create, list or revoke'))
+    await expect(harness().run('')).rejects.toThrow(new KeyCommandError('name what to do: create, list, cap or revoke'))
   })
 
   test.each([
@@ -135,6 +222,20 @@ describe('tooltrail keys', () => {
     'create --tenant acme --scope read --rps 0',
     'create --tenant acme --scope read --active-runs many',
     'create --tenant acme --scope read --open-calls 1001',
+    'create --tenant acme --scope read --rps none',
+    'create --tenant acme --scope read --expires soon',
+    'create --tenant acme --scope read --expires 0d',
+    'create --tenant acme --scope read --expires 2026-01-05',
+    'create --tenant acme --scope read --expires 2026-02-30',
+    'create --tenant acme --scope read --expires 99999d',
+    'create --tenant acme --scope read --json',
+    `create --tenant acme --scope read --name ${'n'.repeat(65)}`,
+    'create --tenant acme --scope read --name a\u001Bb',
+    'cap',
+    'cap key_1',
+    'cap key_1 --rps 0',
+    'cap key_1 --rps 1.5',
+    'cap key_1 key_2 --rps 1',
     'create extra --tenant acme --scope read',
     'revoke',
     'revoke a b',

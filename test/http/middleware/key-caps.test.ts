@@ -22,6 +22,17 @@ describe('caps', () => {
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
   })
 
+  test('that a living key is given hold from its next request on', async () => {
+    const key = await harness.key()
+    for (let count = 0; count < 5; count++) expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(200)
+    await harness.ports.keys.cap('key_1', { requestsPerSecond: 1 })
+    const statuses: number[] = []
+    for (let count = 0; count < 3; count++) statuses.push(await statusOf(harness, 'GET', '/v1/sessions', key))
+    expect(statuses).toContain(429)
+    await harness.ports.keys.cap('key_1', { requestsPerSecond: null })
+    expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(200)
+  })
+
   test('on active runs refuse the next input until one has ended', async () => {
     await harness.close()
     const held = heldTurn()

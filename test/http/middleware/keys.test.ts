@@ -43,6 +43,27 @@ describe('once a key exists', () => {
     await harness.ports.keys.revoke('key_1', 1)
     expect(await statusOf(harness, 'GET', '/v1/sessions', key)).toBe(401)
   })
+
+  test('an expired key responds with 401 key_expired on every wire', async () => {
+    const key = await harness.key({ expiresAt: Date.UTC(2020, 0, 1) })
+    const problem = await expectJson(harness, 401, 'GET', '/v1/sessions', undefined, key)
+    expect(problem).toMatchObject({ type: expect.stringMatching(/key_expired$/) as string })
+    expect(problem).toMatchObject({ detail: expect.stringContaining('2020-01-01T00:00:00.000Z') as string })
+    const facade = await expectJson(harness, 401, 'GET', '/openai/v1/models', undefined, key)
+    expect(facade).toMatchObject({ error: { code: 'key_expired' } })
+    expect(await statusOf(harness, 'POST', '/mcp', key, {})).toBe(401)
+    const later = await harness.key({ expiresAt: Date.now() + 3_600_000 })
+    expect(await statusOf(harness, 'GET', '/v1/sessions', later)).toBe(200)
+  })
+
+  test('a request stores the last use of its key', async () => {
+    const [used] = [await harness.key(), await harness.key()]
+    const before = Date.now()
+    for (let count = 0; count < 2; count++) await statusOf(harness, 'GET', '/v1/sessions', used)
+    const [first, second] = await harness.ports.keys.list()
+    expect(first?.lastUsedAt).toBeGreaterThanOrEqual(before)
+    expect(second).not.toHaveProperty('lastUsedAt')
+  })
 })
 
 describe('scopes', () => {

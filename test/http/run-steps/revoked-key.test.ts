@@ -26,7 +26,7 @@ test.each(Object.entries(ASKED))('a stream of %s says when its key is revoked', 
     expect(response.status).toBe(200)
     await harness.ports.keys.revoke('key_1', 1)
     const text = await response.text()
-    expect(text).toContain('this API key has been revoked')
+    expect(text).toContain('this API key has been revoked, or has expired')
     expect(text).not.toContain('stopping')
     expect(harness.lines.filter(({ level }) => level === 'error')).toEqual([])
   } finally {

@@ -75,7 +75,7 @@ test.each(['export', 'download'] as const)(
       await sleep(200)
     }
     await expect(interrupted(path, revoked)).rejects.toThrow()
-    const fields = { request_id: expect.any(String) as string, reason: 'this API key has been revoked' }
+    const fields = { request_id: expect.any(String) as string, reason: 'this API key has been revoked, or has expired' }
     expect(brokenOff()).toEqual([{ level: 'info', message: 'a response broke off', fields }])
     expect(printed).not.toHaveBeenCalled()
   },

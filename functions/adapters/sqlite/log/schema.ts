@@ -203,3 +203,11 @@ CREATE TABLE open_calls (
   PRIMARY KEY (key, call)
 ) STRICT, WITHOUT ROWID;
 `
+
+/** Time of each key's last request, in milliseconds since 1970, accurate to a day. */
+export const KEY_USES_SCHEMA = `
+CREATE TABLE key_uses (
+  key TEXT PRIMARY KEY,
+  usedAt INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`

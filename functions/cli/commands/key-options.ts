@@ -1,0 +1,144 @@
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { OPEN_CALLER } from '../../access/caller.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+import { isTenant, nextId } from '../../domain/ids.ts'
+import {
+  MOST_ACTIVE_RUNS,
+  MOST_OPEN_CALLS,
+  type ApiKey,
+  type CapChange,
+  type Scope,
+} from '../../domain/keys/api-key.ts'
+
+/** As in `agents.json`. */
+const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+/** Names are shown in terminals and lists. */
+const KEY_NAME = /^[^\p{Cc}\p{Bidi_Control}]{1,64}$/u
+
+/** More than a day of any provider. */
+const MAX_TOKENS = 999_999_999_999
+const MAX_REQUESTS_PER_SECOND = 999_999
+const MAX_DAYS = 36_500
+const DAY_MS = 86_400_000
+
+const CAP_OPTIONS = {
+  '--rps': { cap: 'requestsPerSecond', max: MAX_REQUESTS_PER_SECOND },
+  '--active-runs': { cap: 'activeRuns', max: MOST_ACTIVE_RUNS },
+  '--open-calls': { cap: 'openCalls', max: MOST_OPEN_CALLS },
+  '--tokens-per-day': { cap: 'tokensPerDay', max: MAX_TOKENS },
+} as const
+
+/** A mistake on the command line; the message names it. */
+export class KeyCommandError extends Error {
+  override readonly name = 'KeyCommandError'
+}
+
+export type KeyOptions = ReturnType<typeof parseKeyOptions>['values']
+
+/** Parses the arguments of `keys`. Throws `KeyCommandError` for unknown options. */
+export function parseKeyOptions(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        tenant: { type: 'string' },
+        scope: { type: 'string', multiple: true },
+        name: { type: 'string' },
+        owner: { type: 'string' },
+        agent: { type: 'string', multiple: true },
+        expires: { type: 'string' },
+        rps: { type: 'string' },
+        'active-runs': { type: 'string' },
+        'open-calls': { type: 'string' },
+        'tokens-per-day': { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    throw new KeyCommandError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/** Builds the key that the options of `keys create` describe. Throws `KeyCommandError`. */
+export function newKey(options: KeyOptions, now: number): ApiKey {
+  const { tenant, name, owner, agent: agents, expires } = options
+  if (tenant === undefined || !isTenant(tenant))
+    throw new KeyCommandError(
+      `--tenant ${tenant === undefined ? 'is missing: it must' : 'must'} be 1–64 of a-z 0-9 -; sessions made without a key belong to: --tenant ${OPEN_CALLER.tenant}`,
+    )
+  if (name !== undefined && (!KEY_NAME.test(name) || name.trim() !== name))
+    throw new KeyCommandError('--name must have 1–64 characters, without control characters or spaces at its ends')
+  if (owner !== undefined && (owner.length === 0 || owner.length > 256))
+    throw new KeyCommandError('--owner must have 1–256 characters')
+  if (agents?.every((agent) => AGENT_NAME.test(agent)) === false)
+    throw new KeyCommandError('--agent must be 1–64 of A-Z a-z 0-9 _ -')
+  const caps = Object.entries(CAP_OPTIONS).map(([option, { cap, max }]) => [
+    cap,
+    readLimit(option, valueOf(options, option), max),
+  ])
+  return {
+    id: `key_${nextId(undefined, now)}`,
+    tenant,
+    scopes: readScopes(options.scope ?? []),
+    ...definedFields({
+      name,
+      owner,
+      agents: agents && [...new Set(agents)],
+      expiresAt: expires === undefined ? undefined : readExpiry(expires, now),
+    }),
+    caps: definedFields(Object.fromEntries(caps) as Record<string, number | undefined>),
+    createdAt: now,
+  }
+}
+
+/** Reads the caps that `keys cap` changes; `none` removes a cap. Throws `KeyCommandError`. */
+export function readCapChange(options: KeyOptions): CapChange {
+  const change = Object.entries(CAP_OPTIONS).flatMap(([option, { cap, max }]) => {
+    const text = valueOf(options, option)
+    return text === undefined
+      ? []
+      : [[cap, text === 'none' ? null : readLimit(option, text, max, ', or none')] as const]
+  })
+  if (change.length > 0) return Object.fromEntries(change)
+  throw new KeyCommandError(
+    `name the caps to change: ${Object.keys(CAP_OPTIONS).join(', ')}, each with a number or none`,
+  )
+}
+
+const valueOf = (options: KeyOptions, option: string): string | undefined =>
+  options[option.slice(2) as 'rps' | 'active-runs' | 'open-calls' | 'tokens-per-day']
+
+function readLimit(option: string, text: string | undefined, max: number, otherwise = ''): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,11}$/.test(text) || Number(text) > max)
+    throw new KeyCommandError(`${option} must be an integer from 1 to ${max}${otherwise}`)
+  return Number(text)
+}
+
+const isoTime = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()])
+
+/** Reads a number of days from now, a date (its first moment in UTC), or a time (in UTC unless it has a zone). */
+function readExpiry(text: string, now: number): number {
+  const days = /^([1-9]\d{0,4})d$/.exec(text)?.[1]
+  if (days !== undefined && Number(days) <= MAX_DAYS) return now + Number(days) * DAY_MS
+  const time = isoTime.safeParse(text).success ? Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text) : Number.NaN
+  if (Number.isNaN(time) || time > now + MAX_DAYS * DAY_MS)
+    throw new KeyCommandError(
+      `--expires must be a number of days up to ${MAX_DAYS} such as 90d, a date such as 2027-01-31, or a time such as 2027-01-31T09:30:00Z`,
+    )
+  if (time <= now) throw new KeyCommandError(`--expires must be in the future; ${text} is past`)
+  return time
+}
+
+function readScopes(texts: readonly string[]): Scope[] {
+  const scopes = [...new Set(texts.flatMap((text) => text.split(',')))]
+  if (!scopes.every(isScope)) throw new KeyCommandError('--scope must be read, write or admin')
+  if (scopes.length === 0) throw new KeyCommandError('--scope is missing: it must be read, write or admin')
+  return scopes.filter(isScope)
+}
+
+const isScope = (text: string): text is Scope => text === 'read' || text === 'write' || text === 'admin'
