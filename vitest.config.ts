@@ -70,7 +70,7 @@ const isOneNamed = process.argv.some((argument, index) => {
  * Suites that take longest, the longest first: one that begins last would run alone at the end. Vitest itself, where it has not
  * seen a file before, takes the size of its text for how long it takes.
  */
-const LONGEST = [
+const SLOWEST_FILES = [
   '/dynamodb/contracts.engine.',
   '/e2e/crashes/',
   '/engines/transcripts.',
@@ -98,8 +98,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 function placeOf({ moduleId }: TestSpecification): number {
-  const place = LONGEST.findIndex((part) => moduleId.includes(part))
-  return place === -1 ? LONGEST.length : place
+  const place = SLOWEST_FILES.findIndex((part) => moduleId.includes(part))
+  return place === -1 ? SLOWEST_FILES.length : place
 }
 
 export default defineConfig({

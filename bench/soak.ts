@@ -35,7 +35,7 @@ const PER_SECOND = Number(values.rate)
 const PROGRAMS = 3
 const GAP_MS = [5_000, 40_000] as const
 /** How long a completion takes at most. */
-const LONGEST_COMPLETION_MS = 400
+const MAX_COMPLETION_MS = 400
 const SETTLE_MS = 600_000
 const STEADY_MS = 6_000
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
@@ -45,7 +45,7 @@ if (engines === undefined) process.exit()
 const { opensearch } = engines.endpoints
 const random = randomNumbers(SEED)
 const model = await startOpenAiServer(async (request) => {
-  await sleep(random() * LONGEST_COMPLETION_MS)
+  await sleep(random() * MAX_COMPLETION_MS)
   return scriptedModel(request)
 })
 const bench = await createCrashBench(model.baseUrl, awsBackend(engines.endpoints))

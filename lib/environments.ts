@@ -17,7 +17,7 @@ const LOG_DAYS = [
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
 /** Characters of lists in the environment of a function: it has 4 KB, of which budgets of single tenants may take half. */
-const MOST_LISTED = 1_000
+const MAX_LIST_CHARACTERS = 1_000
 
 const settings = z
   .strictObject({
@@ -172,10 +172,13 @@ const settings = z
     path: ['provisionedConcurrency'],
     message: 'is more than maxRequests',
   })
-  .refine(({ corsOrigins, allowedHosts }) => [...corsOrigins, ...allowedHosts].join(',').length <= MOST_LISTED, {
-    path: ['corsOrigins'],
-    message: `must be at most ${MOST_LISTED} characters, together with allowedHosts`,
-  })
+  .refine(
+    ({ corsOrigins, allowedHosts }) => [...corsOrigins, ...allowedHosts].join(',').length <= MAX_LIST_CHARACTERS,
+    {
+      path: ['corsOrigins'],
+      message: `must be at most ${MAX_LIST_CHARACTERS} characters, together with allowedHosts`,
+    },
+  )
   .refine(({ retain, alarmEmail }) => !retain || alarmEmail !== undefined, {
     path: ['alarmEmail'],
     message: 'is needed where data is kept (retain). Set it here, or deploy with -c alarmEmail=you@example.com',

@@ -34,7 +34,7 @@ export const restoredTable = z
   })
 
 /** Of one resource, as AWS counts. */
-const MOST_TAGS = 50
+const MAX_TAGS = 50
 
 /** Names and values. */
 export const tags = z
@@ -45,7 +45,7 @@ export const tags = z
       .regex(/^(?!aws:)/i, 'begins with aws:'),
     tag.max(256),
   )
-  .refine((all) => Object.keys(all).length < MOST_TAGS, `are more than ${MOST_TAGS - 1}, and AWS takes ${MOST_TAGS}`)
+  .refine((all) => Object.keys(all).length < MAX_TAGS, `are more than ${MAX_TAGS - 1}, and AWS takes ${MAX_TAGS}`)
 
 /** Takes OTLP over HTTP. */
 export const traceEndpoint = z

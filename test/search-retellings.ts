@@ -91,7 +91,7 @@ function createLog(session: string, number: number): Log {
 }
 
 const SEARCHED = { searched: true }
-const MOST_DEPTH = 3
+const MAX_DEPTH = 3
 
 const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void } = {
   alone(log, { query, reply }) {
@@ -113,7 +113,7 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
   team(log, { query, time, reply }) {
     const texts = [query, `Ask the researcher about ${query}`, `delegate "what was ${query}" to the researcher`]
     log.says('user', texts[time] ?? query)
-    const others = time === MOST_DEPTH - 1 ? 2 : 0
+    const others = time === MAX_DEPTH - 1 ? 2 : 0
     for (let member = 0; member <= others; member++) delegate(log, { query, reply, depth: member === 0 ? time + 1 : 1 })
     log.says('assistant', reply, SEARCHED)
   },

@@ -41,9 +41,9 @@ const COPIED = [
   'built',
 ]
 const FILES = ['package.json', 'tsconfig.json', 'vitest.config.ts']
-const LONGEST_MS = 600_000
+const RUN_TIMEOUT_MS = 600_000
 /** Bytes: the trace of a run that goes round and round. */
-const LONGEST_OUTPUT = 256 * 1_024 * 1_024
+const MAX_OUTPUT_BYTES = 256 * 1_024 * 1_024
 
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'tooltrail-mutants-'))
@@ -59,8 +59,8 @@ function noticed(copy: string, { name, command }: Suite): string | undefined {
   const run = spawnSync(started, args, {
     cwd: copy,
     encoding: 'utf8',
-    timeout: LONGEST_MS,
-    maxBuffer: LONGEST_OUTPUT,
+    timeout: RUN_TIMEOUT_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
     env: { ...process.env, NO_COLOR: '1' },
   })
   if (run.status === 0) return undefined

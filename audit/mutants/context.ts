@@ -15,13 +15,13 @@ export const CONTEXT_MUTANTS = [
     ['tool events count', 'if (counts) stayConversational++', 'stayConversational++'],
     ['the cut falls on the newest that goes', 'through ??= message.id', 'through = message.id'],
     ['tool events alone are summarised', 'through === undefined || messages === 0', 'through === undefined'],
-    ['any number of parts is asked for', 'const read = parts.slice(0, MOST_PARTS)', 'const read = parts.slice(0)'],
-    ['what is left out is not told', 'if (parts.length > MOST_PARTS) read', 'if (parts.length < 0) read'],
+    ['any number of parts is asked for', 'const read = parts.slice(0, MAX_REQUESTS)', 'const read = parts.slice(0)'],
+    ['what is left out is not told', 'if (parts.length > MAX_REQUESTS) read', 'if (parts.length < 0) read'],
     ['the newest part comes first', "join('\\n')).toReversed()", "join('\\n'))"],
     ['the former summary is forgotten', 'former === undefined ?', 'former !== null ?'],
   ]),
   ...inFile('functions/log/request/context-cut.ts', [
-    ['a cut leaves the least that it may', 'Math.abs(tokens - room * MIDDLE)', 'tokens'],
+    ['a cut leaves the least that it may', 'Math.abs(tokens - room * MIDDLE_SHARE)', 'tokens'],
     ['a refused request comes again nearly whole', 'const AFTER_REFUSAL = 2 / 3', 'const AFTER_REFUSAL = 3 / 4'],
     [
       'inputs of the turn leave',
@@ -72,7 +72,7 @@ export const CONTEXT_MUTANTS = [
   ...inFile(`${LOG}/citations.ts`, [
     ['code cites', 'for (const prose of withoutCode(text))', 'for (const prose of [text])'],
     ['case matters', '.toLowerCase()))', '))'],
-    ['ranges of any length cite', 'if (to - from >= LONGEST_RANGE) return []', 'if (to < from) return []'],
+    ['ranges of any length cite', 'if (to - from >= MAX_RANGE_SOURCES) return []', 'if (to < from) return []'],
     ['sources leave where nothing is cited', 'cited.length === 0 ? before.left :', 'cited.length < 0 ? before.left :'],
     ['a later citation is not kept', 'cited: joinRanges(before.cited, rangesOf(cited))', 'cited: rangesOf(cited)'],
     ['what was never numbered is cited', 'number >= 1 && number <= highest', 'number >= 1'],

@@ -32,7 +32,7 @@ export const DELIVERY_MUTANTS = [
   ...inFile('functions/domain/delivery.ts', [
     ['the first to leave a delivery makes it a suspect', 'const SUSPECT = 2', 'const SUSPECT = 1'],
     ['waits do not grow', 'FIRST_WAIT_MS * 2 ** (begun - SUSPECT)', 'FIRST_WAIT_MS'],
-    ['waits have no end', 'LONGEST_WAIT_MS)\n', 'Infinity)\n'],
+    ['waits have no end', 'MAX_WAIT_MS)\n', 'Infinity)\n'],
   ]),
   ...inFile('functions/delivery/due-of-session.ts', [
     [
@@ -59,7 +59,7 @@ export const DELIVERY_MUTANTS = [
       'for (const one of others.splice(0)) void one.begin()\n      if (lone.length === 0) return',
       'if (lone.length === 0) {\n        for (const one of others.splice(0)) void one.begin()\n        return\n      }',
     ],
-    ['any number waits to go alone', 'alone && lone.length >= MOST_WAITING', 'alone && lone.length < 0'],
+    ['any number waits to go alone', 'alone && lone.length >= MAX_WAITING', 'alone && lone.length < 0'],
     ['who is told to stop waits for its turn', "signal.addEventListener('abort', leave, { once: true })", ''],
   ]),
   ...inFile('functions/delivery/claim.ts', [

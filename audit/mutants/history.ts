@@ -159,7 +159,7 @@ export const PROJECTION_MUTANTS = [
       'if (left.get(tenant) === null) for',
     ],
     ['what was undone is known', '      left.delete(tenant)\n', ''],
-    ['marks never end', '> MOST_MARKS) begin()', '> Infinity) begin()'],
+    ['marks never end', '> MAX_MARK_BITS) begin()', '> Infinity) begin()'],
   ]),
   ...inFile('functions/adapters/sqlite/history/vocabulary/vocabulary-writer.ts', [
     [

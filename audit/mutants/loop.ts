@@ -110,8 +110,8 @@ export const LOOP_MUTANTS = [
       '  if (isLeaseLost(refusal)) throw refusal\n  if (refusal ===',
       '  if (refusal ===',
     ],
-    ['given up after 4', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 4'],
-    ['given up after 2', 'const MOST_TAKEOVERS = 3', 'const MOST_TAKEOVERS = 2'],
+    ['given up after 4', 'const MAX_TAKEOVERS = 3', 'const MAX_TAKEOVERS = 4'],
+    ['given up after 2', 'const MAX_TAKEOVERS = 3', 'const MAX_TAKEOVERS = 2'],
   ]),
   ...inFile(`${LOOP}/open-run.ts`, [
     ['a cancel that was found is not looked at first', '    rejectCancelled(held)\n', ''],

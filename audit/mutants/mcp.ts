@@ -16,7 +16,7 @@ export const MCP_MUTANTS = [
       '    throw error\n',
     ],
     ['every call may run again', 'declared.repeatable ||', 'true ||'],
-    ['an error is quoted whole', '.slice(0, MOST_ERROR)', ''],
+    ['an error is quoted whole', '.slice(0, MAX_ERROR_CHARACTERS)', ''],
   ]),
   ...inFile(`${MCP}/connection.ts`, [
     ['a list counts for good', 'clock.now() < listing.until', 'clock.now() !== 0'],
@@ -37,7 +37,7 @@ export const MCP_MUTANTS = [
       "sent.method === 'tools/call') return { limits, isBackground: false, signal: own?.signal }",
       "sent.method === 'tools/call') return { limits, isBackground: false, signal: undefined }",
     ],
-    ['pages of a list have no end', 'listMaxPages: MOST_PAGES', 'listMaxPages: 0'],
+    ['pages of a list have no end', 'listMaxPages: MAX_PAGES', 'listMaxPages: 0'],
     ['a server says when its stream is opened again', 'Math.max(wantedMs, leastMs)', 'wantedMs'],
     [
       'the stream of a call that is over is opened again',
@@ -55,7 +55,7 @@ export const MCP_MUTANTS = [
     ['a place goes to a request that has left', "if (next.state === 'left') continue", ''],
   ]),
   ...inFile(`${MCP}/listed-tools.ts`, [
-    ['a list has no end', 'tools.size >= MOST_TOOLS || ', ''],
+    ['a list has no end', 'tools.size >= MAX_TOOLS || ', ''],
     ['two tools have one name', ' || tools.has(tool.name)', ''],
   ]),
   ...inFile(`${MCP}/tool-names.ts`, [['names are as servers choose', 'FITS.test(whole) && ', '']]),

@@ -11,7 +11,7 @@ export const IMPORT_MUTANTS = [
     ['the rest of a round that is cut again joins the rest before', 'isApart ? [] : rests', 'rests'],
   ]),
   ...inFile('functions/agent/imports/append-closed.ts', [
-    ['a round is cut for its characters', 'characters > LONGEST_ROUND', 'characters > MOST_CHARACTERS'],
+    ['a round is cut for its characters', 'characters > MAX_ROUND_CHARACTERS', 'characters > MAX_STEP_CHARACTERS'],
     ['what is there already does not say which calls are open', '      writer.cut.stored(message)\n', ''],
   ]),
   ...inFile('functions/agent/imports/stored-calls.ts', [

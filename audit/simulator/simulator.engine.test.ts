@@ -11,9 +11,9 @@ import type { Options } from './simulation.ts'
 
 const execute = promisify(execFile)
 
-/** No further seed is begun after so many milliseconds, once `LEAST` have been played. */
+/** No further seed is begun after so many milliseconds, once `MIN_SEEDS` have been played. */
 const BUDGET_MS = isWhole ? 25_000 : 10_000
-const LEAST = isWhole ? 2 : 1
+const MIN_SEEDS = isWhole ? 2 : 1
 
 /** Has writes that land inside of others. */
 const SHORT = '4'
@@ -34,7 +34,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   test('no simulation on DynamoDB breaks a promise', async () => {
     const end = performance.now() + BUDGET_MS
     let [seeds, steps] = [0, 0]
-    while (seeds < LEAST || performance.now() < end) {
+    while (seeds < MIN_SEEDS || performance.now() < end) {
       const seed = String(++seeds)
       const result = await simulate(withBetween(generate(seed)), { openStore, keepTrace: true })
       steps += result.steps

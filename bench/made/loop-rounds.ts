@@ -16,7 +16,7 @@ import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
 /** The model's script is long enough for so many runs. */
-const MOST_RUNS = 1_000
+const MAX_RUNS = 1_000
 
 /**
  * The real loop on SQLite; its model completes at once, and its tools end together. `indexed`: with the history index; `synced`:
@@ -78,11 +78,11 @@ export async function openLoop(
   return { run, later, close }
 }
 
-/** The model's completions in `MOST_RUNS` runs: `rounds` times with two calls, then without. */
+/** The model's completions in `MAX_RUNS` runs: `rounds` times with two calls, then without. */
 function turnsOf({ said, argumentsText, rounds }: Content): readonly Turn[] {
   const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: argumentsText }))
   const run: readonly Turn[] = [...Array.from({ length: rounds }, () => ({ text: said, calls })), { text: 'done' }]
-  return Array.from({ length: MOST_RUNS }, () => run).flat()
+  return Array.from({ length: MAX_RUNS }, () => run).flat()
 }
 
 function portsOn(rows: LogDependencies): Partial<Harness['ports']> {

@@ -10,9 +10,9 @@ import { createWatchedCalls, type Watched } from './watched-calls.ts'
  * Streams and waiting calls that one key without a cap of its own, one tenant and one process may have open at a time in a process:
  * a tenant leaves room for others.
  */
-const MOST_OF_KEY = 256
-const MOST_OF_TENANT = 1_024
-const MOST = 2_048
+const MAX_REQUESTS_OF_KEY = 256
+const MAX_REQUESTS_OF_TENANT = 1_024
+const MAX_REQUESTS = 2_048
 /** A place of a key with a cap is given back after so many milliseconds, unless its call goes on: its process may have been killed. */
 const PLACE_MS = 300_000
 
@@ -60,8 +60,8 @@ export function createOpenCalls(dependencies: Dependencies): OpenCalls {
     async open(caller) {
       const { tenant, key, secretHash } = caller
       const most = key?.caps.openCalls
-      if (most === undefined && secretHash !== undefined && watched.placesOf(secretHash) >= MOST_OF_KEY)
-        throw tooMany(`key ${key?.id} has`, MOST_OF_KEY)
+      if (most === undefined && secretHash !== undefined && watched.placesOf(secretHash) >= MAX_REQUESTS_OF_KEY)
+        throw tooMany(`key ${key?.id} has`, MAX_REQUESTS_OF_KEY)
       places.take(tenant)
       const giveBack = async (): Promise<void> => places.giveBack(tenant)
       if (key === undefined || most === undefined) return begin(caller, true, { ...NO_PLACE, giveBack })
@@ -123,8 +123,8 @@ function createPlaces() {
     /** Throws where there is none. */
     take(tenant: string): void {
       const ofTenant = ofTenants.get(tenant) ?? 0
-      if (taken >= MOST) throw tooMany('this server has', MOST)
-      if (ofTenant >= MOST_OF_TENANT) throw tooMany(`tenant ${tenant} has`, MOST_OF_TENANT)
+      if (taken >= MAX_REQUESTS) throw tooMany('this server has', MAX_REQUESTS)
+      if (ofTenant >= MAX_REQUESTS_OF_TENANT) throw tooMany(`tenant ${tenant} has`, MAX_REQUESTS_OF_TENANT)
       taken++
       ofTenants.set(tenant, ofTenant + 1)
     },

@@ -16,7 +16,7 @@ interface Dependencies {
 }
 
 /** Bytes of one image or file that a tool returns. */
-const MOST_BYTES = 20_000_000
+const MAX_MEDIA_BYTES = 20_000_000
 
 /**
  * Stores the bytes of an input's media, type sniffed, and returns parts that point to them: no bytes ever stand in a row
@@ -48,8 +48,8 @@ export async function storeToolMedia(
   const stored: MediaPart[] = []
   const leftOut: string[] = []
   for (const one of media) {
-    if (one.data.length > MOST_BYTES)
-      leftOut.push(`[${one.filename ?? one.type} was left out: it has more than ${MOST_BYTES / 1_000_000} MB]`)
+    if (one.data.length > MAX_MEDIA_BYTES)
+      leftOut.push(`[${one.filename ?? one.type} was left out: it has more than ${MAX_MEDIA_BYTES / 1_000_000} MB]`)
     else stored.push(await storeOne(outputs, key, idOfContent(one.data), one))
   }
   return { stored, leftOut }

@@ -2,7 +2,7 @@ import type { Message } from '../client/api-types.ts'
 import { callOf } from './run-printer.ts'
 import { harmless, localTime, onOutput } from './terminal.ts'
 
-const LONGEST = 4_000
+const MAX_SHOWN_CHARACTERS = 4_000
 
 /** A message as a person reads it in a terminal. */
 export function messageText(message: Message): string {
@@ -34,4 +34,8 @@ function bodyOf(message: Message): string {
 }
 
 const shortened = (text: string): string =>
-  harmless(text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (${text.length - LONGEST} more characters)`)
+  harmless(
+    text.length <= MAX_SHOWN_CHARACTERS
+      ? text
+      : `${text.slice(0, MAX_SHOWN_CHARACTERS)}… (${text.length - MAX_SHOWN_CHARACTERS} more characters)`,
+  )

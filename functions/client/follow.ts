@@ -3,11 +3,11 @@ import { ApiProblem, expectType } from './problem.ts'
 import { sentEvents } from './sse.ts'
 
 const FIRST_WAIT_MS = 250
-const LONGEST_WAIT_MS = 5_000
+const MAX_WAIT_MS = 5_000
 /** A refusal that asks for a longer wait, as one by a budget of the day does, is for whoever asked. */
-const LONGEST_ASKED_MS = 10_000
+const MAX_RETRY_AFTER_MS = 10_000
 /** A program that is down for longer may ask for more, but is looked for all the same. */
-const LONGEST_DOWN_MS = 60_000
+const MAX_OUTAGE_WAIT_MS = 60_000
 /** How often a request that has begun nothing yet is sent again after it was refused for now. */
 const AGAIN_AT_FIRST = 2
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled']
@@ -90,11 +90,11 @@ export const isFinal = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   error.status < 500 &&
   error.status !== 408 &&
-  (error.status !== 429 || (error.retryAfterMs ?? 0) > LONGEST_ASKED_MS)
+  (error.status !== 429 || (error.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS)
 
 function waitOf(reason: unknown, failures: number): number {
-  const asked = reason instanceof ApiProblem ? Math.min(LONGEST_DOWN_MS, reason.retryAfterMs ?? 0) : 0
-  return Math.max(asked, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)))
+  const asked = reason instanceof ApiProblem ? Math.min(MAX_OUTAGE_WAIT_MS, reason.retryAfterMs ?? 0) : 0
+  return Math.max(asked, Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10)))
 }
 
 /** Resolves early when the signal aborts. */

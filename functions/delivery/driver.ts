@@ -1,6 +1,6 @@
 import { definedFields } from '../domain/defined-fields.ts'
 import { inTime } from '../ports/time-limited.ts'
-import { isGivenUp, isSuspect, MOST_BEGUN, runOfDelivery, waitAfterDeath } from '../domain/delivery.ts'
+import { isGivenUp, isSuspect, MAX_STARTS, runOfDelivery, waitAfterDeath } from '../domain/delivery.ts'
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts'
 import { isTerminal, type RunEvent } from '../domain/events.ts'
 import type { Run } from '../domain/runs/run.ts'
@@ -15,9 +15,9 @@ import { dueOf } from './due-of-session.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
-const MOST_BY_HINT = 100
+const MAX_BY_HINT = 100
 /** Of these, those of one tenant to one target: a receiver that never responds must not hold up what others get. */
-const MOST_TO_ONE = 50
+const MAX_TO_TARGET = 50
 /** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
 const TAKEN_MS = 1_000
 /** Looks: together they take longer than the claim of a process that died. */
@@ -26,9 +26,9 @@ const TAKEN_LOOKS = 75
 const QUEUED_MS = 90_000
 /** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
 const FIRST_RETRY_MS = 5_000
-const LONGEST_RETRY_MS = 600_000
+const MAX_RETRY_MS = 600_000
 /** A day: what was acknowledged is not given up because the other side is down for some hours. */
-const MOST_FAILURES = 150
+const MAX_FAILURES = 150
 /** A sweep finds what is due later than this, in milliseconds, without a hint of its own. */
 const SOON_MS = 60_000
 
@@ -88,7 +88,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
     const name = `${key.tenant}/${key.session}/${key.id}`
     const current = underWay.get(name)
     if (current !== undefined) return void (current.again ||= to === undefined)
-    if (to !== undefined && (underWay.size >= MOST_BY_HINT || countTo(underWay, to) >= MOST_TO_ONE)) return
+    if (to !== undefined && (underWay.size >= MAX_BY_HINT || countTo(underWay, to) >= MAX_TO_TARGET)) return
     const work = async (): Promise<void> => {
       try {
         do {
@@ -110,7 +110,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   async function serve(key: SessionKey): Promise<void> {
     for await (const delivery of dueOf(dependencies, key)) {
       begin(delivery, toOf(channels, delivery))
-      if (underWay.size >= MOST_BY_HINT) return
+      if (underWay.size >= MAX_BY_HINT) return
     }
   }
 
@@ -162,7 +162,7 @@ async function deliverInTurn(
 
 /** Ends what each of so many has left that whoever begins it seems to die of it. */
 async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependencies, seen: Delivery): Promise<void> {
-  const reason = `given up: ${MOST_BEGUN} times in a row whoever delivered it did not come back`
+  const reason = `given up: ${MAX_STARTS} times in a row whoever delivered it did not come back`
   const { tenant, session, id, kind } = seen
   const state = channels.get(kind)?.givenUp?.(seen, reason) ?? seen.state
   const over = { status: 'failed', state, owner: null, due: null, hinted: null, begun: null } as const
@@ -187,7 +187,7 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
   const { outbox, channels, clock } = dependencies
   const channel = channels.get(seen.kind)
   if (channel === undefined) {
-    await outbox.change(seen, { due: clock.now() + LONGEST_RETRY_MS, owner: null, hinted: null })
+    await outbox.change(seen, { due: clock.now() + MAX_RETRY_MS, owner: null, hinted: null })
     return false
   }
   const claim = await claimDelivery(dependencies, seen, stopping)
@@ -262,11 +262,11 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
     const failures = claim.delivery.failures + 1
     const { tenant, session, id, kind } = claim.delivery
     logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
-    if (failures >= MOST_FAILURES) {
+    if (failures >= MAX_FAILURES) {
       const state = channel.givenUp?.(claim.delivery, `given up: it failed ${failures} times in a row, see the log`)
       return { status: 'failed', failures, ...(state === undefined ? {} : { state }) }
     }
-    return { again: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS), failures }
+    return { again: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS), failures }
   }
 }
 

@@ -5,7 +5,7 @@ import type { Outbox } from '../ports/outbox.ts'
 
 /** Pending ones read at a time, and in all: what is due may stand behind many that wait for another try. */
 const PAGE = 100
-const MOST = 2_000
+const MAX_DELIVERIES_READ = 2_000
 
 /** What is due of a session, or was hinted at, oldest first. */
 export async function* dueOf(
@@ -13,7 +13,7 @@ export async function* dueOf(
   key: SessionKey,
 ): AsyncGenerator<Delivery, void, undefined> {
   let after: string | undefined
-  for (let read = 0; read < MOST; read += PAGE) {
+  for (let read = 0; read < MAX_DELIVERIES_READ; read += PAGE) {
     const page = await outbox.pending(key, PAGE, after)
     yield* page.filter(({ hinted, due = 0 }) => hinted === true || due <= clock.now())
     if (page.length < PAGE) return

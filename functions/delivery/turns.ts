@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 /** Milliseconds that whoever goes alone waits until the others have ended, and then has before others begin beside it. */
 const ALONE_MS = 10_000
 /** Those that wait to go alone; what comes then is left to a later hint. */
-const MOST_WAITING = 10
+const MAX_WAITING = 10
 
 export interface Turn {
   /** Whether others have gone before it since it was asked for. */
@@ -47,7 +47,7 @@ export function createTurns(clock: Clock): Turns {
 
   return {
     async take(alone, signal) {
-      if (signal.aborted || (alone && lone.length >= MOST_WAITING)) return undefined
+      if (signal.aborted || (alone && lone.length >= MAX_WAITING)) return undefined
       if (!alone && !isHeld) return begun.add(false).turn
       const asked = Promise.withResolvers<Turn | undefined>()
       const queue = alone ? lone : others

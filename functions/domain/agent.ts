@@ -81,7 +81,7 @@ export interface Agent {
 }
 
 /** The most that `offloadBytes` may be: no row keeps more of a result. */
-export const MOST_OFFLOAD_BYTES = 262_144
+export const MAX_OFFLOAD_BYTES = 262_144
 
 export const DEFAULT_POLICIES: Policies = {
   maxRounds: 20,

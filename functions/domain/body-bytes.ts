@@ -1,26 +1,26 @@
 /** Bytes of a body at most. API Gateway and Lambda take no more (record 15). */
-export const MOST_OF_BODY = 4 * 1024 * 1024
+export const MAX_BODY_BYTES = 4 * 1024 * 1024
 /**
  * Bytes. Up to this size, a body that is too large is still read to its end and thrown away: many clients look for a response
  * only after they have sent everything, and would see a broken connection instead of the reason.
  */
-const MOST_DISCARDED = 16 * 1024 * 1024
+const MAX_DISCARDED_BYTES = 16 * 1024 * 1024
 
-export const BODY_TOO_LARGE = `a body may have at most ${MOST_OF_BODY} bytes (4 MB)`
+export const BODY_TOO_LARGE = `a body may have at most ${MAX_BODY_BYTES} bytes (4 MB)`
 
 /** Reads a body once and whole, whatever length it declares; undefined when it is too large. */
 export async function bodyBytes(
   pieces: AsyncIterable<Uint8Array>,
   declared: string | null | undefined,
 ): Promise<Buffer<ArrayBuffer> | undefined> {
-  if (Number(declared ?? 0) > MOST_DISCARDED) return undefined
+  if (Number(declared ?? 0) > MAX_DISCARDED_BYTES) return undefined
   const held: Uint8Array[] = []
   let size = 0
   for await (const piece of pieces) {
     size += piece.byteLength
-    if (size > MOST_DISCARDED) return undefined
-    if (size > MOST_OF_BODY) held.length = 0
+    if (size > MAX_DISCARDED_BYTES) return undefined
+    if (size > MAX_BODY_BYTES) held.length = 0
     else held.push(piece)
   }
-  return size > MOST_OF_BODY ? undefined : Buffer.concat(held)
+  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(held)
 }

@@ -59,19 +59,19 @@ export const runOfDelivery = ({ id }: Pick<DeliveryKey, 'id'>): string => id.sli
 /** Left by so many in a row, it may be what they died of. */
 const SUSPECT = 2
 /** It is given up instead of begun once more: with the waits between them these take three hours. */
-export const MOST_BEGUN = 20
+export const MAX_STARTS = 20
 /** Milliseconds that it waits after the second one, doubled each time: who runs beside it gets on meanwhile. */
 const FIRST_WAIT_MS = 60_000
-const LONGEST_WAIT_MS = 600_000
+const MAX_WAIT_MS = 600_000
 
 /** Whether processes may have died of it: the first to leave it may have died of anything. */
 export const isSuspect = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= SUSPECT
 
 /** Whether nobody begins it any more. */
-export const isGivenUp = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= MOST_BEGUN
+export const isGivenUp = ({ begun = 0 }: Pick<Delivery, 'begun'>): boolean => begun >= MAX_STARTS
 
 /** Milliseconds that one must wait whose claim has ended without a word; 0: it may be begun. */
 export function waitAfterDeath({ owner, begun = 0 }: Pick<Delivery, 'owner' | 'begun'>): number {
-  if (owner === undefined || begun < SUSPECT || begun >= MOST_BEGUN) return 0
-  return Math.min(FIRST_WAIT_MS * 2 ** (begun - SUSPECT), LONGEST_WAIT_MS)
+  if (owner === undefined || begun < SUSPECT || begun >= MAX_STARTS) return 0
+  return Math.min(FIRST_WAIT_MS * 2 ** (begun - SUSPECT), MAX_WAIT_MS)
 }

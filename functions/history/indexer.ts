@@ -7,7 +7,7 @@ import { indexMessages, type IndexDependencies } from './index-messages.ts'
 const AGAIN = 'records are to be indexed again'
 const PUT_ASIDE = 'a message is put aside, `npm run redrive` indexes it'
 /** A record that cannot be read is tried for so long, where others can be indexed meanwhile. */
-const PATIENCE_MS = 600_000
+const RECORD_TIMEOUT_MS = 600_000
 /** And for so long by this process, however old it is: after a standstill all records are old. */
 const TRIED_MS = 60_000
 /** Failing records whose first failure is remembered. */
@@ -85,7 +85,7 @@ async function putAside<StoreRecord>(
       const one = taken[place]
       if (failure === undefined || one === undefined) return failure
       const tried = now - (failing.get(one.sequence) ?? now)
-      const old = now - (one.at ?? Infinity) > PATIENCE_MS && tried > TRIED_MS
+      const old = now - (one.at ?? Infinity) > RECORD_TIMEOUT_MS && tried > TRIED_MS
       // The first has had all the time that there is.
       const hopeless = failure.cause === 'late' ? place === 0 : failure.cause === 'unread' && old && othersAreDone
       if (!hopeless) return failure

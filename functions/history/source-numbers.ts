@@ -6,7 +6,7 @@ import type { LogReader } from '../ports/log-reader.ts'
 
 /** Completions read at a time; nearly always the first is the one. */
 const FEW = 4
-const MOST_READS = 8
+const MAX_READS = 8
 
 /**
  * The numbers of the sources of these messages' results, as the completions after them recorded them. Results that no
@@ -31,7 +31,7 @@ async function numbersAfter(
   result: ToolMessage,
 ): Promise<SourceNumbers> {
   let after = result.id
-  for (let read = 0; read < MOST_READS; read++) {
+  for (let read = 0; read < MAX_READS; read++) {
     const query = { order: 'ascending', roles: ['assistant'], limit: FEW, after } as const
     const page = await reader.messages(key, query)
     for (const message of page.messages) {

@@ -2,7 +2,7 @@ import type { Citations } from '../domain/context.ts'
 import { joinRanges, rangesOf } from '../domain/messages/number-ranges.ts'
 
 /** A range of more sources than this is no citation. */
-const LONGEST_RANGE = 100
+const MAX_RANGE_SOURCES = 100
 /** Within square brackets; the words between are looked at apart. */
 const BRACKETS = /\[([^[\]]{1,4000})\]/g
 const BEGINNING = /^ ?sources? ?(?=\d)/
@@ -26,7 +26,7 @@ function numbersIn(inside: string): number[] {
   return ranges.flatMap((range) => {
     const from = Number(range?.[1])
     const to = Number(range?.[2] ?? from)
-    if (to - from >= LONGEST_RANGE) return []
+    if (to - from >= MAX_RANGE_SOURCES) return []
     return Array.from({ length: Math.max(0, to - from + 1) }, (_, place) => from + place)
   })
 }

@@ -1,8 +1,8 @@
 /** Bytes of JSON after which a page ends; it has at least one entry, and `next` goes on. No page holds more characters. */
-export const MOST_BYTES = 4 * 1024 * 1024
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 
 /** As many of the first entries as a page of `most` bytes of JSON has room for; at least one. */
-export function fitting<Entry>(entries: readonly Entry[], most = MOST_BYTES): Entry[] {
+export function fitting<Entry>(entries: readonly Entry[], most = MAX_PAGE_BYTES): Entry[] {
   let bytes = 0
   const end = entries.findIndex((entry, place) => {
     bytes += Buffer.byteLength(JSON.stringify(entry)) + 1

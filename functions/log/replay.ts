@@ -1,5 +1,5 @@
 import type { SessionContext } from '../domain/context.ts'
-import { isLeaders, MOST_CALLS } from '../domain/messages/message.ts'
+import { isLeaders, MAX_ROUND_CALLS } from '../domain/messages/message.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/messages/message.ts'
 import type { RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
 import type { NumberRanges } from '../domain/messages/number-ranges.ts'
@@ -104,7 +104,7 @@ function round(
   if (message.toolCalls.length === 0) return hasFailed(message) ? textOnly(message) : completion(message)
   if (!rows.some((row) => row !== undefined && isResult(row))) return textOnly(message)
   const sent = message.toolCalls.map((call, sequence) =>
-    sequence < MOST_CALLS || rows[sequence] !== undefined
+    sequence < MAX_ROUND_CALLS || rows[sequence] !== undefined
       ? resultWithSources(
           toolResult(call, rows[sequence], withMedia(rows[sequence]?.id ?? '')),
           rows[sequence],

@@ -1,5 +1,5 @@
 import type { MediaPart, ToolMessage, ToolPart } from '../domain/messages/message.ts'
-import { MOST_CALLS, STATUS_TEXT } from '../domain/messages/message.ts'
+import { MAX_ROUND_CALLS, STATUS_TEXT } from '../domain/messages/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
 
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
@@ -25,7 +25,7 @@ export function toolResult(
 
 /** What the model gets for a call beyond the number that one round executes. */
 export function notExecuted(call: { readonly id: string; readonly name: string }): ToolResult {
-  const text = `error: not executed: of one round's calls, the first ${MOST_CALLS} are`
+  const text = `error: not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: true, parts: [{ type: 'text', text }] }
 }
 

@@ -6,7 +6,7 @@ import type { SessionKey } from '../domain/session.ts'
 import type { Source } from '../domain/messages/source.ts'
 
 /** A call that says that it gets on may take so many times its `timeoutMs`. */
-export const MOST_TIMES = 10
+export const MAX_TIMEOUT_FACTOR = 10
 
 export interface ToolContext extends SessionKey {
   readonly runId: string
@@ -16,7 +16,7 @@ export interface ToolContext extends SessionKey {
   readonly signal: AbortSignal
   /** Milliseconds since 1970. */
   now(): number
-  /** The call gets on: its time begins anew, up to `MOST_TIMES` as long in all. Followers of the run are told `how far`, once a second at most. */
+  /** The call gets on: its time begins anew, up to `MAX_TIMEOUT_FACTOR` as long in all. Followers of the run are told `how far`, once a second at most. */
   progressed(howFar?: CallProgress): void
   /** Searches within the agent's scope, without the current run. Rejects if search is unavailable. */
   searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<HistoryEntries>

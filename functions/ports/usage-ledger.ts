@@ -15,7 +15,7 @@ export interface UsageQuery {
 }
 
 /** Rows of sessions that one query may take in. */
-export const MOST_USAGE_ROWS = 10_000
+export const MAX_USAGE_ROWS = 10_000
 
 /**
  * What completions have used. One that is stored is counted once, in the write that stores it, on the day on which it was made.
@@ -27,7 +27,7 @@ export interface UsageLedger {
   /**
    * Sums by group and model, in no order. Days, agents and models of a tenant are summed from rows that do not grow with the
    * number of its sessions. Owners and sessions, and everything of one owner, are summed from a few rows for each session and day:
-   * rejects with `invalid_query` when that takes in more than `MOST_USAGE_ROWS`.
+   * rejects with `invalid_query` when that takes in more than `MAX_USAGE_ROWS`.
    */
   sums(query: UsageQuery): Promise<readonly UsageSum[]>
 }

@@ -24,19 +24,19 @@ export const KEY_PATTERNS = {
 const KEYS = Object.values(KEY_PATTERNS).map((pattern) => new RegExp(pattern, 'gi'))
 
 /** Characters of a text that are looked at, and that a line may show of it. */
-const [MOST_READ, MOST_SHOWN] = [100_000, 8_000]
+const [MAX_DELIVERIES_READ, MAX_SOURCES_SHOWN] = [100_000, 8_000]
 
 type Fields = { readonly [name: string]: Json | undefined }
 
 /** A text for a log line: without the bytes of files and what has the form of a key, and of bounded length. */
 export function logText(text: string): string {
   // A part of a key may be as long as a file.
-  const shown = KEYS.reduce((rest, key) => rest.replaceAll(key, '[redacted]'), text.slice(0, MOST_READ)).replaceAll(
-    ENCODED,
-    ({ length }) => `[${length} characters of base64]`,
-  )
-  if (text.length <= MOST_READ && shown.length <= MOST_SHOWN) return shown
-  return `${shown.slice(0, MOST_SHOWN)} … [${text.length} characters]`
+  const shown = KEYS.reduce(
+    (rest, key) => rest.replaceAll(key, '[redacted]'),
+    text.slice(0, MAX_DELIVERIES_READ),
+  ).replaceAll(ENCODED, ({ length }) => `[${length} characters of base64]`)
+  if (text.length <= MAX_DELIVERIES_READ && shown.length <= MAX_SOURCES_SHOWN) return shown
+  return `${shown.slice(0, MAX_SOURCES_SHOWN)} … [${text.length} characters]`
 }
 
 /** The same for every text in a line's fields. */

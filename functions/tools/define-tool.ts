@@ -4,7 +4,7 @@ import { faultsOf } from '../log/faults.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
 
 /** Faults that a model is told of. */
-const MOST_FAULTS = 20
+const MAX_FAULTS = 20
 
 /** For tools that do not set their own (promises T3). */
 const DEFAULT_TIMEOUT_MS = 60_000
@@ -51,7 +51,7 @@ function parametersOf(input: z.ZodType): JsonObject {
 }
 
 function explain(name: string, error: z.ZodError): string {
-  const faults = faultsOf(error.issues, MOST_FAULTS)
+  const faults = faultsOf(error.issues, MAX_FAULTS)
   const lines = faults.map(({ path, message }) => `- ${path.map(String).join('.') || '(arguments)'}: ${message}`)
   return `the arguments do not fit the schema of ${name}:\n${lines.join('\n')}`
 }

@@ -57,7 +57,7 @@ export interface PublicApiProps {
 }
 
 /** The longest that API Gateway lets a stream take. */
-const LONGEST = Duration.minutes(15)
+const MAX_STREAM_DURATION = Duration.minutes(15)
 const STAGE = 'api'
 
 /** The API in front of its function: it passes everything on, and streams responses back. */
@@ -100,7 +100,7 @@ export class PublicApi extends Construct {
     this.#keepErrors(props.logDays)
     const integration = new LambdaIntegration(props.handler, {
       responseTransferMode: ResponseTransferMode.STREAM,
-      timeout: LONGEST,
+      timeout: MAX_STREAM_DURATION,
       scopePermissionToMethod: false,
     })
     // A proxy leaves `/` itself out.

@@ -20,7 +20,7 @@ const VISIBILITY_MARGIN = Duration.minutes(1)
  * A hint that could not be handled this often goes to the dead letters: after three quarters of an hour, for each time it is hidden
  * for as long as a worker may take. The sweeper finds its session all the same.
  */
-const MOST_RECEIVES = 3
+const MAX_RECEIVES = 3
 
 /** Hints for the workers, hints that no worker could handle, and rows that can never be indexed. */
 export class RunQueue extends Construct {
@@ -45,7 +45,7 @@ export class RunQueue extends Construct {
     this.queue = new Queue(this, 'Queue', {
       ...houseRules,
       visibilityTimeout: workerTimeout.plus(VISIBILITY_MARGIN),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MOST_RECEIVES },
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVES },
     })
     Validations.of(this.poison).acknowledge({
       id: 'AwsSolutions-SQS3',

@@ -4,19 +4,19 @@ import { plural } from '../shell/words.ts'
 import type { Draft } from './drafts.ts'
 
 /** Bytes of all files of an input: base64 adds a third, and the API takes 4 MB. */
-const MOST_BYTES = 2_900_000
-const MOST_FILES = 32
+const MAX_INPUT_BYTES = 2_900_000
+const MAX_FILES = 32
 
 type Content = NewMessage['content']
 type Parts = Exclude<Content, string>
 
 /** Why these files cannot be sent together; undefined if they can. */
 export function refusalOf(files: readonly File[]): string | undefined {
-  if (files.length > MOST_FILES) return `at most ${plural(MOST_FILES, 'file')} at once`
+  if (files.length > MAX_FILES) return `at most ${plural(MAX_FILES, 'file')} at once`
   const empty = files.find(({ size }) => size === 0)
   if (empty !== undefined) return `${empty.name} is empty`
   const bytes = files.reduce((sum, { size }) => sum + size, 0)
-  return bytes > MOST_BYTES ? `all files together may have ${MOST_BYTES / 1_000_000} MB` : undefined
+  return bytes > MAX_INPUT_BYTES ? `all files together may have ${MAX_INPUT_BYTES / 1_000_000} MB` : undefined
 }
 
 /** An input of a text and files, as the API takes it. */

@@ -5,7 +5,7 @@ import { stillPending } from './sending.ts'
 import type { Conversation, SessionView } from './session-view.ts'
 
 /** With more new messages than about so many, what is shown begins anew at the end of the log. */
-const MOST_NEW = 500
+const MAX_NEW_MESSAGES = 500
 
 export const lastOf = ({ messages }: Log): string => messages.at(-1)?.id ?? ''
 
@@ -19,7 +19,7 @@ export async function readEnd(view: SessionView, known = lastOf(view.store.get()
   let page = await client.listMessages(id, { order: 'desc', limit: 20 }, { signal })
   const read = [...page.data]
   const isMet = (): boolean => read.some((message) => message.id <= known)
-  while (page.has_more && known !== '' && !isMet() && read.length < MOST_NEW) {
+  while (page.has_more && known !== '' && !isMet() && read.length < MAX_NEW_MESSAGES) {
     page = await client.listMessages(id, { order: 'desc', limit: 100, before: read.at(-1)?.id }, { signal })
     read.push(...page.data)
   }

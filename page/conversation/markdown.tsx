@@ -8,7 +8,7 @@ import { Marked } from '../shell/marked-words.tsx'
 import { tokensOf } from './markdown-tokens.ts'
 
 /** Deeper nesting is shown as text. */
-const MOST_DEPTH = 24
+const MAX_DEPTH = 24
 
 /**
  * Markdown as elements of ours, made from its tokens. Nothing in it becomes HTML: tags are shown as they are written, images as
@@ -48,7 +48,7 @@ const blocks = (tokens: readonly Token[], depth: number): ComponentChildren[] =>
   tokens.map((token, index) => <Block key={index} token={token} depth={depth} />)
 
 function Block({ token, depth }: { readonly token: Token; readonly depth: number }) {
-  if (depth > MOST_DEPTH) return <Marked text={token.raw} />
+  if (depth > MAX_DEPTH) return <Marked text={token.raw} />
   switch (token.type) {
     case 'space':
     case 'def':
@@ -141,7 +141,7 @@ const inline = (tokens: readonly Token[] = [], depth: number): ComponentChildren
   tokens.map((token, index) => <Inline key={index} token={token} depth={depth + 1} />)
 
 function Inline({ token, depth }: { readonly token: Token; readonly depth: number }) {
-  if (depth > MOST_DEPTH) return <Marked text={token.raw} />
+  if (depth > MAX_DEPTH) return <Marked text={token.raw} />
   switch (token.type) {
     case 'strong':
       return <strong>{inline((token as Tokens.Strong).tokens, depth)}</strong>

@@ -8,12 +8,12 @@ type MediaPart = Extract<Message['parts'][number], { readonly media_type: string
 
 /** Images of these types are pixels and nothing else. */
 const SHOWN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
-const MOST_BYTES = 10_000_000
+const MAX_IMAGE_BYTES = 10_000_000
 
 /** An image, or a file to download. */
 export function Media({ message, part }: { readonly message: Message; readonly part: MediaPart }) {
   const [url, setUrl] = useState<string>()
-  const isShown = SHOWN.includes(part.media_type) && part.bytes <= MOST_BYTES
+  const isShown = SHOWN.includes(part.media_type) && part.bytes <= MAX_IMAGE_BYTES
   const read = (): Promise<Response> => client.readOutput(message.session_id, message.id, { part: part.id })
   useEffect(() => {
     if (!isShown) return undefined

@@ -16,7 +16,7 @@ const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancell
 
 /** A filter fetches older sessions until so many fit, or so many were looked at; further ones on request. */
 const ENOUGH = 20
-const MOST_FETCHED = 1_000
+const MAX_FETCHED_SESSIONS = 1_000
 
 /** All sessions, with what their latest run does. `current`: the one that is shown. */
 export function SessionListView({
@@ -29,7 +29,7 @@ export function SessionListView({
   const { sessions, next, words, loading, filters, error } = useStore(store)
   const wanted = words.trim()
   const shown = fitting(sessions, words)
-  const isEnough = shown.length >= ENOUGH || sessions.length >= MOST_FETCHED
+  const isEnough = shown.length >= ENOUGH || sessions.length >= MAX_FETCHED_SESSIONS
   const wantsMore = wanted !== '' && next !== null && !isEnough && !loading && error === undefined
   useEffect(() => {
     if (wantsMore) void store.more()

@@ -6,7 +6,7 @@ import type { Store } from '../shell/store.ts'
 /** Bytes that are read at a time. */
 const PAGE = 256 * 1_024
 /** Longer lines are divided: a browser lays out no line of megabytes. */
-const LONGEST_LINE = 2_000
+const MAX_LINE_CHARACTERS = 2_000
 
 export interface Output {
   readonly lines: readonly string[]
@@ -79,8 +79,8 @@ export function linesWith(lines: readonly string[], text: string): readonly numb
 }
 
 function divided(line: string): string[] {
-  if (line.length <= LONGEST_LINE) return [line]
-  return Array.from({ length: Math.ceil(line.length / LONGEST_LINE) }, (_, index) =>
-    line.slice(index * LONGEST_LINE, (index + 1) * LONGEST_LINE),
+  if (line.length <= MAX_LINE_CHARACTERS) return [line]
+  return Array.from({ length: Math.ceil(line.length / MAX_LINE_CHARACTERS) }, (_, index) =>
+    line.slice(index * MAX_LINE_CHARACTERS, (index + 1) * MAX_LINE_CHARACTERS),
   )
 }

@@ -1,9 +1,9 @@
 import type { Json } from '../../functions/client/api-types.ts'
 
 /** Longer texts are not parsed: they are shown as they are. */
-const MOST_CHARACTERS = 1_000_000
+const MAX_CHARACTERS = 1_000_000
 /** Objects and lists in each other; each is a component within a component. */
-const MOST_DEPTH = 64
+const MAX_DEPTH = 64
 
 /** A number as it is written, where a number of JavaScript would be another one. */
 export interface RawNumber {
@@ -23,12 +23,12 @@ export const isRawNumber = (value: unknown): value is RawNumber => exact.isRawJS
  */
 export function parseValue(text: string): Json | undefined {
   const { rawJSON } = exact
-  if (!/^\s*[[{]/.test(text) || text.length > MOST_CHARACTERS || rawJSON === undefined) return undefined
+  if (!/^\s*[[{]/.test(text) || text.length > MAX_CHARACTERS || rawJSON === undefined) return undefined
   const asWritten = (_name: string, value: unknown, { source }: { readonly source?: string }): unknown =>
     typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value
   try {
     const value = JSON.parse(text, asWritten as (name: string, value: unknown) => unknown) as Json
-    return isWithin(value, MOST_DEPTH) ? value : undefined
+    return isWithin(value, MAX_DEPTH) ? value : undefined
   } catch {
     return undefined // It is shown as text.
   }

@@ -9,7 +9,7 @@ import type { Group } from './group-name.tsx'
 import { Legend } from './legend.tsx'
 
 /** More are summed up in one bar; the table has each. */
-const MOST_BARS = 12
+const MAX_BARS = 12
 
 interface Props {
   readonly by: Group
@@ -22,9 +22,9 @@ export function GroupChart({ by, entries, measure }: Props) {
   const sorted = entries
     .map((entry) => ({ entry, bar: barOf(entry, measure) }))
     .toSorted((left, right) => right.bar.length - left.bar.length)
-  const isCut = sorted.length > MOST_BARS
-  const shown = (isCut ? sorted.slice(0, MOST_BARS - 1) : sorted).map(({ bar }) => bar)
-  const rest = isCut ? sorted.slice(MOST_BARS - 1).map(({ entry }) => entry) : []
+  const isCut = sorted.length > MAX_BARS
+  const shown = (isCut ? sorted.slice(0, MAX_BARS - 1) : sorted).map(({ bar }) => bar)
+  const rest = isCut ? sorted.slice(MAX_BARS - 1).map(({ entry }) => entry) : []
   const others = together(`${plural(rest.length, 'other')}`, rest)
   const last = others === undefined ? undefined : barOf(others, measure)
   const bars = last === undefined ? shown : [...shown, last]

@@ -21,7 +21,7 @@ import type { Tool, ToolRegistry } from '../../functions/ports/tool.ts'
 import { createToolList } from '../../functions/tools/tool-list.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
-import { PATIENCE_MS } from '../eventually.ts'
+import { HANG_TIMEOUT_MS } from '../eventually.ts'
 import { requireNoImages, storedRows } from '../fixtures/stored-rows.ts'
 
 /** One completion in a script: text and calls, or something that happens instead. */
@@ -150,7 +150,7 @@ export async function openHarness(options: {
       },
       async settled(runId) {
         let last: Run | undefined
-        for await (const event of service.follow(key, runId, { signal: AbortSignal.timeout(PATIENCE_MS) }))
+        for await (const event of service.follow(key, runId, { signal: AbortSignal.timeout(HANG_TIMEOUT_MS) }))
           if ('run' in event) last = event.run
         if (last === undefined) throw new Error(`run ${runId} did not settle`)
         return last

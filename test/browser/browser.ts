@@ -13,7 +13,7 @@ import type { RunningProgram } from '../e2e/backend/program.ts'
 import { findChromium } from './chromium.ts'
 
 /** Only what hangs is to fail by it. */
-const LONGEST_MS = 60_000
+const BROWSER_TIMEOUT_MS = 60_000
 
 /** The running program and a browser that shows its page. */
 export interface Opened {
@@ -49,7 +49,7 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
     startProgram({ env: { PORT: String(port), TOOLTRAIL_DATA: folder, ...env } })
   let program = await start()
   const executablePath = findChromium() ?? 'chromium'
-  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: LONGEST_MS })
+  const browser = await chromium.launch({ executablePath, args: FLAGS, timeout: BROWSER_TIMEOUT_MS })
   const url = `http://127.0.0.1:${port}`
   const complaints: string[] = []
   return {
@@ -60,7 +60,7 @@ export async function openBrowser(env: Readonly<Record<string, string>> = {}): P
     complaints,
     async show(path, options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-      context.setDefaultTimeout(LONGEST_MS)
+      context.setDefaultTimeout(BROWSER_TIMEOUT_MS)
       const page = await context.newPage()
       page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
       page.on('console', (message) => {

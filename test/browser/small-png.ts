@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib'
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
-const MOST_COLORS = 256
+const MAX_COLORS = 256
 /** The most frequent are the grounds, which differ little and are all kept. */
 const GROUNDS = 12
 /** Squares of the differences of red, green and blue, added up: below this, two colors look the same. */
@@ -31,7 +31,7 @@ export function smallPng(pixels: Uint8Array, width: number): Buffer {
   const frequent = [...counts].sort((a, b) => b[1] - a[1]).map(([color]) => color)
   const palette = frequent.slice(0, GROUNDS)
   for (const color of frequent.slice(GROUNDS))
-    if (palette.length < MOST_COLORS && palette.every((one) => distance(one, color) >= SAME)) palette.push(color)
+    if (palette.length < MAX_COLORS && palette.every((one) => distance(one, color) >= SAME)) palette.push(color)
   const places = new Map(frequent.map((color) => [color, nearest(palette, color)]))
   // A row begins with its filter: none.
   const rows = Buffer.alloc((width + 1) * height)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MOST_FEEDBACK } from '../../functions/domain/messages/feedback.ts'
+import { MAX_RATINGS } from '../../functions/domain/messages/feedback.ts'
 import type { Feedback } from '../../functions/domain/messages/feedback.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import { callOf, endAfter, headOf, openFixture, resultOf, roundAfter, startRun, takeOver } from './session-fixture.ts'
@@ -58,11 +58,11 @@ export function messageFeedbackContract(engine: Engine): void {
 
     test('a message keeps the ratings of a hundred people, who may change their mind', async () => {
       const { fixture, id } = await openSaid(stores)
-      for (let number = 0; number <= MOST_FEEDBACK; number++)
+      for (let number = 0; number <= MAX_RATINGS; number++)
         await fixture.feedback.give(fixture.key, id, good(`user-${number}`, number))
       await fixture.feedback.give(fixture.key, id, bad('user-0', 1_000))
       const kept = await ratings(fixture, id)
-      expect(kept).toHaveLength(MOST_FEEDBACK)
+      expect(kept).toHaveLength(MAX_RATINGS)
       expect(kept?.[0]).toEqual(bad('user-0', 1_000))
     })
 

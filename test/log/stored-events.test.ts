@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../functions/domain/events.ts'
 import { makeTool, openHarness } from '../agent/harness.ts'
 import type { Harness } from '../agent/harness.ts'
-import { PATIENCE_MS } from '../eventually.ts'
+import { HANG_TIMEOUT_MS } from '../eventually.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -12,7 +12,7 @@ afterEach(async () => {
 
 async function follow({ service, key }: Harness, runId: string, after?: string): Promise<RunEvent[]> {
   const events: RunEvent[] = []
-  const options = { signal: AbortSignal.timeout(PATIENCE_MS), ...(after === undefined ? {} : { after }) }
+  const options = { signal: AbortSignal.timeout(HANG_TIMEOUT_MS), ...(after === undefined ? {} : { after }) }
   for await (const event of service.follow(key, runId, options)) events.push(event)
   return events
 }

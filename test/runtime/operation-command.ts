@@ -15,7 +15,7 @@ interface Ended {
   readonly error: string
 }
 
-const LONGEST_MS = 300_000
+const COMMAND_TIMEOUT_MS = 300_000
 
 /** Runs `npm run <command> -- <words>` as a process of its own, with the credentials that the engines take. */
 export function runOperation(
@@ -38,7 +38,7 @@ export function runOperation(
   }
   const file = `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
   return new Promise((resolve) => {
-    execFile(process.execPath, [file, ...words], { env, timeout: LONGEST_MS }, (failure, out, error) => {
+    execFile(process.execPath, [file, ...words], { env, timeout: COMMAND_TIMEOUT_MS }, (failure, out, error) => {
       resolve({ code: failure === null ? 0 : Number(failure.code ?? -1), out, error })
     })
   })

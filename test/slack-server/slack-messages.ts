@@ -20,7 +20,7 @@ export interface StoredMessage {
   file?: { readonly id: string; readonly title: string; readonly content: string }
 }
 
-const MOST_CHARACTERS = 12_000
+const MAX_MESSAGE_CHARACTERS = 12_000
 
 export const textArg = (args: Args, name: string): string => {
   const value = args[name]
@@ -41,7 +41,7 @@ export function addToStream(message: StoredMessage, args: Args): void {
       ? (args['chunks'] as readonly Record<string, unknown>[])
       : [{ type: 'markdown_text', text: args['markdown_text'] }]
   const text = chunks.flatMap((chunk) => (chunk['type'] === 'markdown_text' ? [chunk['text'] as string] : [])).join('')
-  if (message.text.length + text.length > MOST_CHARACTERS) throw new Refused('msg_too_long')
+  if (message.text.length + text.length > MAX_MESSAGE_CHARACTERS) throw new Refused('msg_too_long')
   message.mode = mode
   message.text += text
   message.tasks = [...(message.tasks ?? []), ...chunks.filter((chunk) => chunk['type'] !== 'markdown_text')]
@@ -59,13 +59,13 @@ export function contentOf(args: Args, mostText: number): { text: string; blocks?
   if (markdown !== undefined) {
     if (text !== undefined || blocks !== undefined) throw new Refused('markdown_text_conflict')
     if (typeof markdown !== 'string' || markdown === '') throw new Refused('no_text')
-    if (markdown.length > MOST_CHARACTERS) throw new Refused('msg_too_long')
+    if (markdown.length > MAX_MESSAGE_CHARACTERS) throw new Refused('msg_too_long')
     return { text: markdown }
   }
   if ((typeof text !== 'string' || text === '') && blocks === undefined) throw new Refused('no_text')
   if (typeof text === 'string' && text.length > mostText) throw new Refused('msg_too_long')
   const shown = markdownOf(blocks)
-  if (shown.length > MOST_CHARACTERS) throw new Refused('msg_too_long')
+  if (shown.length > MAX_MESSAGE_CHARACTERS) throw new Refused('msg_too_long')
   const said = typeof text === 'string' ? text : ''
   return { text: shown === '' ? said : shown, ...(blocks === undefined ? {} : { blocks }) }
 }

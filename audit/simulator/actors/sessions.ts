@@ -95,7 +95,7 @@ const SUMMARY = 'sessions.recordSummary'
 /** By how much the clocks of processes may differ. */
 export const CLOCKS_MS = 60_000
 /** Takeovers without a message after which a run is given up. */
-const MOST_TAKEOVERS = 3
+const MAX_TAKEOVERS = 3
 /** Faults that can keep a holder from anything, once each. */
 const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
 /** What the checks of the schedules call an operation. */
@@ -223,17 +223,13 @@ function noteTakeover(watch: Watch, before: Snapshot, call: string, strokes: num
   if (run?.error?.code === 'crashed_repeatedly')
     must(
       'a run is given up after three takeovers',
-      watch.takeovers >= MOST_TAKEOVERS,
+      watch.takeovers >= MAX_TAKEOVERS,
       `${watch.takeovers} takeovers of ${run.id}`,
     )
   const isTaken = call === 'lease.take' && seen.header?.generation !== before.header?.generation
   if (isTaken && before.header?.lease !== undefined) watch.takeovers++
   else if (seen.header?.head !== before.header?.head) watch.takeovers = 0
-  must(
-    'a run that nobody gets on with is given up',
-    watch.takeovers <= MOST_TAKEOVERS + strokes,
-    seen.header?.activeRun,
-  )
+  must('a run that nobody gets on with is given up', watch.takeovers <= MAX_TAKEOVERS + strokes, seen.header?.activeRun)
 }
 
 /** Who hands a run over, or completes it, has stored what became of its calls. */

@@ -12,7 +12,7 @@ import type { SimulatedIndex } from './simulated-index.ts'
 await redactSecrets(`ghp_${'aB3d'.repeat(9)}`)
 
 /** Characters of a document that a violation quotes. */
-const LONGEST = 300
+const MAX_QUOTED_CHARACTERS = 300
 
 /** The index holds the documents of what the log says, of deleted sessions nothing, and nothing else. */
 export async function checkIndex(index: SimulatedIndex, { all }: Sessions, outputs: MemoryOutputs): Promise<void> {
@@ -21,8 +21,16 @@ export async function checkIndex(index: SimulatedIndex, { all }: Sessions, outpu
     const expected = (await documentsOf(watch, outputs)).map(shown).toSorted()
     const [missing] = expected.filter((one) => !found.includes(one))
     const [wrong] = found.filter((one) => !expected.includes(one))
-    must('the index equals the log', missing === undefined, `${watch.key.session} lacks ${missing?.slice(0, LONGEST)}`)
-    must('the index equals the log', wrong === undefined, `${watch.key.session} has ${wrong?.slice(0, LONGEST)}`)
+    must(
+      'the index equals the log',
+      missing === undefined,
+      `${watch.key.session} lacks ${missing?.slice(0, MAX_QUOTED_CHARACTERS)}`,
+    )
+    must(
+      'the index equals the log',
+      wrong === undefined,
+      `${watch.key.session} has ${wrong?.slice(0, MAX_QUOTED_CHARACTERS)}`,
+    )
     must('the index has each document once', found.length === expected.length, watch.key.session)
   }
   const fault = index.fault()

@@ -21,7 +21,7 @@ import { isDisturbed } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
 const SHARDS = 2
-const MOST_RECORDS = 20
+const MAX_RECORDS = 20
 const POLL_MS = 400
 /** A batch that comes once more does so within this time, which is longer than the engine remembers what was removed. */
 const AGAIN_MS = 240_000
@@ -58,7 +58,7 @@ export function createStreamedIndex(parts: Parts): SimulatedIndex {
 
   function poll(shard: Shard): void {
     harness.timeline.after(POLL_MS * (0.5 + harness.dice.next('stream')), undefined, () => {
-      const batch = shard.records.slice(shard.position, shard.position + 1 + harness.dice.below('batch', MOST_RECORDS))
+      const batch = shard.records.slice(shard.position, shard.position + 1 + harness.dice.below('batch', MAX_RECORDS))
       if (batch.length === 0) return poll(shard)
       void indexers.handle(batch).then((result) => {
         if (result !== undefined) advance(shard, batch, result)

@@ -14,7 +14,7 @@ const CALLS = [
   ['deletion.tombstone', '', 'late'],
 ] as const
 /** A holder has given its lease up, or gone on, by then. */
-const LONGEST_MS = 25_000
+const MAX_PAUSE_MS = 25_000
 
 /** The script with writes that come between, for a store that several requests of one call ask. */
 export function withBetween(script: Script): Script {
@@ -22,7 +22,7 @@ export function withBetween(script: Script): Script {
   const faults = Array.from({ length: 2 + dice.below('count', 8) }, (): Fault => {
     const [call, into, how] = dice.pick('call', CALLS)
     const at = Math.round((script.quietAt / 1.5) * dice.next('at'))
-    return { at, type: 'between', call, into, how, milliseconds: Math.round(LONGEST_MS * dice.next('longest')) }
+    return { at, type: 'between', call, into, how, milliseconds: Math.round(MAX_PAUSE_MS * dice.next('longest')) }
   })
   return { ...script, faults: [...script.faults, ...faults].toSorted((left, right) => left.at - right.at) }
 }

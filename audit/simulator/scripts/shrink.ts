@@ -3,7 +3,7 @@ import { simulate } from '../simulation.ts'
 import type { Options } from '../simulation.ts'
 
 /** Simulations that looking for a smaller script may take. */
-const MOST_TRIES = 400
+const MAX_TRIES = 400
 
 type Fails = (candidate: Script) => Promise<boolean>
 
@@ -14,7 +14,7 @@ type Fails = (candidate: Script) => Promise<boolean>
 export async function shrink(script: Script, rule: string, options: Options): Promise<Script> {
   let tries = 0
   const fails: Fails = async (candidate) => {
-    if (tries++ >= MOST_TRIES) return false
+    if (tries++ >= MAX_TRIES) return false
     const { violation } = await simulate(candidate, { ...options, keepTrace: false })
     return violation?.rule === rule
   }

@@ -3,7 +3,7 @@ import type { Process } from './timeline.ts'
 import type { Harness } from '../harness.ts'
 
 const AGAIN_MS = 5_000
-const MOST_TRIES = 4
+const MAX_TRIES = 4
 
 /** A queue that all processes share, as SQS is: a hint goes to one of those that take them, and comes again when it fails. */
 export interface Hints {
@@ -16,7 +16,7 @@ export function createHints(harness: Harness): Hints {
   const consumers = new Map<Process, (hint: Hint) => Promise<void>>()
 
   function deliver(hint: Hint, after: number, tries: number): void {
-    if (tries > MOST_TRIES) return
+    if (tries > MAX_TRIES) return
     harness.timeline.after(after, undefined, () => {
       const able = [...consumers.keys()].filter((process) => process.state !== 'dead')
       if (able.length === 0) return deliver(hint, AGAIN_MS, tries + 1)

@@ -7,7 +7,7 @@ import type { Process } from './timeline.ts'
 /** How long one invocation may take; then the platform ends its process. */
 export const FUNCTION_MS = 90_000
 /** More at a time are throttled: whoever asks has to ask again. */
-const MOST_INSTANCES = 20
+const MAX_INSTANCES = 20
 
 interface Instance {
   readonly process: Process
@@ -50,7 +50,7 @@ export function createInstances(harness: Harness, create: (process: Process) => 
     invoke: (hops, work) =>
       new Promise((resolve, reject) => {
         const free = all.find(({ died }) => died === undefined)
-        if (free === undefined && all.length >= MOST_INSTANCES) return reject(new Error('throttled'))
+        if (free === undefined && all.length >= MAX_INSTANCES) return reject(new Error('throttled'))
         const instance = free ?? boot()
         const over = timeline.after(FUNCTION_MS, undefined, () => end(instance, true))
         instance.died = () => {

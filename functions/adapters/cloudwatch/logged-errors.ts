@@ -16,7 +16,7 @@ const PATTERN = '?ERROR ?"Task timed out" ?"Runtime exited" ?"Process exited"'
 const WINDOWS = [1, 5, 15, 60, Infinity]
 const MINUTE_MS = 60_000
 /** Pages read of one window of one group; they come oldest first. */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 interface Span {
   /** Milliseconds since 1970. */
@@ -66,7 +66,7 @@ async function errorsWithin(
     for await (const { events = [] } of paginateFilterLogEvents({ client }, query)) {
       const more = events.map(({ timestamp = 0, message = '' }) => ({ at: timestamp, logGroup, line: message.trim() }))
       errors = newest([...errors, ...more], limit)
-      if (++pages === MOST_PAGES) break
+      if (++pages === MAX_PAGES) break
     }
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error

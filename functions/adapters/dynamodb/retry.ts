@@ -18,7 +18,7 @@ const ATTEMPTS = 9
 /** No attempt begins later than this, in milliseconds: a store that never responds must not hold a caller for a lease. */
 const BEGUN_WITHIN_MS = 20_000
 const FIRST_WAIT_MS = 25
-const LONGEST_WAIT_MS = 1_000
+const MAX_WAIT_MS = 1_000
 
 /** The store is busy, somebody else is writing the same item, or the outcome of the request is unknown. */
 const TRANSIENT = new Set([
@@ -47,7 +47,7 @@ export function createRetry(clock: Clock): Retry {
             cause: error,
           })
         }
-        await clock.sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS))
+        await clock.sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS))
       }
     }
   }

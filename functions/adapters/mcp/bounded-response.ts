@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { jsonFault, jsonSize, MOST_VALUES } from '../../log/json/json-size.ts'
+import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.ts'
 
 /** Values of all events of one stream: progress for hours has fewer. An event counts as so many at least, for what surrounds it. */
-const MOST_STREAMED = 10 * MOST_VALUES
+const MAX_STREAM_VALUES = 10 * MAX_JSON_VALUES
 const EVENT = 8
 /** Requests that a server may send in one response, such as pings: each is answered with a request of ours. */
 const MAX_SERVER_REQUESTS = 100
@@ -38,7 +38,7 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
       if (fault !== undefined) throw new RangeError(`${host} sent an event that ${fault}`)
       const values = EVENT + jsonSize(event.data).values
       total += values
-      if (total > MOST_STREAMED) throw new RangeError(`${host} sent more events than a stream may have`)
+      if (total > MAX_STREAM_VALUES) throw new RangeError(`${host} sent more events than a stream may have`)
       since += values
       if (since > AT_ONCE) {
         since = 0
@@ -89,7 +89,7 @@ async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGe
   let data: string[] = []
   for await (const line of linesOf(body)) {
     lines.push(line)
-    if (lines.length > MOST_VALUES) throw new RangeError(`${host} sent an event of too many lines`)
+    if (lines.length > MAX_JSON_VALUES) throw new RangeError(`${host} sent an event of too many lines`)
     if (line.startsWith('data:') || line === 'data') data.push(line.slice('data:'.length))
     if (line !== '' && data.length > 0) continue
     yield { text: lines.map((one) => `${one}\n`).join(''), data: data.join('\n') }

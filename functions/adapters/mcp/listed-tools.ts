@@ -2,10 +2,10 @@ import type { Tool } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../../domain/json.ts'
 
 /** Of one server. What it lists beyond is left out. */
-const MOST_TOOLS = 128
+const MAX_TOOLS = 128
 /** Bytes of JSON of one tool, and of all tools of a server. */
-const MOST_TOOL_BYTES = 64 * 1024
-const MOST_BYTES = 256 * 1024
+const MAX_TOOL_BYTES = 64 * 1024
+const MAX_LIST_BYTES = 256 * 1024
 
 /** A tool as a server declared it when a run began. */
 export interface DeclaredTool {
@@ -29,7 +29,7 @@ export function declaredTools(
   for (const tool of wanted) {
     const declared = declarationOf(tool)
     const size = Buffer.byteLength(JSON.stringify(declared))
-    if (tools.size >= MOST_TOOLS || size > MOST_TOOL_BYTES || bytes + size > MOST_BYTES || tools.has(tool.name))
+    if (tools.size >= MAX_TOOLS || size > MAX_TOOL_BYTES || bytes + size > MAX_LIST_BYTES || tools.has(tool.name))
       continue
     bytes += size
     tools.set(tool.name, declared)

@@ -3,7 +3,7 @@ import type { ReconnectionScheduler } from '@modelcontextprotocol/client'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../ports/clock.ts'
-import { MOST_TIMES } from '../../ports/tool.ts'
+import { MAX_TIMEOUT_FACTOR } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
 import { boundedResponse } from './bounded-response.ts'
@@ -11,7 +11,7 @@ import type { RequestPlaces } from './request-places.ts'
 
 export const DEFAULT_LIST_MS = 10_000
 /** Pages of a list. */
-const MOST_PAGES = 16
+const MAX_PAGES = 16
 
 /** What a response may take, by what it is: a stream that announces changes, a call's result, an acknowledgement, or anything else. */
 const STANDING: ResponseLimits = { bytes: 4 * 1024 * 1024, milliseconds: 10 * 60_000 }
@@ -70,7 +70,7 @@ export async function openClient(
     { name: 'tooltrail', version: settings.version },
     {
       versionNegotiation: { mode: 'auto' },
-      listMaxPages: MOST_PAGES,
+      listMaxPages: MAX_PAGES,
       // Results go on as they are. The schemas are foreign: to compile them could take any time.
       jsonSchemaValidator: {
         getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
@@ -136,7 +136,7 @@ function limitsOf(
   const own = underWay.getStore()
   const isStanding = (method === 'GET' && own === undefined) || sent.method === 'subscriptions/listen'
   if (isStanding) return { limits: STANDING, isBackground: true }
-  const limits = { bytes: RESULT_BYTES, milliseconds: MOST_TIMES * longestMs + 2 * MARGIN_MS }
+  const limits = { bytes: RESULT_BYTES, milliseconds: MAX_TIMEOUT_FACTOR * longestMs + 2 * MARGIN_MS }
   if (method === 'GET' || sent.method === 'tools/call') return { limits, isBackground: false, signal: own?.signal }
   if (sent.method === 'tools/list') return { limits: OTHER, isBackground: false, signal: own?.signal }
   const isAnswer = method === 'POST' && sent.method === undefined

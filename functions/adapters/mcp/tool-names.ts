@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /** What every provider takes as the name of a tool. */
-const MOST = 64
-const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MOST}}$`)
+const MAX_NAME_CHARACTERS = 64
+const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAME_CHARACTERS}}$`)
 const HASH = 8
 
 /**
@@ -13,6 +13,6 @@ export function modelName(server: string, tool: string, isTaken: (name: string) 
   const whole = `${server}__${tool}`
   if (FITS.test(whole) && !isTaken(whole)) return whole
   const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH)
-  const kept = whole.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(0, MOST - HASH - 1)
+  const kept = whole.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(0, MAX_NAME_CHARACTERS - HASH - 1)
   return `${kept}_${hash}`
 }

@@ -43,7 +43,7 @@ const kept = z.array(
 /** Characters of a server's words that people are shown. */
 const SHOWN = 300
 /** Characters of a failed call's error that a model is shown. */
-const MOST_ERROR = 20_000
+const MAX_ERROR_CHARACTERS = 20_000
 
 /**
  * The tools of this process, then those of the agent's MCP servers. A run keeps the ones that its servers listed when it began:
@@ -107,7 +107,7 @@ function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: 
         return toolOutput(await connect(server).call(declared.name, input as JsonObject, options))
       } catch (error) {
         if (signal.aborted) throw error
-        throw new Error(messageOf(error).slice(0, MOST_ERROR), { cause: error })
+        throw new Error(messageOf(error).slice(0, MAX_ERROR_CHARACTERS), { cause: error })
       }
     },
   }

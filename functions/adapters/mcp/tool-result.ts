@@ -4,7 +4,7 @@ import type { Source } from '../../domain/messages/source.ts'
 import type { IncomingMedia, ToolOutput } from '../../ports/tool.ts'
 
 /** Bytes of one image or file (docs/mcp.md, "Limits"). */
-const MOST_BYTES = 20 * 1024 * 1024
+const MAX_MEDIA_BYTES = 20 * 1024 * 1024
 
 /**
  * A server's result as one of ours: its texts, one after the other, and its images, sounds and files. Structured content stands
@@ -72,6 +72,6 @@ function mediaOf(block: ContentBlock): IncomingMedia[] {
 
 function decoded(base64: string): Uint8Array {
   const bytes = Buffer.from(base64, 'base64')
-  if (bytes.byteLength <= MOST_BYTES) return bytes
-  throw new RangeError(`the server sent a file of ${bytes.byteLength} bytes; ${MOST_BYTES} are the most`)
+  if (bytes.byteLength <= MAX_MEDIA_BYTES) return bytes
+  throw new RangeError(`the server sent a file of ${bytes.byteLength} bytes; ${MAX_MEDIA_BYTES} are the most`)
 }

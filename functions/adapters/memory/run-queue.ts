@@ -3,7 +3,7 @@ import type { Hint, RunQueue } from '../../ports/run-queue.ts'
 
 /** Milliseconds before a hint whose handler rejected is delivered again: doubled each time, from 250 ms to 30 s. */
 const FIRST_RETRY_MS = 250
-const LONGEST_RETRY_MS = 30_000
+const MAX_RETRY_MS = 30_000
 
 /** One session's hint on its way. */
 interface Pending {
@@ -88,7 +88,7 @@ function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {
     entry.state = 'resting'
     const failures = entry.failures
     try {
-      await clock.sleep(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS), stopping.signal)
+      await clock.sleep(Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS), stopping.signal)
     } catch (error) {
       if (!stopping.signal.aborted) throw error
       return

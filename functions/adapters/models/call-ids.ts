@@ -1,6 +1,6 @@
 /** What every provider accepts in a call id, and how long one may be. */
 const FOREIGN = /[^a-zA-Z0-9_-]/g
-const LONGEST = 64
+const MAX_ID_CHARACTERS = 64
 
 interface CallIds {
   /** The ids under which a batch of calls is sent. */
@@ -20,9 +20,9 @@ export function createCallIds(unique: boolean): CallIds {
   let results = 0
 
   function rename(id: string): string {
-    const plain = id.replace(FOREIGN, '_').slice(0, LONGEST) || 'call'
+    const plain = id.replace(FOREIGN, '_').slice(0, MAX_ID_CHARACTERS) || 'call'
     let name = plain
-    for (let count = 2; used.has(name); count++) name = `${plain.slice(0, LONGEST - 8)}_${count}`
+    for (let count = 2; used.has(name); count++) name = `${plain.slice(0, MAX_ID_CHARACTERS - 8)}_${count}`
     used.add(name)
     return name
   }

@@ -32,7 +32,7 @@ const ENOUGH = 40
 /** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
 const BEHIND_TALK = 500
 /** A shorter piece stands inside of too many words. */
-const LEAST_PIECE = 3
+const MIN_PIECE_CHARACTERS = 3
 /** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
 const COVERED = 0.75
 /** Words of so many documents at most are then looked for inside of others; so many words at most. */
@@ -130,7 +130,7 @@ function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: C
     .flatMap((group) => group.words)
     .filter(
       ({ word, forms }) =>
-        word.length >= LEAST_PIECE && [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most),
+        word.length >= MIN_PIECE_CHARACTERS && [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most),
     )
     .map(({ word }) => word)
 }

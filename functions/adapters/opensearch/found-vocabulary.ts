@@ -6,9 +6,9 @@ import { tokenize } from '../../search/tokens/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
 
 /** Words that a plan chooses from: whoever stores words can make any number of them. */
-const MOST_WORDS = 5_000
+const MAX_WORDS = 5_000
 /** A shorter word is looked for at the beginning of others only. */
-const LEAST_INSIDE = 3
+const MIN_INSIDE_CHARACTERS = 3
 
 interface Known {
   readonly tenant: string
@@ -58,7 +58,7 @@ function isAskedBy({ terms }: SearchQuery): (token: string) => boolean {
   const words = [...new Set(terms.flatMap((term) => term.words))]
   const exact = new Set([...terms.flatMap(({ wholes }) => wholes), ...words.flatMap(inflections)])
   const stands = (word: string, token: string): boolean =>
-    word.length < LEAST_INSIDE ? token.startsWith(word) : token.includes(word)
+    word.length < MIN_INSIDE_CHARACTERS ? token.startsWith(word) : token.includes(word)
   return (token) => exact.has(token) || words.some((word) => stands(word, token) || withinOneSlip(word, token))
 }
 
@@ -72,7 +72,7 @@ async function countWords(
     const texts = [_source.text, _source.call, _source.tool]
     const tokens = texts.flatMap((text) => (text === undefined ? [] : [tokenize(text)]))
     for (const word of new Set(tokens.flatMap(({ words, extra }) => [...words, ...extra]))) {
-      const count = counts.get(word) ?? (counts.size < MOST_WORDS && isAsked(word) ? 0 : undefined)
+      const count = counts.get(word) ?? (counts.size < MAX_WORDS && isAsked(word) ? 0 : undefined)
       if (count !== undefined) counts.set(word, count + 1)
     }
   })

@@ -9,7 +9,7 @@ const MAX_WORDS = 60
 const MAX_FORMS = 120
 const MAX_STRETCHED = 10
 const FUZZY_LENGTHS = { least: 4, most: 24 }
-const LEAST_PIECE = 3
+const MIN_PIECE_CHARACTERS = 3
 /** All parts of a long output carry its call: where both have the word, the parts that have it themselves come first. */
 const PASSAGE = 0.01
 
@@ -36,7 +36,7 @@ export function termGroups(query: SearchQuery): TermGroup[] {
       words += 1
       const own = inflections(word).slice(0, Math.max(0, MAX_FORMS - forms))
       forms += own.length
-      return { word, forms: own, stretched: word.length >= LEAST_PIECE && stretched++ < MAX_STRETCHED }
+      return { word, forms: own, stretched: word.length >= MIN_PIECE_CHARACTERS && stretched++ < MAX_STRETCHED }
     }),
   }))
 }

@@ -29,7 +29,7 @@ interface Bucket {
 /** Each may have 6 MB, as text and as objects. */
 const READ_AT_ONCE = 4
 /** Batches whose subjects are remembered: up to a hundred each. */
-const MOST_REMEMBERED = 5_000
+const MAX_REMEMBERED_BATCHES = 5_000
 
 /**
  * Returns what replaces the records of batches that Lambda gave up on by what `strip` returns; a batch without records is removed. The
@@ -55,7 +55,7 @@ export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (str
     if (known !== undefined && !(await someOf(known, concerns))) return
     const { text, records } = await read(key)
     const about = known ?? new Set(records.flatMap((record) => subjectOf(record) ?? []))
-    if (subjects.size < MOST_REMEMBERED) subjects.set(name, about)
+    if (subjects.size < MAX_REMEMBERED_BATCHES) subjects.set(name, about)
     if (known === undefined && !(await someOf(about, concerns))) return
     const stripped = await Promise.all(records.map(strip))
     if (stripped.every((record, place) => record === records[place])) return

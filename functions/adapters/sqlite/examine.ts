@@ -9,14 +9,14 @@ export interface DatabaseReport {
   readonly unindexed: number
 }
 
-const MOST_DAMAGE = 5
+const MAX_PROBLEMS = 5
 
 /** Examines a database file without changing it. Throws SQLite's error for a file that cannot be opened at all. */
 export function examineDatabase(path: string): DatabaseReport {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
   try {
     const found = database
-      .prepare(`PRAGMA quick_check(${MOST_DAMAGE})`)
+      .prepare(`PRAGMA quick_check(${MAX_PROBLEMS})`)
       .all()
       .map((row) => String(row['quick_check']))
     const marks = database.prepare('SELECT count(*) AS count FROM historyMarks').get()

@@ -13,7 +13,7 @@ const HELD = 1
 
 const gates = new WeakMap<DatabaseSync, WriteGate>()
 /** A thread that died between opening and shutting would close the gate for ever. */
-const LONGEST_MS = 1_000
+const MAX_CLOSED_MS = 1_000
 
 export const createWriteGate = (): WriteGate => new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
 
@@ -38,7 +38,7 @@ export function beforeOthers<Result>(database: DatabaseSync, work: () => Result)
 
 /** Runs a transaction of the background when nobody wants to go first, or after a second. Blocks this thread, never the main one. */
 export function afterOthers<Result>(gate: WriteGate, work: () => Result): Result {
-  const deadline = performance.now() + LONGEST_MS
+  const deadline = performance.now() + MAX_CLOSED_MS
   // Held first: of two threads that look at the same moment, this one sees that the other waits.
   for (hold(gate); Atomics.load(gate, WAITING) > 0 && performance.now() < deadline; hold(gate)) {
     releaseGate(gate)
@@ -60,7 +60,7 @@ export function releaseGate(gate: WriteGate): void {
 }
 
 function waitWhile(gate: WriteGate, place: number): void {
-  const deadline = performance.now() + LONGEST_MS
+  const deadline = performance.now() + MAX_CLOSED_MS
   for (let now = Atomics.load(gate, place); now > 0 && performance.now() < deadline; now = Atomics.load(gate, place))
-    Atomics.wait(gate, place, now, LONGEST_MS)
+    Atomics.wait(gate, place, now, MAX_CLOSED_MS)
 }

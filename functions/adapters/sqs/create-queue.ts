@@ -4,7 +4,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs'
 /** A hint is handled at least this long before somebody else gets it, in seconds. */
 const VISIBILITY_SECONDS = 120
 /** A hint that fails this often goes to the dead letters; the sweeper finds its session all the same. */
-const MOST_RECEIVES = 5
+const MAX_RECEIVES = 5
 
 /** Makes a queue with its dead letters unless it exists (on AWS the stack makes it); returns its address. */
 export async function createQueueIfAbsent(client: SQSClient, name: string): Promise<string> {
@@ -13,7 +13,7 @@ export async function createQueueIfAbsent(client: SQSClient, name: string): Prom
     new GetQueueAttributesCommand({ QueueUrl: deadLetters, AttributeNames: ['QueueArn'] }),
   )
   const queueUrl = await create(client, name)
-  const redrive = { deadLetterTargetArn: described.Attributes?.['QueueArn'], maxReceiveCount: MOST_RECEIVES }
+  const redrive = { deadLetterTargetArn: described.Attributes?.['QueueArn'], maxReceiveCount: MAX_RECEIVES }
   const Attributes = { VisibilityTimeout: String(VISIBILITY_SECONDS), RedrivePolicy: JSON.stringify(redrive) }
   await client.send(new SetQueueAttributesCommand({ QueueUrl: queueUrl, Attributes }))
   return queueUrl

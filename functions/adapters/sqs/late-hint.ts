@@ -4,7 +4,7 @@ import type { SessionKey } from '../../domain/session.ts'
 import { encodeHint } from './hint.ts'
 
 /** The longest that SQS keeps a message back, in seconds. */
-const LONGEST_SECONDS = 900
+const MAX_DELAY_SECONDS = 900
 
 /** Returns what sends a hint that nobody gets before so many milliseconds are over, in whole seconds. */
 export function createLateHints({
@@ -15,7 +15,7 @@ export function createLateHints({
   readonly queueUrl: string
 }): (key: SessionKey, milliseconds: number) => Promise<void> {
   return async ({ tenant, session }, milliseconds) => {
-    const DelaySeconds = Math.min(LONGEST_SECONDS, Math.ceil(milliseconds / 1_000))
+    const DelaySeconds = Math.min(MAX_DELAY_SECONDS, Math.ceil(milliseconds / 1_000))
     const MessageBody = encodeHint({ tenant, session })
     await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody, DelaySeconds }))
   }

@@ -27,7 +27,7 @@ const BATCH = 10
 const HANDLED_AT_ONCE = 20
 /** Seconds before a hint is delivered again, doubled each time. */
 const FIRST_RETRY_SECONDS = 1
-const LONGEST_RETRY_SECONDS = 300
+const MAX_RETRY_SECONDS = 300
 const POLL_RETRY_MS = 1_000
 
 /**
@@ -101,7 +101,7 @@ async function consumeOne(
   } catch (error) {
     report(error)
     const receives = Number(message.Attributes?.ApproximateReceiveCount ?? 1)
-    const VisibilityTimeout = Math.min(FIRST_RETRY_SECONDS * 2 ** (receives - 1), LONGEST_RETRY_SECONDS)
+    const VisibilityTimeout = Math.min(FIRST_RETRY_SECONDS * 2 ** (receives - 1), MAX_RETRY_SECONDS)
     await client.send(new ChangeMessageVisibilityCommand({ ...receipt, VisibilityTimeout }))
     return
   }

@@ -9,8 +9,8 @@ const ULID = 26
 const OF_RUN = /^:(?:run|context|warning)/
 
 /** Ids of messages' events, and threads, that are kept while a log is told: a run that was imported may have millions. */
-const MOST_IDS = 1_000
-const MOST_THREADS = 1_000
+const MAX_IDS = 1_000
+const MAX_THREADS = 1_000
 
 /** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
 export interface EventFilter {
@@ -66,12 +66,12 @@ export function createEventFilter(): EventFilter {
     },
     pass(message) {
       told = message
-      if (known.size <= kept + MOST_IDS) return
+      if (known.size <= kept + MAX_IDS) return
       forgetTold()
       kept = known.size
       for (const rounds of [stored, started])
         for (const thread of rounds.keys()) {
-          if (rounds.size <= MOST_THREADS) break
+          if (rounds.size <= MAX_THREADS) break
           if (thread !== '') rounds.delete(thread)
         }
     },

@@ -31,7 +31,7 @@ import type { Place } from './run-messages.ts'
 import { sharedReader } from './coalescing-reader.ts'
 
 /** Milliseconds in which a consumer is woken at the latest; a glance does that long before. */
-const PATIENCE_MS = 60_000
+const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 export interface FollowDependencies {
   readonly reader: LogReader
@@ -172,7 +172,7 @@ async function* liveEvents({
   drop,
 }: Live): AsyncGenerator<RunEvent, boolean> {
   for (;;) {
-    const { events, gap } = await subscription.next(PATIENCE_MS)
+    const { events, gap } = await subscription.next(NEXT_EVENT_TIMEOUT_MS)
     for (const event of events) {
       if (event.runId !== target) continue
       // This process lost the run and took it up again, or the consumer was too slow: the round streams again.

@@ -3,8 +3,8 @@ import type { ToolMessage } from '../../domain/messages/message.ts'
 import { messageLength } from '../../log/message-length.ts'
 
 /** Results that wait, and characters of them: a log that was imported may have thousands before what comes after them. */
-const MOST = 1_000
-const MOST_CHARACTERS = 8_000_000
+const MAX_RESULTS = 1_000
+const MAX_CHARACTERS = 8_000_000
 
 /** The ends of delegate calls, which stand in the log before what their members did, and are told after it. */
 export interface MemberResults {
@@ -29,7 +29,7 @@ export function createMemberResults(): MemberResults {
     add(call, end) {
       waiting.push(...end)
       characters += messageLength(call)
-      return waiting.length > MOST || characters > MOST_CHARACTERS ? take() : []
+      return waiting.length > MAX_RESULTS || characters > MAX_CHARACTERS ? take() : []
     },
     take,
     isEmpty: () => waiting.length === 0,

@@ -2,9 +2,9 @@ import type { DeltaEvent, RunEvent } from '../../domain/events.ts'
 import { isDelta, joined } from './joined-deltas.ts'
 
 /** How many rounds' events are kept. Beyond that the oldest rounds are dropped: late followers see them once stored. */
-const MOST_ROUNDS = 256
+const MAX_ROUNDS = 256
 /** How many events of one round are kept; deltas of the same piece count as one. */
-const MOST_EVENTS = 1_000
+const MAX_EVENTS = 1_000
 
 export interface RoundsUnderWay {
   /** Takes every event of a session, in order. */
@@ -37,7 +37,7 @@ export function createRoundsUnderWay(): RoundsUnderWay {
     rounds.set(name, { session, events: [event] })
     const names = ofSession.get(session) ?? new Set()
     ofSession.set(session, names.add(name))
-    if (rounds.size <= MOST_ROUNDS) return
+    if (rounds.size <= MAX_ROUNDS) return
     for (const oldest of rounds.keys()) {
       end(oldest)
       return
@@ -50,7 +50,7 @@ export function createRoundsUnderWay(): RoundsUnderWay {
     const whole = joined(events.at(-1), event)
     if (whole === undefined) events.push(event)
     else events[events.length - 1] = whole
-    if (events.length > MOST_EVENTS) end(name)
+    if (events.length > MAX_EVENTS) end(name)
   }
 
   function end(name: string): void {

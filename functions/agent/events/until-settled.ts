@@ -7,7 +7,7 @@ import type { FollowDependencies } from './follow-run.ts'
 import { glanceAt } from './header-polling.ts'
 
 /** How long nothing is asked at all; a glance that sees a change, or an event of this process, comes before. */
-const PATIENCE_MS = 60_000
+const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 /**
  * Resolves when the run has ended or waits for somebody, wherever it is executed, and when `signal` aborts. Asks for no more than a
@@ -30,7 +30,7 @@ export async function untilSettled(
       const header = run.status === 'paused' ? await lease.look(key) : undefined
       if (header !== undefined && isBlocked(header)) return
       for (let isOver = false; !isOver && !signal.aborted && glances.since(seen) !== 'change';) {
-        const { events, gap } = await subscription.next(PATIENCE_MS)
+        const { events, gap } = await subscription.next(NEXT_EVENT_TIMEOUT_MS)
         isOver = gap || events.some((event) => event.runId === run.id && isTerminal(event))
       }
     }

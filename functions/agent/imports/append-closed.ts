@@ -25,10 +25,10 @@ import { goOn, newImport, writeStep, type AppendDependencies } from './import-st
  */
 
 /** Messages and runs of a step: what one transaction of DynamoDB holds with room to spare. */
-const MOST_ROWS = 80
+const MAX_ROWS = 80
 /** Characters and bytes of a step, and of one whose only round is not cut for them. */
-const MOST_CHARACTERS = 1_000_000
-const LONGEST_ROUND = 16_000_000
+const MAX_STEP_CHARACTERS = 1_000_000
+const MAX_ROUND_CHARACTERS = 16_000_000
 
 /**
  * Appends closed messages in steps, each one atomic write. Whatever stops it leaves a beginning of the messages in the log, and
@@ -78,13 +78,13 @@ export async function appendClosed(
     }
     if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
       await goOn(writer, skipped?.turn ?? placed.turn, progress)
-    if (rowsOfAll(waiting) >= MOST_ROWS || characters > MOST_CHARACTERS) await flush(wholeRounds(waiting))
-    while (rowsOfAll(waiting) >= MOST_ROWS || characters > LONGEST_ROUND) await flush(waiting.length)
+    if (rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_STEP_CHARACTERS) await flush(wholeRounds(waiting))
+    while (rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_ROUND_CHARACTERS) await flush(waiting.length)
     waiting.push(placed)
     characters += lengthOf(message)
   }
   while (waiting.length > 0)
-    await flush(rowsOfAll(waiting) > MOST_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
+    await flush(rowsOfAll(waiting) > MAX_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
   return { ...done, ...(progress === undefined ? {} : { progress }) }
 }
 

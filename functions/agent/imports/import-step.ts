@@ -48,7 +48,7 @@ const LONG = 64 * 1024
  * Messages, runs and numbers of a step. One transaction of DynamoDB has 100 items: the others are the session's, its places in
  * lists, and the progress of the import.
  */
-const MOST_ROWS = 85
+const MAX_ROWS = 85
 
 /** `before`: what earlier calls have stored. */
 export const newImport = (
@@ -88,7 +88,7 @@ export async function writeStep(
     const seen = await headerOf(dependencies, session)
     if (seen.lease !== undefined || seen.activeRun !== undefined || seen.queued > 0) break
     const now = clock.now()
-    const part = cut.step(batch, isBehindOthers(one, seen), MOST_ROWS - runsAtMost)
+    const part = cut.step(batch, isBehindOthers(one, seen), MAX_ROWS - runsAtMost)
     const { rows, taken } = part
     const begun = begunAs(one, seen)
     const rounds = createStepRounds(begun, calls.rounds)

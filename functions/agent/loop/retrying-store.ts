@@ -17,7 +17,7 @@ import type { LeaseKeeper } from './lease-keeper.ts'
 /** Milliseconds that a store has for one attempt, body included. It is asked again after that. */
 const ATTEMPT_MS = 10_000
 const FIRST_WAIT_MS = 50
-const LONGEST_WAIT_MS = 2_000
+const MAX_WAIT_MS = 2_000
 
 /** What a loop needs of the store, for as long as it holds its lease. */
 export interface HeldStore {
@@ -88,7 +88,7 @@ async function insistOn<Result>(
 ): Promise<Result> {
   let until = Infinity
   const attempt = repeated(operation)
-  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     const met = keeper.expect(ATTEMPT_MS)
     try {
       return await raceAbort(withinTime(ATTEMPT_MS, 'the store', attempt), signal)

@@ -13,7 +13,7 @@ import type { RunState } from './run-state.ts'
 import { openCalls, ownMessages, remember } from './thread.ts'
 
 /** A run that was taken over this often without a new message ends. */
-const MOST_TAKEOVERS = 3
+const MAX_TAKEOVERS = 3
 
 /**
  * Ends the run: final message, run state and lease in one write, then its events. A cancel that came in first wins: the run
@@ -82,8 +82,8 @@ function endAfter(error: unknown, state: RunState): RunEnd {
 
 /** How a run ends that crashes every time it is tried; undefined for all others. */
 export function endOfCrashLoop(state: RunState): RunEnd | undefined {
-  if ((state.held.found?.header.takeovers ?? 0) < MOST_TAKEOVERS) return undefined
-  const message = `the run was taken over ${MOST_TAKEOVERS} times without getting on`
+  if ((state.held.found?.header.takeovers ?? 0) < MAX_TAKEOVERS) return undefined
+  const message = `the run was taken over ${MAX_TAKEOVERS} times without getting on`
   const error = { code: 'crashed_repeatedly', message, retryable: true } as const
   return failure(state, error, { parts: [], round: state.held.run.rounds })
 }

@@ -1,7 +1,7 @@
 import type { Agent } from '../../domain/agent.ts'
 import { SUMMARY_AGENT } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { isLeaders, MOST_CALLS, OPEN_STATUSES, parentNames } from '../../domain/messages/message.ts'
+import { isLeaders, MAX_ROUND_CALLS, OPEN_STATUSES, parentNames } from '../../domain/messages/message.ts'
 import type { AssistantMessage, Message, ParentNames, ToolCall, ToolMessage } from '../../domain/messages/message.ts'
 import type { Run, StopReason } from '../../domain/runs/run.ts'
 import { NO_USAGE } from '../../domain/usage/usage.ts'
@@ -181,7 +181,7 @@ export function refusalOf(thread: Thread, asked: AssistantMessage, sequence: num
     return 'not executed: the completion was cut off by its output limit before its calls were whole. Ask for less at a time'
   const last = lastRoundReason(thread, asked)
   if (last !== undefined) return `this was the run's last round (${last}): no further calls`
-  if (sequence >= MOST_CALLS) return `not executed: of one round's calls, the first ${MOST_CALLS} are`
+  if (sequence >= MAX_ROUND_CALLS) return `not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`
   return undefined
 }
 

@@ -7,7 +7,7 @@ import type { Attempt } from './state.ts'
 const TIMEOUT_MS = 15_000
 /** Bytes of a response; nobody reads them. */
 const RESPONSE_BYTES = 64 * 1024
-const LONGEST_ERROR = 300
+const MAX_ERROR_CHARACTERS = 300
 
 export interface Sending {
   /** The `webhook-id`: the same in all attempts. */
@@ -53,5 +53,5 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   // Node's own requests end with an AbortError whatever has aborted them; that is not us, who throw.
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return `no response within ${TIMEOUT_MS / 1_000} s`
-  return error.message.slice(0, LONGEST_ERROR)
+  return error.message.slice(0, MAX_ERROR_CHARACTERS)
 }

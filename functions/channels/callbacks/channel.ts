@@ -19,7 +19,7 @@ const JITTER = 0.2
 const INLINE_BYTES = 24 * 1024
 /** Milliseconds between two looks at a run that has not ended: of a paused one, up to an hour. */
 const LOOK_MS = 60_000
-const LONGEST_LOOK_MS = 3_600_000
+const MAX_POLL_INTERVAL_MS = 3_600_000
 /** The receiver wants no more (Standard Webhooks). */
 const GONE = 410
 
@@ -56,7 +56,7 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
       const added = await addPauses(dependencies, work)
       if (!isEnded(run.status)) {
         const waits = run.status === 'paused' ? clock.now() - delivery.createdAt : 0
-        const again = clock.now() + Math.min(Math.max(LOOK_MS, waits), LONGEST_LOOK_MS)
+        const again = clock.now() + Math.min(Math.max(LOOK_MS, waits), MAX_POLL_INTERVAL_MS)
         return { again, ...(added ? { more: true } : {}) }
       }
       const body = await keepBody(dependencies, delivery, await dependencies.render(delivery, run))

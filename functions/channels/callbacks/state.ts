@@ -32,9 +32,9 @@ export interface CallbackState {
 }
 
 /** Characters of an address: a row has no room for any length. */
-const MOST_URL = 2_048
+const MAX_URL_CHARACTERS = 2_048
 /** What is kept of the attempts. */
-const MOST_ATTEMPTS = 50
+const MAX_ATTEMPTS = 50
 
 // This folder alone writes targets and states of its kind.
 export const targetOf = ({ target }: Delivery): CallbackTarget => target as unknown as CallbackTarget
@@ -43,12 +43,15 @@ export const asJson = (value: CallbackState | CallbackTarget): JsonObject => val
 
 /** The state with one attempt more. */
 export function withAttempt(state: CallbackState, last: Attempt): CallbackState {
-  return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MOST_ATTEMPTS) }
+  return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MAX_ATTEMPTS) }
 }
 
 /** What a run owes to the callback of this name. `url`: where its request asked it to go; one that is too long shows as refused. */
 export function callbackDelivery(name: string, url?: string): NewDelivery {
-  if (url !== undefined && url.length > MOST_URL)
-    return { kind: CALLBACK, target: asJson({ name, refused: `the address has more than ${MOST_URL} characters` }) }
+  if (url !== undefined && url.length > MAX_URL_CHARACTERS)
+    return {
+      kind: CALLBACK,
+      target: asJson({ name, refused: `the address has more than ${MAX_URL_CHARACTERS} characters` }),
+    }
   return { kind: CALLBACK, target: asJson({ name, ...(url === undefined ? {} : { url }) }) }
 }

@@ -19,7 +19,7 @@ const NO_APP = { status: 404, code: 'not_found', detail: 'Slack is not set up he
 const SILENT = { status: 503, code: 'slack_unavailable', detail: 'Slack itself cannot be asked just now' } as const
 
 /** Milliseconds. Slack waits for 3 s, and repeats what it has not seen taken by then. */
-const PATIENCE_MS = 2_500
+const ACK_TIMEOUT_MS = 2_500
 
 /**
  * Everything that Slack sends, at one address. It responds with 200 once what is asked for is durable; Slack repeats all else, also
@@ -29,7 +29,7 @@ export function createSlackDoor({ clock, logger, signingSecret, takeEvent, takeI
   /** Rejects with `TooLong` when Slack would no longer hear of it; what was begun goes on. */
   async function inTime(taking: Promise<void>): Promise<void> {
     const taken = new AbortController()
-    const tooLong = clock.sleep(PATIENCE_MS, taken.signal).then(() => {
+    const tooLong = clock.sleep(ACK_TIMEOUT_MS, taken.signal).then(() => {
       taking.catch((error: unknown) => logger.warn('what took too long failed', { error: String(error) }))
       throw new TooLong('it took too long')
     })

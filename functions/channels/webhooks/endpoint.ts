@@ -27,10 +27,10 @@ const PREFIX = '/webhooks/'
 /** Milliseconds for which a delivery is known again: a moment less than the run's idempotency key, which decides after it. */
 const KNOWN_MS = 86_400_000
 /** Characters of an owner, as everywhere, and of them those of the hash that makes a longer one its own. */
-const LONGEST_OWNER = 256
+const MAX_OWNER_CHARACTERS = 256
 const OWNER_HASH = 16
 /** Characters of a delivery's id that are shown. */
-const LONGEST_SHOWN = 2_048
+const MAX_SHOWN_CHARACTERS = 2_048
 
 export interface WebhookDependencies {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
@@ -93,7 +93,7 @@ async function accept(
   const bodyHash = sha256(delivered.bytes)
   const own = webhook.delivery === undefined && webhook.verify.preset === 'bearer' ? bodyHash : sent.text
   if (own === '' || (sent.missing.length > 0 && own !== bodyHash)) return unusable('delivery', sent.missing)
-  const id = own.slice(0, LONGEST_SHOWN)
+  const id = own.slice(0, MAX_SHOWN_CHARACTERS)
   if (!isWanted(webhook, delivered.body)) return Response.json({ object: 'delivery', id, ignored: true })
   const named = fillTemplate(webhook.session, delivered)
   if (named.missing.length > 0) return unusable('session', named.missing)
@@ -164,8 +164,8 @@ async function submit(
 
 /** Owners that only begin alike do not become one. */
 function ownerOf(rendered: string): string {
-  if (rendered.length <= LONGEST_OWNER) return rendered
-  const cut = rendered.slice(0, LONGEST_OWNER - OWNER_HASH - 1).toWellFormed()
+  if (rendered.length <= MAX_OWNER_CHARACTERS) return rendered
+  const cut = rendered.slice(0, MAX_OWNER_CHARACTERS - OWNER_HASH - 1).toWellFormed()
   return `${cut}-${sha256(rendered).slice(0, OWNER_HASH)}`
 }
 

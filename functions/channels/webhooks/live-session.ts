@@ -8,7 +8,7 @@ interface Dependencies {
 }
 
 /** Sessions of one name that may have been deleted within 30 days. */
-const MOST_DELETED = 20
+const MAX_DELETED_SESSIONS = 20
 
 /**
  * The session that a conversation of this name is in, or goes into: the id of one that was deleted, by somebody or because its
@@ -20,7 +20,7 @@ export async function liveSessionOf(
   name: string,
 ): Promise<string> {
   let free: string | undefined
-  for (let number = 1; number <= MOST_DELETED; number++) {
+  for (let number = 1; number <= MAX_DELETED_SESSIONS; number++) {
     const session = number === 1 ? name : sessionIdOf(`${name} ${number}`)
     const key = { tenant, session }
     if ((await sessions.read(key)) !== undefined) return session

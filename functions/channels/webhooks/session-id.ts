@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 
 /** Characters that a rendered text keeps; with the hash behind them, a session id has 128. */
-const LONGEST = 119
+const MAX_TEXT_CHARACTERS = 119
 const HASH_DIGITS = 8
 
 /** The session id that a rendered text names: the text itself if it is one that is short enough. */
 export function sessionIdOf(rendered: string): string {
   const allowed = rendered.replaceAll(/[^A-Za-z0-9._:-]/gu, '-')
   const begun = /^[A-Za-z0-9]/.test(allowed) ? allowed : `x${allowed}`
-  const cut = begun.slice(0, LONGEST)
+  const cut = begun.slice(0, MAX_TEXT_CHARACTERS)
   if (cut === rendered) return cut
   return `${cut}-${createHash('sha256').update(rendered).digest('hex').slice(0, HASH_DIGITS)}`
 }

@@ -4,8 +4,8 @@ import { OPEN_CALLER } from '../../access/caller.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isTenant, nextId } from '../../domain/ids.ts'
 import {
-  MOST_ACTIVE_RUNS,
-  MOST_OPEN_CALLS,
+  MAX_ACTIVE_RUNS,
+  MAX_OPEN_REQUESTS,
   type ApiKey,
   type CapChange,
   type Scope,
@@ -25,8 +25,8 @@ const DAY_MS = 86_400_000
 
 const CAP_OPTIONS = {
   '--rps': { cap: 'requestsPerSecond', max: MAX_REQUESTS_PER_SECOND },
-  '--active-runs': { cap: 'activeRuns', max: MOST_ACTIVE_RUNS },
-  '--open-calls': { cap: 'openCalls', max: MOST_OPEN_CALLS },
+  '--active-runs': { cap: 'activeRuns', max: MAX_ACTIVE_RUNS },
+  '--open-calls': { cap: 'openCalls', max: MAX_OPEN_REQUESTS },
   '--tokens-per-day': { cap: 'tokensPerDay', max: MAX_TOKENS },
 } as const
 

@@ -35,7 +35,7 @@ const LOOK_MS = 1_000
 /** How often a request is sent that comes too early for its key: a key may be limited to one a second. */
 const TIMES = 10
 /** A limit of the day asks for more. */
-const MOST_WAIT_SECONDS = 10
+const MAX_WAIT_SECONDS = 10
 /** For a model's completions and the first start of a function. */
 const REQUEST_MS = 120_000
 
@@ -149,7 +149,7 @@ async function inTime(...asked: Parameters<typeof request>): Promise<Response> {
   for (let time = 1; ; time++) {
     const response = await request(...asked)
     const seconds = Number(response.headers.get('retry-after') ?? 0)
-    if (response.status !== 429 || seconds === 0 || seconds > MOST_WAIT_SECONDS || time === TIMES) return response
+    if (response.status !== 429 || seconds === 0 || seconds > MAX_WAIT_SECONDS || time === TIMES) return response
     await response.body?.cancel()
     await sleep(seconds * 1_000)
   }

@@ -1,7 +1,7 @@
 import type { Connection } from '../connect.ts'
 import { print, printJson } from '../terminal.ts'
 
-const MOST = 100
+const MAX_SESSIONS = 100
 
 /** Shows what a program is doing: its health, sessions with a run under way, and today's usage. */
 export async function showStatus(
@@ -10,8 +10,8 @@ export async function showStatus(
 ): Promise<void> {
   const today = new Date().toISOString().slice(0, 10)
   const [running, paused, usage] = await Promise.all([
-    client.listSessions({ run_status: 'running', limit: MOST }),
-    client.listSessions({ run_status: 'paused', limit: MOST }),
+    client.listSessions({ run_status: 'running', limit: MAX_SESSIONS }),
+    client.listSessions({ run_status: 'paused', limit: MAX_SESSIONS }),
     client.readUsage({ by: 'day', from: today }),
   ])
   const tokens = usage.data.reduce((sum, { usage: { total_tokens } }) => sum + (total_tokens ?? 0), 0)

@@ -6,7 +6,7 @@ import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
 
 /** Bytes of a line of the import, of 32 MB at most. */
-const MOST_OUTPUT = 30 * 1024 * 1024
+const MAX_OUTPUT_BYTES = 30 * 1024 * 1024
 
 /** Whether this is the file of a sub-agent. */
 export const isAgentFile = (path: string): boolean => /^agent-[\w-]{1,64}\.jsonl$/u.test(basename(path))
@@ -74,8 +74,8 @@ function outputIn(path: string, faults: Fault[]): string | undefined {
   try {
     const found = lstatSync(path)
     if (!found.isFile()) return undefined
-    const text = found.size > MOST_OUTPUT ? undefined : readFileSync(path, 'utf8')
-    if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= MOST_OUTPUT) return text
+    const text = found.size > MAX_OUTPUT_BYTES ? undefined : readFileSync(path, 'utf8')
+    if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= MAX_OUTPUT_BYTES) return text
     faults.push({ path, line: 1, reason: 'is longer than 30 MB: only its beginning, which the session has, is taken' })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error

@@ -3,7 +3,7 @@ import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines, valueOf } from './file-lines.ts'
 
 /** Bytes. A document is in memory whole, more than once. */
-const MOST_DOCUMENT = 256 * 1024 * 1024
+const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 
 interface Read {
   readonly lines: readonly FileLine[]
@@ -18,7 +18,7 @@ export async function readDocument(path: string): Promise<Read> {
   // A document in several lines may have some that are JSON by themselves; its first is none.
   const [fault] = read.faults
   const isInLines = fault === undefined || (first !== undefined && first.line < fault.line)
-  if (isInLines || !path.endsWith('.json') || (await stat(path)).size > MOST_DOCUMENT) return read
+  if (isInLines || !path.endsWith('.json') || (await stat(path)).size > MAX_DOCUMENT_BYTES) return read
   const whole = valueOf(await readFile(path))
   if ('value' in whole) return { lines: entriesOf(whole.value), faults: [] }
   return read.lines.length > 0 ? read : { lines: [], faults: [{ line: 1, reason: whole.fault }] }

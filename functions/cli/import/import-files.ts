@@ -48,7 +48,7 @@ export interface ImportCounts {
 }
 
 /** Characters of the name of a source, with room for those of its parts. */
-const MOST_SOURCE = 512
+const MAX_SOURCE_CHARACTERS = 512
 /** Bytes of files that are in memory at a time, parsed; a larger file is alone. */
 const SIDE_BY_SIDE = 16_000_000
 
@@ -123,7 +123,7 @@ async function importSessions(
 ): Promise<Fault[]> {
   const faults: Fault[] = []
   for (const session of sessions) {
-    const source = `${kind}:${lastingName(kind, file.path, session)}`.slice(0, MOST_SOURCE)
+    const source = `${kind}:${lastingName(kind, file.path, session)}`.slice(0, MAX_SOURCE_CHARACTERS)
     const { messages, changed } = dryRun
       ? { messages: session.stored }
       : await inTurn(session.id, () => upload(client, source, session, owner))

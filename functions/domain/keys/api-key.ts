@@ -1,10 +1,10 @@
 export type Scope = 'read' | 'write' | 'admin'
 
 /** Active runs that a key may be capped to at most: a store may keep a list of them for each key. */
-export const MOST_ACTIVE_RUNS = 1_000
+export const MAX_ACTIVE_RUNS = 1_000
 
 /** Streams and waiting calls that a key may be capped to at most: a store may keep all of a key's in one item. */
-export const MOST_OPEN_CALLS = 1_000
+export const MAX_OPEN_REQUESTS = 1_000
 
 /** Limits of one key. A missing limit is the one that the operator set for every key. */
 export interface KeyCaps {

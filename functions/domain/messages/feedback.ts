@@ -11,7 +11,7 @@ export interface Feedback {
 }
 
 /** People whose ratings one message keeps: they stand in its row. */
-export const MOST_FEEDBACK = 100
+export const MAX_RATINGS = 100
 
 /**
  * The ratings of a message with one more. Each person has one, the latest, whatever order they are stored in. Undefined if nothing
@@ -20,7 +20,7 @@ export const MOST_FEEDBACK = 100
 export function withFeedback(given: readonly Feedback[], one: Feedback): readonly Feedback[] | undefined {
   const place = given.findIndex(({ user }) => user === one.user)
   const former = given[place]
-  if (former === undefined) return given.length < MOST_FEEDBACK ? [...given, one] : undefined
+  if (former === undefined) return given.length < MAX_RATINGS ? [...given, one] : undefined
   return former.at < one.at ? given.with(place, one) : undefined
 }
 

@@ -29,7 +29,7 @@ export interface Stretch {
 }
 
 /** Beyond that the oldest become one, with what is between them. */
-const MOST_STRETCHES = 16
+const MAX_RANGES = 16
 
 /** One part of an import. */
 export interface ImportStep {
@@ -64,7 +64,7 @@ export function progressAfter({
   const begun = isApart ? undefined : stretches.pop()
   const [oldest, next, ...newer] = [...stretches, { first: begun?.first ?? first.id, last: last.id }]
   const after =
-    newer.length >= MOST_STRETCHES - 1 && oldest !== undefined && next !== undefined
+    newer.length >= MAX_RANGES - 1 && oldest !== undefined && next !== undefined
       ? [{ first: oldest.first, last: next.last }, ...newer]
       : [oldest, next, ...newer].filter((one) => one !== undefined)
   return {

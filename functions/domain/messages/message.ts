@@ -86,7 +86,7 @@ export type ToolStatus =
   | 'denied'
 
 /** Calls of one round that are executed; calls beyond them get an error (promises T2). */
-export const MOST_CALLS = 64
+export const MAX_ROUND_CALLS = 64
 
 export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']
 

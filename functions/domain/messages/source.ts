@@ -9,7 +9,7 @@ export interface Source {
 }
 
 /** Sources that one result may have. */
-export const MOST_SOURCES = 100
+export const MAX_SOURCES = 100
 
 /**
  * The numbers of a result's sources: its first source has `from`, the next one more. The completion whose request used them
@@ -25,7 +25,7 @@ export interface NumberedSources {
 /** As far as numbers of another log go: what comes after them still has the nine digits of a citation. */
 export const HIGHEST_NUMBER = 100_000_000
 
-const LONGEST = { title: 2_000, url: 4_000, id: 1_000 } as const
+const MAX_FIELD_CHARACTERS = { title: 2_000, url: 4_000, id: 1_000 } as const
 
 /** Why something is no source; undefined if it is one. */
 export function sourceFault(value: unknown): string | undefined {
@@ -36,11 +36,12 @@ export function sourceFault(value: unknown): string | undefined {
   if (text !== undefined && typeof text !== 'string') return 'has a text that is no string'
   if (id !== undefined && typeof id !== 'string') return 'has an id that is no string'
   const long = Object.entries({ title, url, id }).find(
-    ([field, value]) => typeof value === 'string' && value.length > LONGEST[field as keyof typeof LONGEST],
+    ([field, value]) =>
+      typeof value === 'string' && value.length > MAX_FIELD_CHARACTERS[field as keyof typeof MAX_FIELD_CHARACTERS],
   )
   return long === undefined
     ? undefined
-    : `has a ${long[0]} of more than ${LONGEST[long[0] as keyof typeof LONGEST]} characters`
+    : `has a ${long[0]} of more than ${MAX_FIELD_CHARACTERS[long[0] as keyof typeof MAX_FIELD_CHARACTERS]} characters`
 }
 
 /** As it stands in a line of a request: without spaces or control characters. */

@@ -4,7 +4,7 @@ import type { ToolMessage } from '../messages/message.ts'
 export const DELEGATE_TOOL = 'delegate_task_to_member'
 
 /** Delegations below one another: a leader, its member, and two more. */
-const MOST_DEPTH = 3
+const MAX_DEPTH = 3
 
 /** Whether a call is executed by a member of the team, and not by whoever made the request. */
 export const isDelegation = ({ toolName, needs }: Pick<ToolMessage, 'toolName' | 'needs'>): boolean =>
@@ -34,7 +34,7 @@ function chainFault(chain: readonly string[], membersOf: ReadonlyMap<string, rea
   const last = chain.at(-1) ?? ''
   const names = chain.join(' → ')
   if (chain.indexOf(last) < chain.length - 1) return `${names}: an agent cannot work for itself`
-  if (chain.length > MOST_DEPTH + 1) return `${names}: more than ${MOST_DEPTH} delegations below one another`
+  if (chain.length > MAX_DEPTH + 1) return `${names}: more than ${MAX_DEPTH} delegations below one another`
   for (const member of membersOf.get(last) ?? []) {
     const text = chainFault([...chain, member], membersOf)
     if (text !== undefined) return text

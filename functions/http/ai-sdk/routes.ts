@@ -8,7 +8,7 @@ import type { Message } from '../../domain/messages/message.ts'
 import { isEnded } from '../../domain/runs/run.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
-import { MOST_BYTES } from '../../log/page-bytes.ts'
+import { MAX_PAGE_BYTES } from '../../log/page-bytes.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { App, AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from '../streaming/event-stream.ts'
@@ -31,7 +31,7 @@ import type { ChatRequest } from './schemas.ts'
 import { acceptCallOutputs, acceptUserMessage } from './turn.ts'
 
 /** Messages of the log that `GET /v1/chat/{chat}` shows at most: the newest. */
-const MOST_MESSAGES = 500
+const MAX_MESSAGES = 500
 
 const tags = ['AI SDK']
 const params = z.object({ chat: sessionId.openapi({ param: { name: 'chat', in: 'path' } }) })
@@ -122,7 +122,7 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
 
 /** The newest UIMessages as the bytes of their JSON. */
 async function newestMessages(reader: LogReader, key: SessionKey): Promise<Uint8Array<ArrayBuffer>> {
-  const query = { order: 'descending', limit: MOST_MESSAGES, mostCharacters: MOST_BYTES } as const
+  const query = { order: 'descending', limit: MAX_MESSAGES, mostCharacters: MAX_PAGE_BYTES } as const
   const { messages, more } = await reader.messages(key, query)
   const log = wholeRuns(messages.toReversed(), more)
   const ids = [...new Set(log.map(({ runId }) => runId))]

@@ -1,13 +1,13 @@
-import { MOST_OF_BODY } from '../../domain/body-bytes.ts'
+import { MAX_BODY_BYTES } from '../../domain/body-bytes.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes of a body that count for nothing: so much each connection may hold. */
 const FREE = 64 * 1024
 /** Bytes of larger bodies that are on their way, of all and of one tenant. */
-const MOST = 256 * 1024 * 1024
-const MOST_OF_TENANT = 64 * 1024 * 1024
+const MAX_BYTES = 256 * 1024 * 1024
+const MAX_BYTES_OF_TENANT = 64 * 1024 * 1024
 /** Milliseconds that a body may wait for room. */
-const PATIENCE_MS = 10_000
+const BUDGET_TIMEOUT_MS = 10_000
 /** Bytes that a body which has room brings at least within so many milliseconds, as others may wait for that room. */
 const STEP = 16 * 1024
 const STEP_MS = 10_000
@@ -33,9 +33,9 @@ interface Waiting {
 
 /** The room of this process. */
 export function createBodyRoom({
-  most = MOST,
-  mostOfTenant = MOST_OF_TENANT,
-  patienceMs = PATIENCE_MS,
+  most = MAX_BYTES,
+  mostOfTenant = MAX_BYTES_OF_TENANT,
+  patienceMs = BUDGET_TIMEOUT_MS,
 } = {}): BodyRoom {
   const held = new Map<string, number>()
   const waiting = new Set<Waiting>()
@@ -69,7 +69,7 @@ export function createBodyRoom({
   }
   return {
     enter(who, declared) {
-      const bytes = Math.min(Number(declared ?? MOST_OF_BODY) || MOST_OF_BODY, MOST_OF_BODY)
+      const bytes = Math.min(Number(declared ?? MAX_BODY_BYTES) || MAX_BODY_BYTES, MAX_BODY_BYTES)
       let taken = 0
       return {
         async holds(size) {

@@ -9,7 +9,7 @@ import type { InvalidField } from './request-error.ts'
 type Issue = ZodError['issues'][number]
 
 const PLACES: { readonly [target: string]: string } = { json: 'body', query: 'query', param: 'path', header: 'header' }
-const MOST_ERRORS = 20
+const MAX_ERRORS = 20
 const MESSAGE_LENGTH = 300
 
 /**
@@ -48,7 +48,7 @@ export function parseItems<Item extends ZodType>(
 ): Output<Item>[] {
   const issues: Issue[] = []
   const items = values.flatMap((value, index) => {
-    if (issues.length >= MOST_ERRORS) return []
+    if (issues.length >= MAX_ERRORS) return []
     const parsed = item.safeParse(value)
     if (parsed.success) return [parsed.data]
     issues.push(...parsed.error.issues.map((issue) => ({ ...issue, path: [index, ...issue.path] })))
@@ -60,7 +60,7 @@ export function parseItems<Item extends ZodType>(
 
 /** Issues as fields with their paths, at most 20; for a union, those of the closest branch. */
 export const invalidFields = (place: string, issues: readonly Issue[]): InvalidField[] =>
-  faultsOf(issues, MOST_ERRORS).map(({ path, message }) => ({
+  faultsOf(issues, MAX_ERRORS).map(({ path, message }) => ({
     path: pathText(place, path),
     message: (place === 'query' ? inQuery(message) : message).slice(0, MESSAGE_LENGTH).toWellFormed(),
   }))

@@ -4,7 +4,7 @@ import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from './event-stream.ts'
 
 /** A response waits this long for its first frame, in milliseconds: until then a failure has a status of its own. */
-const PATIENCE_MS = 5_000
+const FIRST_FRAME_TIMEOUT_MS = 5_000
 
 /**
  * Responds with these frames as server-sent events. If making the first of them fails within a few seconds, this rejects with its
@@ -27,7 +27,7 @@ export async function streamFrames(
   })
   const over = new AbortController()
   try {
-    await Promise.race([first, dependencies.clock.sleep(PATIENCE_MS, over.signal).catch(() => undefined)])
+    await Promise.race([first, dependencies.clock.sleep(FIRST_FRAME_TIMEOUT_MS, over.signal).catch(() => undefined)])
     isSent = true
     return response
   } catch (error) {

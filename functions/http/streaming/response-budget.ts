@@ -1,6 +1,6 @@
 /** Bytes of long texts that clients have not read yet: of all tenants, and of one, which must not refuse the others theirs. */
-const MOST = 64 * 1024 * 1024
-const MOST_OF_TENANT = 32 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
+const MAX_BYTES_OF_TENANT = 32 * 1024 * 1024
 
 export interface RoomLimits {
   readonly most?: number
@@ -34,7 +34,10 @@ interface Waiting {
 }
 
 /** The room of this process. */
-export function createUnreadRoom({ most = MOST, mostOfTenant = MOST_OF_TENANT }: RoomLimits = {}): UnreadRoom {
+export function createUnreadRoom({
+  most = MAX_BYTES,
+  mostOfTenant = MAX_BYTES_OF_TENANT,
+}: RoomLimits = {}): UnreadRoom {
   const held = new Map<string, number>()
   const waiting = new Set<Waiting>()
   let total = 0

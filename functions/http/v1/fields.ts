@@ -42,19 +42,19 @@ export const metadata = z
   .refine((value) => JSON.stringify(value).length <= METADATA_LIMIT, 'must have at most 16 KB of JSON')
   .openapi({ type: 'object', additionalProperties: true, example: { ticket: 'T-1' } })
 
-const MOST_TEXTS = 64
+const MAX_TEXTS = 64
 const isTexts = (value: unknown): value is Record<string, string> =>
   isObject(value) &&
-  Object.keys(value).length <= MOST_TEXTS &&
+  Object.keys(value).length <= MAX_TEXTS &&
   Object.entries(value).every(([name, text]) => name.length <= 64 && typeof text === 'string' && text.length <= 512)
 
 /** Metadata as OpenAI's API has it. Looked at as a whole: a record of zod tells of each of 100,000 wrong texts. */
 export const texts = z
   .custom<Record<string, string>>(
     isTexts,
-    `must be an object of at most ${MOST_TEXTS} strings, with names of at most 64 and values of at most 512 characters`,
+    `must be an object of at most ${MAX_TEXTS} strings, with names of at most 64 and values of at most 512 characters`,
   )
-  .openapi({ type: 'object', maxProperties: MOST_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
+  .openapi({ type: 'object', maxProperties: MAX_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
 
 /** An object that may be left out or null: `nullish` alone does not describe null where the schema names its type itself. */
 export const objectOrNull = <Schema extends z.ZodType>(schema: Schema) =>

@@ -1,4 +1,4 @@
-import { MOST_BYTES } from '../../log/page-bytes.ts'
+import { MAX_PAGE_BYTES } from '../../log/page-bytes.ts'
 import { others } from '../streaming/document-queue.ts'
 
 /** Bytes of entries after which other requests have their turn. */
@@ -14,7 +14,7 @@ export interface PageEntries {
 export async function entriesOf<Entry>(
   entries: readonly Entry[],
   make: (entry: Entry) => Promise<unknown>,
-  mostBytes = MOST_BYTES,
+  mostBytes = MAX_PAGE_BYTES,
 ): Promise<PageEntries> {
   const texts: string[] = []
   let bytes = 0

@@ -1,5 +1,5 @@
 /** Bytes. Nothing that an agent writes at once is as long; a message that is longer belongs into an output. */
-const MOST_LINE = 32 * 1024 * 1024
+const MAX_LINE_BYTES = 32 * 1024 * 1024
 
 export interface Line {
   /** From 1 on. */
@@ -16,7 +16,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
   let length = 0
   let number = 1
   const line = (last: Buffer, ended: boolean): Line => {
-    const isLong = length + last.length > MOST_LINE
+    const isLong = length + last.length > MAX_LINE_BYTES
     const bytes = isLong ? undefined : Buffer.concat([...held, last])
     held = []
     length = 0
@@ -32,7 +32,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
     }
     const rest = chunk.subarray(from)
     length += rest.length
-    if (length > MOST_LINE) held = []
+    if (length > MAX_LINE_BYTES) held = []
     else if (rest.length > 0) held.push(rest)
   }
   if (length > 0) yield line(Buffer.alloc(0), false)

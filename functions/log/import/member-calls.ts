@@ -30,7 +30,7 @@ export interface MemberCalls {
 }
 
 /** Results that a completion may number: what it records fits into an item of DynamoDB, which holds 400 KB. */
-const MOST_NUMBERED = 1_000
+const MAX_NUMBERED_RESULTS = 1_000
 
 /** No call yet. */
 export function createMemberCalls(): MemberCalls {
@@ -70,7 +70,7 @@ export function createMemberCalls(): MemberCalls {
         results.add(call)
         next = number + count
       }
-      if (from === undefined || results.size > MOST_NUMBERED) return undefined
+      if (from === undefined || results.size > MAX_NUMBERED_RESULTS) return undefined
       for (const call of results) withNumbers.add(call)
       return { from, results: [...results] }
     },

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { ImportRefused, PLAIN_TEXT } from '../../domain/messages/closed-message.ts'
 import type { ClosedMessage, ClosedPart, ClosedToolMessage, MemberCall } from '../../domain/messages/closed-message.ts'
-import { MOST_OFFLOAD_BYTES } from '../../domain/agent.ts'
+import { MAX_OFFLOAD_BYTES } from '../../domain/agent.ts'
 import { isMediaType } from '../../domain/messages/media-type.ts'
-import { MOST_FEEDBACK } from '../../domain/messages/feedback.ts'
+import { MAX_RATINGS } from '../../domain/messages/feedback.ts'
 import type { Json } from '../../domain/json.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { STATUS_TEXT, textOf } from '../../domain/messages/message.ts'
 import type { AssistantPart, ProviderMetadata, RunErrorCode, ToolStatus } from '../../domain/messages/message.ts'
-import { HIGHEST_NUMBER, MOST_SOURCES, sourceFault } from '../../domain/messages/source.ts'
+import { HIGHEST_NUMBER, MAX_SOURCES, sourceFault } from '../../domain/messages/source.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import { encodeOutput } from '../formats/output-encoding.ts'
@@ -33,7 +33,7 @@ const content = z.array(z.discriminatedUnion('type', [text, image, file]))
 const data = z.object({
   type: z.literal('data'),
   data: z.custom<Json>(
-    (value) => value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= MOST_OFFLOAD_BYTES,
+    (value) => value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= MAX_OFFLOAD_BYTES,
     'must be a value of at most 256 KB of JSON',
   ),
 })
@@ -87,7 +87,7 @@ const numbered = z
   .object({
     message_id: shortText,
     from: z.number().int().min(1).max(HIGHEST_NUMBER),
-    count: z.number().int().min(1).max(MOST_SOURCES),
+    count: z.number().int().min(1).max(MAX_SOURCES),
   })
   .transform(({ message_id: row, from, count }) => ({ message: row, from, count }))
 /** Ratings stand in a row that cannot hold much more of them. */
@@ -128,7 +128,7 @@ const message = z.discriminatedUnion(
         usage: usage.optional(),
         searched,
         numbered: z.array(numbered).default([]),
-        feedback: z.array(feedback).max(MOST_FEEDBACK).optional(),
+        feedback: z.array(feedback).max(MAX_RATINGS).optional(),
       })
       .refine(
         ({ parts, tool_calls: calls }) => {
@@ -148,7 +148,7 @@ const message = z.discriminatedUnion(
       duration_ms: z.number().min(0).optional(),
       decision: decision.optional(),
       searched,
-      sources: z.array(source).max(MOST_SOURCES).optional(),
+      sources: z.array(source).max(MAX_SOURCES).optional(),
       /** Ours have one. */
       call: z.string().optional(),
       output: z.object({ media_type: declaredType, sha256: z.string().optional() }).optional(),

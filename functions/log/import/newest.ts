@@ -1,8 +1,8 @@
 import type { Loop } from './open-rounds.ts'
 
 /** Names that are remembered, the newest, and their characters with those of their values: a log may have a million. */
-const MOST = 100_000
-const MOST_CHARACTERS = 32 * 1024 * 1024
+const MAX_NAMES = 100_000
+const MAX_CHARACTERS = 32 * 1024 * 1024
 
 /** Remembers what came last, whatever an import holds. */
 export interface Newest<Name, Value> {
@@ -29,7 +29,7 @@ export function createNewest<Name, Value>(lengthOf: (name: Name, value: Value) =
       kept.set(name, value)
       characters += lengthOf(name, value)
       for (const oldest of kept.keys()) {
-        if (kept.size <= MOST && characters <= MOST_CHARACTERS) return
+        if (kept.size <= MAX_NAMES && characters <= MAX_CHARACTERS) return
         remove(oldest)
       }
     },

@@ -9,8 +9,8 @@ import { STATUS_TEXT } from '../../domain/messages/message.ts'
 import { lengthOf } from './message-length.ts'
 
 /** Calls of all loops that may be open at once, and characters of the messages that have them: these are in memory. */
-const MOST_OPEN = 10_000
-const MOST_CHARACTERS = 64 * 1024 * 1024
+const MAX_OPEN_CALLS = 10_000
+const MAX_CHARACTERS = 64 * 1024 * 1024
 
 /** Calls of a loop that are open, in their order. They are found by name: there may be thousands of them. */
 interface OpenLoop {
@@ -119,9 +119,9 @@ function createHeld() {
     },
     requireRoom(message: ClosedMessage, at: string): void {
       if (message.role !== 'assistant' || message.toolCalls.length === 0) return
-      const isMany = calls + message.toolCalls.length > MOST_OPEN
-      if (!isMany && characters + lengthOf(message) <= MOST_CHARACTERS) return
-      const most = isMany ? `more than ${MOST_OPEN.toLocaleString('en')} calls` : 'calls in more than 64 MB'
+      const isMany = calls + message.toolCalls.length > MAX_OPEN_CALLS
+      if (!isMany && characters + lengthOf(message) <= MAX_CHARACTERS) return
+      const most = isMany ? `more than ${MAX_OPEN_CALLS.toLocaleString('en')} calls` : 'calls in more than 64 MB'
       throw new ImportRefused([{ path: `${at}.tool_calls`, message: `leaves ${most} open` }])
     },
   }

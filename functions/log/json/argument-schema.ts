@@ -1,15 +1,15 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
 /** Values within the schema, of objects and lists, itself included. */
-const MOST_NODES = 2_000
+const MAX_NODES = 2_000
 const DEEPEST = 32
-const MOST_REFERENCES = 100
+const MAX_REFERENCES = 100
 /** Characters of a regular expression. */
-const LONGEST_PATTERN = 500
+const MAX_PATTERN_CHARACTERS = 500
 /** `\p{…}` in all patterns: each is a list of thousands of ranges, and takes 30 µs to read. */
-const MOST_CLASSES = 16
+const MAX_CLASSES = 16
 /** Schemas that one value is checked against, with references followed: ten that each name the next twice make a thousand. */
-const MOST_APPLIED = 500
+const MAX_APPLIED_SCHEMAS = 500
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
 /** Keywords whose schemas apply to the same value as the one that holds them. */
@@ -67,7 +67,7 @@ function collect(root: JsonObject): Node[] {
   let nodes = 0
   const visit = (value: Json, path: readonly (string | number)[]): void => {
     if (typeof value !== 'object' || value === null) return
-    if (++nodes > MOST_NODES) throw new Fault([], `must have at most ${MOST_NODES} objects and lists`)
+    if (++nodes > MAX_NODES) throw new Fault([], `must have at most ${MAX_NODES} objects and lists`)
     if (path.length > DEEPEST) throw new Fault(path, `is nested more than ${DEEPEST} deep`)
     if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) if (typeof item === 'object') visit(item as Json, [...path, index])
@@ -107,14 +107,14 @@ function resolveReferences(root: JsonObject, nodes: readonly Node[]): Map<JsonOb
   for (const { value, path } of nodes) {
     for (const { pattern, at } of patternsOf(value, path)) {
       classes += classesIn(pattern)
-      if (classes > MOST_CLASSES) throw new Fault(at, `has one \\p{…} too many: at most ${MOST_CLASSES} in a schema`)
+      if (classes > MAX_CLASSES) throw new Fault(at, `has one \\p{…} too many: at most ${MAX_CLASSES} in a schema`)
       checkPattern(pattern, at)
     }
     for (const keyword of REFERENCES) {
       const reference = value[keyword]
       if (typeof reference !== 'string') continue
-      if (++references > MOST_REFERENCES)
-        throw new Fault([...path, keyword], `is one reference too many: at most ${MOST_REFERENCES}`)
+      if (++references > MAX_REFERENCES)
+        throw new Fault([...path, keyword], `is one reference too many: at most ${MAX_REFERENCES}`)
       const target = resolve(root, named, reference)
       if (target === undefined) throw new Fault([...path, keyword], 'refers to nothing in this schema')
       if (isObject(target)) targets.set(value, [...(targets.get(value) ?? []), target])
@@ -163,7 +163,8 @@ function patternsOf(schema: JsonObject, path: readonly (string | number)[]): Pla
 const classesIn = (pattern: string): number => pattern.match(/\\p/giu)?.length ?? 0
 
 function checkPattern(pattern: string, path: readonly (string | number)[]): void {
-  if (pattern.length > LONGEST_PATTERN) throw new Fault(path, `must have at most ${LONGEST_PATTERN} characters`)
+  if (pattern.length > MAX_PATTERN_CHARACTERS)
+    throw new Fault(path, `must have at most ${MAX_PATTERN_CHARACTERS} characters`)
   try {
     new RegExp(pattern, 'u')
   } catch {
@@ -186,7 +187,8 @@ function checkApplied(
     let cost = 1
     for (const other of [...appliedBy(schema), ...(targets.get(schema) ?? [])]) {
       cost += costOf(other)
-      if (cost > MOST_APPLIED) throw new Fault(path, `checks a value against more than ${MOST_APPLIED} schemas`)
+      if (cost > MAX_APPLIED_SCHEMAS)
+        throw new Fault(path, `checks a value against more than ${MAX_APPLIED_SCHEMAS} schemas`)
     }
     costs.set(schema, cost)
     return cost

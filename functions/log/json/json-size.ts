@@ -1,10 +1,10 @@
 /** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
-const MOST_DEPTH = 64
+const MAX_DEPTH = 64
 /**
  * Values of one JSON text, nested ones included. Whatever they are, to parse them takes some 50 ms, in which nothing else
  * happens; recorded conversations have a fifth of them in 4 MB.
  */
-export const MOST_VALUES = 100_000
+export const MAX_JSON_VALUES = 100_000
 
 export interface JsonSize {
   /** How deep brackets nest, not counting those in strings. */
@@ -20,7 +20,7 @@ export function jsonSize(text: string): JsonSize {
   let values = 1
   /** What was read last is an opening bracket. */
   let isEmpty = false
-  for (let index = 0; index < text.length && values <= MOST_VALUES && deepest <= MOST_DEPTH; index++) {
+  for (let index = 0; index < text.length && values <= MAX_JSON_VALUES && deepest <= MAX_DEPTH; index++) {
     const code = text.charCodeAt(index)
     if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue
     if (code === QUOTE) index = endOfString(text, index)
@@ -40,8 +40,8 @@ export function jsonSize(text: string): JsonSize {
 /** Why a text is not taken for JSON of a bearable size, to follow its name; undefined if it is. */
 export function jsonFault(text: string): string | undefined {
   const { depth, values } = jsonSize(text)
-  if (depth > MOST_DEPTH) return `is nested more than ${MOST_DEPTH} deep`
-  if (values > MOST_VALUES) return `has more than ${MOST_VALUES.toLocaleString('en')} values`
+  if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} deep`
+  if (values > MAX_JSON_VALUES) return `has more than ${MAX_JSON_VALUES.toLocaleString('en')} values`
   return undefined
 }
 

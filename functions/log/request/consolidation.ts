@@ -5,7 +5,7 @@ import { isConversational, summaryText } from './request-context.ts'
 import { weighText } from './token-weight.ts'
 
 /** At most this many requests per consolidation; of a longer conversation only the newest part is read. */
-const MOST_PARTS = 4
+const MAX_REQUESTS = 4
 /** Consumers are warned this many messages before the threshold is reached. */
 const NEARLY = 2
 
@@ -73,12 +73,12 @@ export function createCollector(policy: Consolidation, room: number): Collector 
         weight = 0
       }
       weight += own
-      if (parts.length <= MOST_PARTS) parts.at(-1)?.push(clip(line, room))
+      if (parts.length <= MAX_REQUESTS) parts.at(-1)?.push(clip(line, room))
     },
     collected() {
       if (through === undefined || messages === 0) return undefined
-      const read = parts.slice(0, MOST_PARTS)
-      if (parts.length > MOST_PARTS) read.at(-1)?.push('[Older messages are left out here: they are too many.]')
+      const read = parts.slice(0, MAX_REQUESTS)
+      if (parts.length > MAX_REQUESTS) read.at(-1)?.push('[Older messages are left out here: they are too many.]')
       const texts = read.map((lines) => lines.toReversed().join('\n')).toReversed()
       return { through, messages, parts: texts, after: { messages: stay, conversational: stayConversational } }
     },

@@ -7,7 +7,7 @@ import type { Measured } from './request-size.ts'
 import { weighMessages } from './token-weight.ts'
 
 /** Shares of the room that a cut leaves filled if a round ends there, so that it does not have to move again at once. */
-const [LEAST, MIDDLE, MOST] = [0.35, 0.55, 0.75]
+const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
 /** A request that a provider refused is cut to this share. */
 const AFTER_REFUSAL = 2 / 3
 
@@ -32,8 +32,8 @@ interface Candidate {
  */
 export function cutToFit(of: Measured, scale: Scale, room: number, older: Older): Cut | undefined {
   const { found, inputs } = candidates(of, scale)
-  const distance = ({ tokens }: Candidate): number => Math.abs(tokens - room * MIDDLE)
-  const between = found.filter(({ tokens }) => tokens >= room * LEAST && tokens <= room * MOST)
+  const distance = ({ tokens }: Candidate): number => Math.abs(tokens - room * MIDDLE_SHARE)
+  const between = found.filter(({ tokens }) => tokens >= room * MIN_SHARE && tokens <= room * MAX_SHARE)
   const nearest = between.toSorted((one, other) => distance(one) - distance(other))[0]
   return cutAt(of, nearest ?? found.find(({ tokens }) => tokens <= room) ?? found.at(-1), inputs, older)
 }

@@ -8,7 +8,7 @@ import { weighMessages } from './token-weight.ts'
 
 /** Tokens over which a rate is learned: with fewer, the rate known before counts for more. */
 const LEARNED_OVER = 2_000
-const [LEAST_RATE, MOST_RATE] = [0.2, 5]
+const [MIN_RATE, MAX_RATE] = [0.2, 5]
 /** Tokens by which a usage may differ whatever its rate: some providers do not count tools. */
 const LEEWAY = 1_000
 
@@ -67,7 +67,7 @@ const NOTHING: Point = { weight: 0, tokens: 0 }
 
 /** Some servers report the same usage for every request, or count something else. */
 const isCredible = ({ weight, tokens }: Point): boolean =>
-  tokens >= LEAST_RATE * (weight - LEEWAY) && tokens <= MOST_RATE * (weight + LEEWAY)
+  tokens >= MIN_RATE * (weight - LEEWAY) && tokens <= MAX_RATE * (weight + LEEWAY)
 
 /** The weight of the request that led to this completion. */
 function weightBefore(of: Measured, completion: AssistantMessage): number {
@@ -79,5 +79,5 @@ function rateBetween(begin: Point, end: Point, before: number): number {
   const weight = end.weight - begin.weight
   if (weight <= 0) return before
   const rate = (end.tokens - begin.tokens + before * LEARNED_OVER) / (weight + LEARNED_OVER)
-  return Math.min(MOST_RATE, Math.max(LEAST_RATE, rate))
+  return Math.min(MAX_RATE, Math.max(MIN_RATE, rate))
 }

@@ -14,7 +14,7 @@ import type { StreamingHandler } from './streaming.ts'
 import { VERSION } from '../version.ts'
 
 /** API Gateway ends a stream after 15 minutes: ours end before that and say that there is more. */
-const LONGEST_STREAM_MS = 14 * 60_000 - 15_000
+const MAX_STREAM_MS = 14 * 60_000 - 15_000
 /** Streams and waits end this many milliseconds before the function's time is over. */
 const CLOSING_MS = 10_000
 
@@ -51,7 +51,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
   async function around(context: Context, respond: () => Promise<void>): Promise<void> {
     const over = new AbortController()
     const current = (closing = new AbortController())
-    const left = Math.min(LONGEST_STREAM_MS, context.getRemainingTimeInMillis() - CLOSING_MS)
+    const left = Math.min(MAX_STREAM_MS, context.getRemainingTimeInMillis() - CLOSING_MS)
     void ports.clock.sleep(Math.max(0, left), over.signal).then(
       () => current.abort(),
       () => undefined,

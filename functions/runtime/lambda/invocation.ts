@@ -11,7 +11,7 @@ import type { RunMetrics } from './metrics.ts'
 /**
  * A session that was handed over this often in a row waits for the next sweep, so that no chain is endless (record 13).
  */
-const MOST_HOPS = 100
+const MAX_HANDOFFS = 100
 /** Milliseconds kept free at the end of the function's time, to give a lease back and send a hint. */
 const CUT_OFF_MS = 10_000
 
@@ -69,7 +69,7 @@ export async function invoke<Result>(
 
 async function handOver({ ports, worker, deliveries, logger }: Invoked, hops: number): Promise<void> {
   for (const key of await leftBy({ worker, deliveries })) {
-    if (hops > MOST_HOPS) logger.warn('a session was handed over too often and waits for a sweep', { ...key, hops })
+    if (hops > MAX_HANDOFFS) logger.warn('a session was handed over too often and waits for a sweep', { ...key, hops })
     else
       await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
         logger.error('handing over failed: a sweep will find the session', error, { ...key })

@@ -24,7 +24,7 @@ const LOOK_MS = 5_000
 /** Bytes that wait for a client beside what the system holds; no more is asked of the response meanwhile. */
 const WAITING = 16 * 1024
 /** More connections than this are refused at once. */
-const MOST_CONNECTIONS = 4_096
+const MAX_CONNECTIONS = 4_096
 
 export interface HttpServer {
   readonly url: string
@@ -52,9 +52,9 @@ export async function serveHttp(
     void respond(request, response)
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  server.maxConnections = MOST_CONNECTIONS
+  server.maxConnections = MAX_CONNECTIONS
   const look = (): void => {
-    const crowded = open.size > MOST_CONNECTIONS / 2 || isCrowded()
+    const crowded = open.size > MAX_CONNECTIONS / 2 || isCrowded()
     cutUnread(open, Date.now(), crowded ? CROWDED_UNREAD_MS : UNREAD_MS)
   }
   const looking = setInterval(look, LOOK_MS).unref()
@@ -98,7 +98,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}${nextStep(error)}`)))
     // Beyond the backlog, the system drops what asks for a connection: it asks again a second and more later.
-    server.listen({ port, host, backlog: MOST_CONNECTIONS }, resolve)
+    server.listen({ port, host, backlog: MAX_CONNECTIONS }, resolve)
   })
 }
 

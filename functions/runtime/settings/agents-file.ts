@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { outputTokensOf } from '../../adapters/models/models.ts'
-import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES, MOST_OFFLOAD_BYTES } from '../../domain/agent.ts'
+import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES, MAX_OFFLOAD_BYTES } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Agent, Consolidation } from '../../domain/agent.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -47,7 +47,7 @@ const policies = z.strictObject({
   require_tool: z.string().min(1).nullable().default(null),
   replay: z.enum(['full', 'conversation']).default(DEFAULT_POLICIES.replay),
   on_busy: z.enum(['queue', 'reject', 'steer']).default(DEFAULT_POLICIES.onBusy),
-  offload_bytes: positive.max(MOST_OFFLOAD_BYTES).default(DEFAULT_POLICIES.offloadBytes),
+  offload_bytes: positive.max(MAX_OFFLOAD_BYTES).default(DEFAULT_POLICIES.offloadBytes),
   preview_chars: z.number().int().min(0).max(10_000).default(DEFAULT_POLICIES.previewChars),
   search_scope: z.enum(['owner', 'session', 'tenant']).default(DEFAULT_POLICIES.searchScope),
   ttl_days: positive.nullable().default(DEFAULT_POLICIES.ttlDays),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Caps } from '../../access/rates.ts'
-import { MOST_ACTIVE_RUNS, MOST_OPEN_CALLS } from '../../domain/keys/api-key.ts'
+import { MAX_ACTIVE_RUNS, MAX_OPEN_REQUESTS } from '../../domain/keys/api-key.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isTenant } from '../../domain/ids.ts'
 
@@ -32,8 +32,8 @@ const ofTenants = z
 /** The variables that limit keys and tenants. */
 export const capVariables = {
   TOOLTRAIL_KEY_RPS: count.optional(),
-  TOOLTRAIL_KEY_ACTIVE_RUNS: atMost(MOST_ACTIVE_RUNS).optional(),
-  TOOLTRAIL_KEY_OPEN_CALLS: atMost(MOST_OPEN_CALLS).optional(),
+  TOOLTRAIL_KEY_ACTIVE_RUNS: atMost(MAX_ACTIVE_RUNS).optional(),
+  TOOLTRAIL_KEY_OPEN_CALLS: atMost(MAX_OPEN_REQUESTS).optional(),
   TOOLTRAIL_KEY_TOKENS_PER_DAY: count.optional(),
   TOOLTRAIL_TENANT_TOKENS_PER_DAY: count.optional(),
   TOOLTRAIL_TENANT_USD_PER_DAY: dollars.optional(),

@@ -4,7 +4,7 @@ const OVERLAP = 150
 /** A chunk that ends at a line's or a word's end has this share of the characters at least. */
 const FULL = 0.75
 /** Characters that any chunk but the last has for itself, or more. */
-export const SHORTEST_CHUNK = 2_500
+export const MIN_CHUNK_CHARACTERS = 2_500
 
 /** Cuts a text that comes in pieces. */
 export interface Chunker {

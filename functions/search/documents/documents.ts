@@ -4,7 +4,7 @@ import type { HistoryDocument, HistoryRole } from '../../domain/history.ts'
 import { isLeaders, textOf, type Message, type Output, type ToolMessage } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { sourceHead } from '../../domain/messages/source.ts'
-import { createChunker, SHORTEST_CHUNK } from './chunks.ts'
+import { createChunker, MIN_CHUNK_CHARACTERS } from './chunks.ts'
 import { redactPieces, redactSecrets } from '../redaction/redact.ts'
 
 /** The one that finds things in the history. */
@@ -100,7 +100,7 @@ export function mostDocuments(message: Message): number {
   const tool = message.role === 'tool' ? message : undefined
   const offloaded = tool === undefined ? 0 : offloadedBytes(tool)
   return [shownText(message).length, tool?.call.length ?? 0, offloaded]
-    .map((units) => Math.ceil(units / SHORTEST_CHUNK))
+    .map((units) => Math.ceil(units / MIN_CHUNK_CHARACTERS))
     .reduce((sum, count) => sum + count, 0)
 }
 

@@ -65,10 +65,10 @@ function renderEntry(entry: HistoryEntry, number: number): string {
 }
 
 /** Sources that a hit shows; a result may have a hundred. */
-const MOST_SHOWN = 20
+const MAX_SOURCES_SHOWN = 20
 
 function sourcesLine(sources: NonNullable<HistoryEntry['sources']>): string {
-  const shown = sources.slice(0, MOST_SHOWN).map(({ number, title }) => `[source${number}] ${oneLine(title)}`)
+  const shown = sources.slice(0, MAX_SOURCES_SHOWN).map(({ number, title }) => `[source${number}] ${oneLine(title)}`)
   if (shown.length === 0) return ''
   return `SOURCES: ${shown.join('; ')}${sources.length > shown.length ? '; …' : ''}`
 }

@@ -41,7 +41,7 @@ export async function findEchoes(
   searchedRuns: SearchedRuns,
 ): Promise<(candidate: Said) => number> {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => 1
-  const isQuestion = questionTeller(query, LEAST_WORDS)
+  const isQuestion = questionTeller(query, MIN_WORDS)
   const isShortQuestion = questionTeller(query, 1)
   /** In a run that has looked something up. */
   const isRequest = (said: Said): boolean => isShortQuestion(said) || asks(said.text)
@@ -99,7 +99,7 @@ const HURRIED = new Set('hows whats whens wheres whos whys'.split(' '))
 const COURTESIES = new Set(['thanks', 'thx'])
 const PLEASE = new Set(['please', 'pls', 'plz'])
 /** Characters. */
-const MOST_KEYWORDS = 80
+const MAX_KEYWORD_CHARACTERS = 80
 /** English only: a sentence has one of these, and an end in any language. */
 const IN_SENTENCES = new Set(
   [...FUNCTION_WORDS].filter((word) => !/^(?:about|and|by|for|from|of|or|please|with)$/.test(word)),
@@ -128,7 +128,7 @@ function asks(text: string): boolean {
 
 /** "Spare fuse sauna": what is looked for, and no sentence. Of languages without spaces, a short text without an end. */
 const isKeywords = (text: string, words: readonly string[]): boolean =>
-  text.length <= MOST_KEYWORDS && !SENTENCE_END.test(text) && !words.some((word) => IN_SENTENCES.has(word))
+  text.length <= MAX_KEYWORD_CHARACTERS && !SENTENCE_END.test(text) && !words.some((word) => IN_SENTENCES.has(word))
 
 /** Words of a text after its greeting. */
 function wordsOf(text: string): string[] {
@@ -150,7 +150,7 @@ const isStatement = (text: string, [first = '', second]: readonly string[]): boo
   (QUESTION_WORDS.has(first) && text.trimEnd().endsWith('.') && !/[?？؟]/u.test(text))
 
 /** A shorter text may be what happened, where nothing was looked up. */
-const LEAST_WORDS = 2
+const MIN_WORDS = 2
 
 /** Whether a text has only words of the query. */
 function saysNoMore(text: string, query: SearchQuery, asked: ReadonlySet<string>, leastWords: number): boolean {

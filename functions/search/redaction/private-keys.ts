@@ -4,7 +4,7 @@ import { PRIVATE_KEY_BEGINS, PRIVATE_KEY_ENDS } from '../../domain/keys/key-form
 export type Range = readonly [start: number, end: number]
 
 /** Characters (UTF-16 units) of the longest secret, but for a private key. */
-export const LONGEST_SECRET = 10_000
+export const MAX_SECRET_CHARACTERS = 10_000
 
 const BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
 const ENDS = new RegExp(PRIVATE_KEY_ENDS, 'u')
@@ -41,7 +41,7 @@ export function findPrivateKeys(text: string): Range[] {
 }
 
 function endOf(text: string, from: number): number {
-  const near = text.slice(from, from + LONGEST_SECRET)
+  const near = text.slice(from, from + MAX_SECRET_CHARACTERS)
   const end = ENDS.exec(near)
   if (end !== null) return from + end.index + end[0].length
   const other = NO_KEY.exec(near)

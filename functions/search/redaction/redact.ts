@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { keyGoesOnTo, LONGEST_SECRET, type Range } from './private-keys.ts'
+import { keyGoesOnTo, MAX_SECRET_CHARACTERS, type Range } from './private-keys.ts'
 import { findEscaped, mayHide } from './secrets.ts'
 
 /** What stands in the index for a secret; for a shorter one as many stars, so that no text grows. */
@@ -10,7 +10,7 @@ const REDACTED = '[redacted]'
  * with the square of the secrets in a text, which may come from a stranger's page.
  */
 const WINDOW = 40_000
-const OVERLAP = LONGEST_SECRET
+const OVERLAP = MAX_SECRET_CHARACTERS
 /** Characters read, at the most, to look for secrets that stand elsewhere, too. */
 const READ_FOR_OTHERS = 100_000_000
 /** Characters of a text that are kept while secrets are looked for; a longer one is read a second time. */

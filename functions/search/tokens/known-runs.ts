@@ -26,7 +26,7 @@ const PLACES = 65_536
 /** Places at which a run may stand: looking for one takes no longer, whatever a text holds. */
 const NEAR = 4
 /** Longer ones hardly come again. */
-const LONGEST_REMEMBERED = 80
+const MAX_REMEMBERED_CHARACTERS = 80
 /** A place is half a line of the processor's cache: hash, length, the document that had it last, and its first bytes. */
 const CELL = 8
 const BYTES_BEFORE = 12
@@ -114,7 +114,7 @@ export function createKnownRuns() {
       const text = length < SLICED ? source.slice(start, end) : from.toString('latin1', start, end)
       const run = plain ? maker.plainRun(text) : maker.asciiRun(text)
       at.repeated = false
-      if (length > LONGEST_REMEMBERED) return run
+      if (length > MAX_REMEMBERED_CHARACTERS) return run
       remember(table, place, run, hash)
       cells[place * CELL + 2] = document
       return run

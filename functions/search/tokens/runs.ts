@@ -14,8 +14,8 @@ export interface Run extends Marks {
 }
 
 /** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
-const SHORTEST = 3
-const LONGEST = 64
+const MIN_WORD_CHARACTERS = 3
+const MAX_WORD_CHARACTERS = 64
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
 /** Letters of a run whose pieces may keep all of it in memory. */
@@ -24,7 +24,7 @@ const SMALL = 80
 const NONE: readonly string[] = []
 const NOTHING: readonly Word[] = []
 
-const isKnowable = ({ length }: string): boolean => length >= SHORTEST && length <= LONGEST
+const isKnowable = ({ length }: string): boolean => length >= MIN_WORD_CHARACTERS && length <= MAX_WORD_CHARACTERS
 
 /** Makes runs, which share their words. */
 export function createMaker() {

@@ -15,7 +15,7 @@ export interface Word extends Marks {
 }
 
 /** Words that are remembered. With their strings they take some 30 MB of memory. */
-const MOST = 150_000
+const MAX_WORDS = 150_000
 /** Places for them: a power of two. */
 const PLACES = 262_144
 /** Places at which a word may stand: looking for one takes no longer, whatever a text holds. */
@@ -45,7 +45,7 @@ export function createWordTable() {
   let count = 0
 
   function make(text: string, isOwn: boolean): Word {
-    if (count === MOST) {
+    if (count === MAX_WORDS) {
       table.words.fill(undefined)
       others.clear()
       count = 0
@@ -84,7 +84,7 @@ export function createWordTable() {
         const place = (home + near) & (PLACES - 1)
         const word = table.words[place]
         // If there are too many, the table is empty by then.
-        if (word === undefined) return add(text, isOwn, hash, count < MOST ? place : home)
+        if (word === undefined) return add(text, isOwn, hash, count < MAX_WORDS ? place : home)
         if (stands(table, place, hash, text)) return word
       }
       return other(text, isOwn)

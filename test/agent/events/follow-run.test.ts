@@ -12,7 +12,7 @@ import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 import { completionOf, makeTool, openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'
-import { PATIENCE_MS } from '../../eventually.ts'
+import { HANG_TIMEOUT_MS } from '../../eventually.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const key = { tenant: 't', session: 's' }
 const delta = (round: number, text: string): RunEvent => ({ type: 'text.delta', runId: 'r', round, part: 0, text })
-const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
+const soon = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 
 const began: RunEvent = { type: 'round.started', runId: 'r', round: 0 }
 

@@ -4,7 +4,7 @@ import { createEventBus } from '../../../functions/agent/events/event-bus.ts'
 import type { RunEvent, StoredEvent } from '../../../functions/domain/events.ts'
 import { makeTool, openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'
-import { PATIENCE_MS, until } from '../../eventually.ts'
+import { HANG_TIMEOUT_MS, until } from '../../eventually.ts'
 
 let harness: Harness | undefined
 afterEach(async () => {
@@ -15,7 +15,7 @@ afterEach(async () => {
 const here = { here: true }
 const clientTools = [{ name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }]
 const text = (value: string) => [{ type: 'text', text: value }] as const
-const signal = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
+const signal = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })
 
 async function follow({ service, key }: Harness, runId: string, after?: string): Promise<StoredEvent[]> {

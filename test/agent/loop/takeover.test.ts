@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
-import { MOST_CALLS } from '../../../functions/domain/messages/message.ts'
+import { MAX_ROUND_CALLS } from '../../../functions/domain/messages/message.ts'
 import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { Lease } from '../../../functions/domain/session.ts'
 import { fitContent } from '../../../functions/log/fit-content.ts'
 import { ModelError } from '../../../functions/ports/model.ts'
 import { completionOf, makeTool, openHarness } from '../harness.ts'
 import type { Harness } from '../harness.ts'
-import { PATIENCE_MS } from '../../eventually.ts'
+import { HANG_TIMEOUT_MS } from '../../eventually.ts'
 
 let harness: Harness | undefined
 let ahead = 0
@@ -51,7 +51,7 @@ async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Pr
   }))
   await ports.log.appendRound(lease, {
     assistant: { ...base, id: id(0), role: 'assistant', parts, toolCalls },
-    tools: tools.slice(0, MOST_CALLS),
+    tools: tools.slice(0, MAX_ROUND_CALLS),
   })
   return { lease, runId }
 }
@@ -168,7 +168,7 @@ test('who follows a run is told to discard what had streamed when this process l
   const runId = await it.submit('go')
   const seen: string[] = []
   const following = (async () => {
-    for await (const event of it.service.follow(it.key, runId, { signal: AbortSignal.timeout(PATIENCE_MS) }))
+    for await (const event of it.service.follow(it.key, runId, { signal: AbortSignal.timeout(HANG_TIMEOUT_MS) }))
       seen.push(event.type === 'text.delta' ? event.text : event.type)
   })()
   await it.worker.idle()

@@ -14,7 +14,7 @@ import { until } from '../../eventually.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SESSIONS = 12
 /** Sessions of this many turns take more than one step of an import. */
-const LEAST_TURNS = 60
+const MIN_TURNS = 60
 const KILLS = 6
 
 const nameOf = (session: number): string => `0b9f1c1e-1111-4222-8333-${String(session).padStart(12, '0')}`
@@ -37,7 +37,7 @@ function turn(session: number, number: number): string {
 /** Imports session files while the command and the program are killed in turn, at random after so many sessions. */
 export const killedImportsOn = (backend: Backend): void =>
   test(`an import on ${backend.name} whose command or program is killed, again and again, ends with every message once`, async () => {
-    const turns = LEAST_TURNS * (backend.slower === 1 ? 2 : 1)
+    const turns = MIN_TURNS * (backend.slower === 1 ? 2 : 1)
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-killed-import-'))
     for (let session = 0; session < SESSIONS; session++) {
       const path = join(folder, `${nameOf(session)}.jsonl`)

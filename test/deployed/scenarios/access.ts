@@ -7,7 +7,7 @@ import { pngWith } from '../../fixtures/png.ts'
 
 const MB = 1024 * 1024
 /** The largest body that the specification takes. */
-const MOST_BODY = 4 * MB
+const MAX_BODY_BYTES = 4 * MB
 const TOOL = { name: 'fetch_log', description: 'executed by the caller', parameters: { type: 'object' } }
 
 /** Who gets in, how much, and what comes out. */
@@ -72,9 +72,9 @@ export function declareAccess(system: () => System): void {
     const path = '/v1/sessions/large/messages'
     // Quotes are escaped once here, and must not be once more on their way.
     const filled = (bytes: number): string => `{"content": "${'\\"'.repeat((bytes - 16) / 2)}"}`
-    const taken = await client.send('POST', path, filled(MOST_BODY), { prefer: 'respond-async' })
+    const taken = await client.send('POST', path, filled(MAX_BODY_BYTES), { prefer: 'respond-async' })
     expect([taken.status, taken.text.slice(0, 200)]).toStrictEqual([202, expect.any(String)])
-    const refused = await client.send<{ status: number }>('POST', path, filled(MOST_BODY + 2))
+    const refused = await client.send<{ status: number }>('POST', path, filled(MAX_BODY_BYTES + 2))
     expect([refused.status, refused.body.status]).toStrictEqual([413, 413])
     const farTooLarge = await client.send('POST', path, filled(11 * MB))
     expect(farTooLarge.status).toBe(413)

@@ -4,7 +4,7 @@ import type { OpenAiMessage } from '../../../functions/log/formats/openai-format
 import type { MessageResource } from '../../../functions/http/v1/messages/resource.ts'
 import type { RunResource } from '../../../functions/http/v1/runs/resource.ts'
 import type { SearchHitSchema } from '../../../functions/http/v1/search/schema.ts'
-import { PATIENCE_MS } from '../../eventually.ts'
+import { HANG_TIMEOUT_MS } from '../../eventually.ts'
 import { whileUnavailable } from './unavailable.ts'
 
 export type Message = MessageResource
@@ -103,7 +103,7 @@ export function createClient(url: string, always: Headers_ = {}): Client {
       Promise.all(
         (await all<OpenAiMessage>(`/v1/sessions/${session}/messages?format=openai&limit=1000`)).map(withBytes),
       ),
-    async runUntil(session, run, states, milliseconds = PATIENCE_MS) {
+    async runUntil(session, run, states, milliseconds = HANG_TIMEOUT_MS) {
       const deadline = Date.now() + milliseconds
       for (;;) {
         const found: RunBody = await expected('GET', `/v1/sessions/${session}/runs/${run}`)

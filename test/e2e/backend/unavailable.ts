@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A store on a machine that has other work responds late, for a while. */
-const MOST_REPEATS = 20
+const MAX_REPEATS = 20
 
 /**
  * Repeats a request while the program says that its store does not respond (503 with `Retry-After`), as clients are asked to.
@@ -13,7 +13,7 @@ export async function whileUnavailable<Sent extends { readonly status: number; r
   for (let repeats = 0; ; repeats++) {
     const sent = await request()
     const wait = sent.headers.get('retry-after')
-    if (sent.status !== 503 || wait === null || repeats === MOST_REPEATS) return sent
+    if (sent.status !== 503 || wait === null || repeats === MAX_REPEATS) return sent
     await sleep(Number(wait) * 1_000)
   }
 }

@@ -15,10 +15,10 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const SESSIONS_AT_ONCE = 4
 /** Benches that run side by side, each with a program and a seed of its own. */
 const BENCHES = 2
-const LONGEST_LIFE_MS = 700
+const MAX_LIFE_MS = 700
 /** Where the machine is busy, a program lives for up to so many times as long as it took to start: it would do nothing else. */
-const LONGEST_LIFE_OF_STARTS = 1.5
-const LONGEST_COMPLETION_MS = 60
+const MAX_LIFE_STARTS = 1.5
+const MAX_COMPLETION_MS = 60
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
 
 interface Series {
@@ -49,7 +49,7 @@ export const randomKillsOn = (backend: Backend, kills: number) =>
     async () => {
       const random = randomNumbers(SEED)
       const model = await startOpenAiServer(async (request) => {
-        await sleep(random() * LONGEST_COMPLETION_MS)
+        await sleep(random() * MAX_COMPLETION_MS)
         return scriptedModel(request)
       })
       try {
@@ -98,7 +98,7 @@ async function killAtRandom({ backend, modelBaseUrl, seed, kills, signal }: Seri
       const begun = performance.now()
       const program = await bench.start()
       const startMs = performance.now() - begun
-      const longestMs = Math.max(LONGEST_LIFE_MS * backend.slower, LONGEST_LIFE_OF_STARTS * startMs)
+      const longestMs = Math.max(MAX_LIFE_MS * backend.slower, MAX_LIFE_STARTS * startMs)
       const life = kill < kills ? sleep(random() * longestMs).then(() => program.kill()) : undefined
       let done: readonly boolean[]
       try {

@@ -3,7 +3,7 @@ import { withinTime } from '../../../functions/domain/time/time-limit.ts'
 import type { OpenAiMessage } from '../../../functions/log/formats/openai-format.ts'
 import type { ChatRequest, OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'
-import { PATIENCE_MS } from '../../eventually.ts'
+import { HANG_TIMEOUT_MS } from '../../eventually.ts'
 import type { Message, SearchHit } from '../backend/client.ts'
 import { onceFound, type Backend } from '../backend/backend.ts'
 import type { InProcess } from '../backend/in-process.ts'
@@ -68,7 +68,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
         const queue = conversations.entries()
         const worker = async (): Promise<void> => {
           for (const [index, conversation] of queue) {
-            await withinTime(PATIENCE_MS * backend.slower, conversation.id, () =>
+            await withinTime(HANG_TIMEOUT_MS * backend.slower, conversation.id, () =>
               shapesBeyondTheApi(conversation).length > 0
                 ? importConversation(program.ports, TENANT, conversation)
                 : driveThroughApi(program.client, conversation, index % 2 === 0),

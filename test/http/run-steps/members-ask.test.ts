@@ -57,7 +57,7 @@ const partsOf = (message: UIMessage | undefined) =>
     .map((part) => JSON.stringify(part))
     .toSorted()
 
-const MOST_SENT = 9
+const MAX_SENT = 9
 
 describe('useChat that sends by itself', () => {
   /** Counts what it sends by itself, and stops it where it would never end. */
@@ -69,7 +69,7 @@ describe('useChat that sends by itself', () => {
       sendAutomaticallyWhen: (now) => {
         const isDone =
           lastAssistantMessageIsCompleteWithToolCalls(now) || lastAssistantMessageIsCompleteWithApprovalResponses(now)
-        return isDone && sent.push(1) < MOST_SENT
+        return isDone && sent.push(1) < MAX_SENT
       },
       ...init,
     })

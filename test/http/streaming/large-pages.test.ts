@@ -3,7 +3,7 @@ import { makeTool } from '../../agent/harness.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
-const MOST = 4 * 1024 * 1024
+const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Two bytes of JSON for each character: quotes double, and one of the others takes three. */
 const text = (at: number): string => `${at}"思`.repeat(170_000)
 
@@ -50,7 +50,7 @@ describe('a page ends by its bytes, too, and the next one goes on', () => {
       await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: text(at) })
     const { all, sizes } = await pages(`/v1/sessions/s/messages?limit=200&${query}`)
     expect(sizes.length).toBeGreaterThan(1)
-    for (const size of sizes) expect(size).toBeLessThan(MOST + 1_000)
+    for (const size of sizes) expect(size).toBeLessThan(MAX_PAGE_BYTES + 1_000)
     const users = all.filter(({ role }) => role === 'user').map((one) => one.content ?? one.parts?.[0]?.text)
     const expected = Array.from({ length: 9 }, (_, at) => text(at))
     expect(users).toEqual(query === 'order=desc' ? expected.toReversed() : expected)
@@ -69,7 +69,7 @@ describe('a page ends by its bytes, too, and the next one goes on', () => {
     const { all, sizes } = await pages('/v1/sessions?limit=100')
     expect(all).toHaveLength(51)
     expect(sizes.length).toBe(2)
-    for (const size of sizes) expect(size).toBeLessThan(MOST + 50_000)
+    for (const size of sizes) expect(size).toBeLessThan(MAX_PAGE_BYTES + 50_000)
   })
 
   test('with one message at least, however large it is', async () => {
@@ -97,8 +97,8 @@ describe('the response of a run that waited', () => {
     const send = async (): Promise<string> =>
       (await harness.send('POST', '/v1/sessions/s/messages', { content: 'go' }, key)).text()
     const first = await send()
-    expect(Buffer.byteLength(first)).toBeLessThan(MOST + 5_000)
-    expect(Buffer.byteLength(first)).toBeGreaterThan(MOST - 50_000)
+    expect(Buffer.byteLength(first)).toBeLessThan(MAX_PAGE_BYTES + 5_000)
+    expect(Buffer.byteLength(first)).toBeGreaterThan(MAX_PAGE_BYTES - 50_000)
     const { id, status, messages, messages_next: next } = JSON.parse(first) as Answer
     expect([status, messages.at(-1)?.id]).toEqual(['completed', next])
     const rest = await pages(`/v1/sessions/s/messages?run=${id}&order=asc&limit=200`, next)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { jsonFault, jsonSize, MOST_VALUES } from '../../../functions/log/json/json-size.ts'
+import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../../functions/log/json/json-size.ts'
 import { fc } from '../../generators/seeded.ts'
 
 const itemsOf = (value: unknown): unknown[] => (typeof value === 'object' && value !== null ? Object.values(value) : [])
@@ -36,8 +36,8 @@ test.each([
 
 test('a text may be as deep and have as many values as the limits say, and no more', () => {
   const list = (values: number): string => JSON.stringify(Array.from({ length: values - 1 }, () => 0))
-  expect(jsonFault(list(MOST_VALUES))).toBeUndefined()
-  expect(jsonFault(list(MOST_VALUES + 1))).toBe('has more than 100,000 values')
+  expect(jsonFault(list(MAX_JSON_VALUES))).toBeUndefined()
+  expect(jsonFault(list(MAX_JSON_VALUES + 1))).toBe('has more than 100,000 values')
   expect(jsonFault('['.repeat(64) + ']'.repeat(64))).toBeUndefined()
   expect(jsonFault('['.repeat(65) + ']'.repeat(65))).toBe('is nested more than 64 deep')
 })

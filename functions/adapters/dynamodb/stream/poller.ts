@@ -15,10 +15,10 @@ export interface StreamPoller {
  * change is found within two.
  */
 const FIRST_IDLE_MS = 200
-const LONGEST_IDLE_MS = 800
+const MAX_IDLE_MS = 800
 /** After an error: the wait doubles as well. */
 const FIRST_ERROR_MS = 1_000
-const LONGEST_ERROR_MS = 10_000
+const MAX_ERROR_WAIT_MS = 10_000
 /**
  * Shards change every few hours, and AWS takes ten of these requests a second for a whole account. The successors of a shard
  * that ends are looked up at once.
@@ -45,12 +45,12 @@ export function startStreamPoller(dependencies: ShardDependencies): StreamPoller
           continue
         }
         await pause(clock, idle, stopping.signal)
-        idle = Math.min(2 * idle, LONGEST_IDLE_MS)
+        idle = Math.min(2 * idle, MAX_IDLE_MS)
       } catch (error) {
         logger.error('reading the stream failed, nothing is indexed until it works again', error, { table: tableName })
         stream.listedAt = undefined
         await pause(clock, failing, stopping.signal)
-        failing = Math.min(2 * failing, LONGEST_ERROR_MS)
+        failing = Math.min(2 * failing, MAX_ERROR_WAIT_MS)
       }
     }
   }

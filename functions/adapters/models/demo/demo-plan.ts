@@ -71,13 +71,13 @@ export function planDemo(request: ModelRequest): DemoPlan {
 
 /** Requests that failed once, by what they hold; the oldest are forgotten. */
 const failed = new Set<string>()
-const MOST_FAILED = 1_000
+const MAX_FAILED_REQUESTS = 1_000
 
 /** Whether exactly this request comes for the first time: the request itself does not show a failure. */
 function isFirst({ messages }: ModelRequest): boolean {
   const name = createHash('sha256').update(JSON.stringify(messages, withoutBytes)).digest('base64')
   if (failed.delete(name)) return false
-  for (const oldest of failed) if (failed.size >= MOST_FAILED) failed.delete(oldest)
+  for (const oldest of failed) if (failed.size >= MAX_FAILED_REQUESTS) failed.delete(oldest)
   failed.add(name)
   return true
 }

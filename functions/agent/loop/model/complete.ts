@@ -27,7 +27,7 @@ import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 const SILENT_MS = 120_000
 const RETRIES = 3
 /** A provider that asks for a longer wait fails the run instead. */
-const LONGEST_WAIT_MS = 60_000
+const MAX_RETRY_AFTER_MS = 60_000
 
 /** A request that came to no completion, with the text and reasoning that had streamed before. */
 export class CompletionFailed extends Error {
@@ -204,7 +204,7 @@ export async function requestCompletion(
 }
 
 function isWorthRetrying(error: Error): boolean {
-  return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= LONGEST_WAIT_MS
+  return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS
 }
 
 /** Milliseconds: what the provider asked for, else 0.5 s, 1 s, 2 s with jitter. */

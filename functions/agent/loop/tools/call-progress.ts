@@ -6,7 +6,7 @@ import type { RunState } from '../run-state.ts'
 /** Milliseconds between two that followers are told of: tools may say it as often as they like. */
 const BETWEEN_MS = 1_000
 /** Characters of what a tool says beside its numbers. */
-const MOST_TEXT = 300
+const MAX_TEXT_CHARACTERS = 300
 
 /** Tells followers how far a call is, some times. What is no number is not told. */
 export function progressTeller(
@@ -21,7 +21,7 @@ export function progressTeller(
       callProgress(row, {
         progress,
         ...(Number.isFinite(total) ? { total: total as number } : {}),
-        ...(typeof text === 'string' && text !== '' ? { text: text.slice(0, MOST_TEXT).toWellFormed() } : {}),
+        ...(typeof text === 'string' && text !== '' ? { text: text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed() } : {}),
       }),
     )
   }

@@ -11,14 +11,14 @@ import { parseArguments } from './tool-call.ts'
 /** Milliseconds that one check may take: a pattern may need longer than any run for some texts. */
 const CHECK_MS = 250
 /** Checks of one run that may take too long; after that, none is begun. */
-const MOST_TOO_LONG = 4
+const MAX_TIMEOUTS = 4
 /** So many times as long as a check took, no other of its tenant begins: the rest of the time is for everything else. */
 const REST = 3
 /** Milliseconds. A check that takes less holds nobody up. */
 const SHORT_MS = 10
 /** A check that did not get as much of the processor in its time was kept from working: it is begun again, so often at the most. */
-const MOST_STALLS = 2
-const MOST_FAULTS = 10
+const MAX_STALLS = 2
+const MAX_FAULTS = 10
 
 /** Of a run that is executed here, the checks that took too long. */
 const tooLong = new WeakMap<Run, number>()
@@ -72,13 +72,13 @@ async function inItsTurn({ tenant, signal }: Checking, check: () => Checked): Pr
 
 function faultOf(run: Run, tool: Declared, input: Json): Checked {
   const late = tooLong.get(run) ?? 0
-  const faults = late < MOST_TOO_LONG ? faultsWithin(CHECK_MS, tool, input) : undefined
+  const faults = late < MAX_TIMEOUTS ? faultsWithin(CHECK_MS, tool, input) : undefined
   if (faults === undefined) {
     tooLong.set(run, late + 1)
     return 'unchecked'
   }
   if (faults.length === 0) return {}
-  return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MOST_FAULTS)].join('\n') }
+  return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MAX_FAULTS)].join('\n') }
 }
 
 /** What of the arguments does not fit, each with its JSON Pointer; undefined where this takes too long. */
@@ -93,7 +93,7 @@ function faultsWithin(timeout: number, { parameters }: Declared, input: Json): s
       // The time-out of a context of its own ends whatever runs in it, a regular expression, too.
       return runInNewContext('check()', { check }, { timeout }) as string[]
     } catch (error) {
-      if (isTimeout(error) && stalls < MOST_STALLS && processorTime() - before < SHORT_MS) continue
+      if (isTimeout(error) && stalls < MAX_STALLS && processorTime() - before < SHORT_MS) continue
       // Nothing else of ours runs in there: a keyword of the schema does not have what the validator expects of it.
       return isTooLong(error) ? undefined : [`- #: the schema cannot be applied: ${reasonOf(error)}`]
     }

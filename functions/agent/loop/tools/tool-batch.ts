@@ -2,9 +2,9 @@ import { DEFAULT_POLICIES } from '../../../domain/agent.ts'
 import type { Agent, Policies } from '../../../domain/agent.ts'
 import type { CallProgress } from '../../../domain/events.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import { MOST_CALLS, parentNames } from '../../../domain/messages/message.ts'
+import { MAX_ROUND_CALLS, parentNames } from '../../../domain/messages/message.ts'
 import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
-import { MOST_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
+import { MAX_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
 import type { Source } from '../../../domain/messages/source.ts'
 import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { callText } from '../../../log/call-text.ts'
@@ -33,7 +33,7 @@ const PARALLEL = 8
  * last completion of a member has none.
  */
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
-  const calls = message.toolCalls.slice(0, MOST_CALLS)
+  const calls = message.toolCalls.slice(0, MAX_ROUND_CALLS)
   const checks = await checkCalls(state, thread, message, calls)
   await inTurn(state, () => storeInTurn(state, thread, message, { calls, checks }))
   await storeRefused(state, thread)
@@ -95,13 +95,13 @@ function rowOf(asked: AssistantMessage, sequence: number, id: string, generation
 export async function storeRefused(state: RunState, thread: Thread): Promise<void> {
   const { lease } = state.held
   const asked = ownMessages(thread).findLast((message) => message.role === 'assistant')
-  if (asked === undefined || asked.toolCalls.length <= MOST_CALLS) return
+  if (asked === undefined || asked.toolCalls.length <= MAX_ROUND_CALLS) return
   const rows = ownMessages(thread).filter((one) => one.role === 'tool' && one.assistantMessageId === asked.id)
-  for (let first = rows.length; first < asked.toolCalls.length; first += MOST_CALLS)
+  for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS)
     await inTurn(state, () => storeSome(asked, first))
 
   async function storeSome(asked: AssistantMessage, first: number): Promise<void> {
-    const ids = allocate(state, Math.min(MOST_CALLS, asked.toolCalls.length - first))
+    const ids = allocate(state, Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first))
     const begun = ids.map((id, place) => rowOf(asked, first + place, id, lease.generation))
     const refused = begun.map((row): ToolMessage => {
       const text = `error: ${refusalOf(thread, asked, row.sequence)}`
@@ -208,7 +208,7 @@ async function usableSources(
   outcome: CallOutcome,
 ): Promise<readonly Source[]> {
   const all = outcome.status === 'completed' ? (outcome.sources ?? []) : []
-  const faults = all.map((source, place) => (place < MOST_SOURCES ? sourceFault(source) : 'comes after the 100th'))
+  const faults = all.map((source, place) => (place < MAX_SOURCES ? sourceFault(source) : 'comes after the 100th'))
   const first = faults.findIndex((fault) => fault !== undefined)
   if (first < 0) return all
   const count = faults.filter((fault) => fault !== undefined).length

@@ -6,7 +6,7 @@ import type { Json } from '../../../domain/json.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { Logger } from '../../../ports/logger.ts'
-import { MOST_TIMES } from '../../../ports/tool.ts'
+import { MAX_TIMEOUT_FACTOR } from '../../../ports/tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../../ports/tool.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { readableOutput } from '../../readable-output.ts'
@@ -43,7 +43,7 @@ export async function executeCall(
   const timedOut = `${call.name} did not finish within ${tool.timeoutMs / 1_000} s`
   const limit = limitTime(context.signal, tool.timeoutMs, () => new DOMException(timedOut, 'TimeoutError'))
   const { signal, end } = limit
-  const last = context.now() + (MOST_TIMES - 1) * tool.timeoutMs
+  const last = context.now() + (MAX_TIMEOUT_FACTOR - 1) * tool.timeoutMs
   let isOver = false
   const progressed = (howFar?: CallProgress): void => {
     if (isOver || context.now() >= last) return

@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000
 /** Limit of a `Retry-After`, in milliseconds: a longer one would stop a method for as long as the process lives. */
 const MAX_PAUSE_MS = 3_600_000
 /** Queues that are kept at a time; those of other places are forgotten, the oldest first. */
-const MOST_PLACES = 1_000
+const MAX_QUEUES = 1_000
 
 export interface RateLimits {
   /** Milliseconds that a call would have to wait now. */
@@ -39,7 +39,7 @@ export function createRateLimits(clock: Pick<Clock, 'now'>): RateLimits {
     places.delete(name)
     places.set(name, known)
     for (const oldest of places.keys()) {
-      if (places.size <= MOST_PLACES) break
+      if (places.size <= MAX_QUEUES) break
       places.delete(oldest)
     }
     return known

@@ -13,7 +13,7 @@ const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 
 /** Methods that only read take no JSON. */
 const READING = new Set(['auth.test', 'apps.connections.open', 'conversations.replies', 'files.getUploadURLExternal'])
 const DEFAULT_PAUSE_SECONDS = 30
-const PATIENCE_MS = 60_000
+const REQUEST_TIMEOUT_MS = 60_000
 
 export interface SlackCall {
   readonly token: string
@@ -49,7 +49,7 @@ export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const limits = createRateLimits(clock)
   return {
     async call(one) {
-      const { method, signal, patienceMs = PATIENCE_MS } = one
+      const { method, signal, patienceMs = REQUEST_TIMEOUT_MS } = one
       const place = placeOf(one)
       for (const started = clock.now(); ;) {
         const waiting = limits.wait(place, method)

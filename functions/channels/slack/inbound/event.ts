@@ -40,12 +40,12 @@ const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown
  * What a row of the outbox has room for (record 29): characters, and bytes of the JSON that is stored. Most characters take
  * one to three of these, control characters six.
  */
-const MOST_TEXT = 80_000
-const MOST_TEXT_BYTES = 250_000
-const MOST_FILES_BYTES = 120_000
-const MOST_FILES = 50
-const MOST_URL = 2_000
-const MOST_NAME = 200
+const MAX_TEXT_CHARACTERS = 80_000
+const MAX_TEXT_BYTES = 250_000
+const MAX_FILES_BYTES = 120_000
+const MAX_FILES = 50
+const MAX_URL_CHARACTERS = 2_000
+const MAX_NAME_CHARACTERS = 200
 
 /** Says so as other limits do. */
 const within =
@@ -55,7 +55,7 @@ const within =
       context.addIssue({ code: 'too_big', origin: 'string', maximum: bytes })
   }
 
-const address = z.string().max(MOST_URL).nullish().catch(undefined)
+const address = z.string().max(MAX_URL_CHARACTERS).nullish().catch(undefined)
 
 const file = z
   .object({
@@ -68,8 +68,8 @@ const file = z
   .transform((one): SlackFile => {
     const url = one.url_private_download ?? one.url_private ?? undefined
     return {
-      name: (one.name ?? 'file').slice(0, MOST_NAME),
-      mediaType: (one.mimetype ?? 'application/octet-stream').slice(0, MOST_NAME),
+      name: (one.name ?? 'file').slice(0, MAX_NAME_CHARACTERS),
+      mediaType: (one.mimetype ?? 'application/octet-stream').slice(0, MAX_NAME_CHARACTERS),
       ...(url === undefined ? {} : { url }),
       ...(typeof one.size === 'number' ? { bytes: one.size } : {}),
     }
@@ -84,10 +84,10 @@ const message = z.object({
   user,
   channel,
   channel_type: z.string().optional(),
-  text: z.string().max(MOST_TEXT).superRefine(within(MOST_TEXT_BYTES)).default(''),
+  text: z.string().max(MAX_TEXT_CHARACTERS).superRefine(within(MAX_TEXT_BYTES)).default(''),
   ts,
   thread_ts: ts.optional(),
-  files: z.array(file).max(MOST_FILES).superRefine(within(MOST_FILES_BYTES)).default([]),
+  files: z.array(file).max(MAX_FILES).superRefine(within(MAX_FILES_BYTES)).default([]),
 })
 
 const stopped = z.object({

@@ -3,9 +3,9 @@ import type { SlackFile } from './event.ts'
 import type { SlackDownloads } from '../api/file-transfer.ts'
 
 /** Bytes of one file that a channel brings. */
-const MOST_BYTES = 20_000_000
+const MAX_FILE_BYTES = 20_000_000
 /** Bytes of all files of one message: more would not fit a model's request. */
-const MOST_TOGETHER = 40_000_000
+const MAX_MESSAGE_BYTES = 40_000_000
 const DOWNLOAD_MS = 20_000
 
 /** The files of a message with their bytes, each in its place; a line says which of them could not be read, and why. */
@@ -16,9 +16,9 @@ export async function readFiles(
   signal: AbortSignal,
 ): Promise<IncomingPart[]> {
   const parts: IncomingPart[] = []
-  let left = MOST_TOGETHER
+  let left = MAX_MESSAGE_BYTES
   for (const file of files) {
-    const part = await readFile(downloads, token, file, Math.min(MOST_BYTES, left), signal)
+    const part = await readFile(downloads, token, file, Math.min(MAX_FILE_BYTES, left), signal)
     signal.throwIfAborted()
     if (part.type !== 'text') left -= part.data.length
     parts.push(part)

@@ -18,10 +18,10 @@ import type { Workspaces } from '../workspaces.ts'
 /** The kind of rows that keep messages of which something must be read from Slack, or that came behind such a message. */
 const INCOMING_KIND = 'slack-message'
 /** Messages of a thread that may wait before this one. */
-const MOST_EARLIER = 100
+const MAX_EARLIER_MESSAGES = 100
 /** Milliseconds between two looks at them; after so many, somebody looks again later, which takes as long. */
 const EARLIER_MS = 200
-const PATIENCE_MS = 30_000
+const EARLIER_MESSAGES_TIMEOUT_MS = 30_000
 
 const kept = z.object({
   type: z.literal('message'),
@@ -109,8 +109,8 @@ async function earlierMessages(
   { delivery, signal }: Claimed,
 ): Promise<Outcome | undefined> {
   const isEarlier = (one: Delivery): boolean => one.kind === INCOMING_KIND && one.id < delivery.id
-  for (const begun = clock.now(); (await outbox.pending(delivery, MOST_EARLIER)).some(isEarlier);) {
-    if (clock.now() - begun > PATIENCE_MS) return { again: clock.now() + PATIENCE_MS }
+  for (const begun = clock.now(); (await outbox.pending(delivery, MAX_EARLIER_MESSAGES)).some(isEarlier);) {
+    if (clock.now() - begun > EARLIER_MESSAGES_TIMEOUT_MS) return { again: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS }
     await clock.sleep(EARLIER_MS, signal)
   }
   signal.throwIfAborted()

@@ -10,7 +10,7 @@ import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
 /** Characters of the messages before the first mention; the newest are kept. */
-const MOST_CONTEXT = 40_000
+const MAX_CONTEXT_CHARACTERS = 40_000
 
 export interface ReadInputDependencies {
   readonly api: Pick<SlackApi, 'call'>
@@ -66,7 +66,7 @@ async function messagesBefore(
 
 /** As many of the last lines as there is room for. */
 function newest(lines: readonly string[]): readonly string[] {
-  let left = MOST_CONTEXT
+  let left = MAX_CONTEXT_CHARACTERS
   const from = lines.findLastIndex((line) => (left -= line.length + 1) < 0)
   return lines.slice(from + 1)
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Seconds that a request may be old or early: what is older may be a copy of one that was overheard. */
-const MOST_SECONDS = 300
+const MAX_AGE_SECONDS = 300
 
 /**
  * Whether Slack signed these bytes, not long before or after `now` (milliseconds since 1970): `v0=` and the HMAC-SHA256, in hex, of
@@ -10,7 +10,7 @@ const MOST_SECONDS = 300
 export function isSigned(secret: string, headers: Headers, body: Uint8Array, now: number): boolean {
   const timestamp = headers.get('x-slack-request-timestamp') ?? ''
   if (!/^\d{1,12}$/.test(timestamp)) return false
-  if (Math.abs(now / 1_000 - Number(timestamp)) > MOST_SECONDS) return false
+  if (Math.abs(now / 1_000 - Number(timestamp)) > MAX_AGE_SECONDS) return false
   const expected = Buffer.from(signatureOf(secret, timestamp, body))
   const given = Buffer.from(headers.get('x-slack-signature') ?? '')
   return given.length === expected.length && timingSafeEqual(given, expected)

@@ -13,14 +13,14 @@ const QUIET_MS = 90_000
 /** Where Node tells of pings, which it answers by itself. */
 const PINGS = 'undici:websocket:ping'
 /** Characters of a message. What Slack sends of an event is far smaller; the door takes as much. */
-const MOST_CHARACTERS = 4 * 1024 * 1024
+const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
 /** Characters of messages that are not yet durable: nothing else slows a WebSocket down. A message counts as so many more. */
-const MOST_UNDER_WAY = 32 * 1024 * 1024
+const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024
 const MESSAGE = 4_096
 /** Milliseconds below which a connection that ends counts as a failure: Slack's last for hours. */
 const SHORT_LIFE_MS = 30_000
 const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 60_000
+const MAX_PAUSE_MS = 60_000
 
 const envelope = z.object({
   type: z.string(),
@@ -67,7 +67,7 @@ export async function listenOnSocket(
       if (signal.aborted) return
       failures++
       logger.warn('Slack’s socket did not open, or did not last', { error: String(error) })
-      const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS)
       await clock.sleep(pause, signal).catch(() => undefined)
     }
   }
@@ -111,7 +111,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     wait(QUIET_MS)
     const data = String(event.data)
     const size = data.length + MESSAGE
-    if (underWay + size > MOST_UNDER_WAY) {
+    if (underWay + size > MAX_PENDING_CHARACTERS) {
       logger.warn(
         'more came over Slack’s socket than can be stored meanwhile: it is opened anew, and Slack sends it again',
       )
@@ -138,7 +138,8 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
 async function take(dependencies: SocketDependencies, socket: WebSocket, data: string): Promise<string | undefined> {
   const { logger, takeEvent, takeInteraction } = dependencies
   try {
-    const fault = data.length > MOST_CHARACTERS ? `has more than ${MOST_CHARACTERS} characters` : jsonFault(data)
+    const fault =
+      data.length > MAX_MESSAGE_CHARACTERS ? `has more than ${MAX_MESSAGE_CHARACTERS} characters` : jsonFault(data)
     if (fault !== undefined) throw new RangeError(`a message ${fault}`)
     const { type, envelope_id: id, payload, reason } = envelope.parse(JSON.parse(data))
     // Slack is about to close it.

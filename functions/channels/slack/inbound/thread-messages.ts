@@ -5,7 +5,7 @@ import type { SlackApi } from '../api/web-api.ts'
 
 /** Messages of a page, and pages that are read at most. */
 const PAGE = 200
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 const message = z.object({
   ts: z.string(),
@@ -37,7 +37,7 @@ export async function threadMessages(
 ): Promise<ThreadMessage[]> {
   const found: ThreadMessage[] = []
   let cursor: string | undefined
-  for (let pages = 0; pages < MOST_PAGES; pages++) {
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
     const args = {
       channel,
       ts: thread,

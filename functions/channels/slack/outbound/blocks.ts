@@ -19,7 +19,7 @@ const button = (action: Button, label: string, value: string, style?: 'primary' 
 export const plain = (text: string): JsonObject => ({ text, blocks: [section(text)] })
 
 /** Characters of what stands for a message where its blocks are not shown: `chat.update` takes 4,000. */
-const MOST_SUMMARY = 3_000
+const MAX_SUMMARY_CHARACTERS = 3_000
 
 /** What people press to say what they think of the answer. Slack shows what each has pressed. */
 export function feedbackBlock(run: string): JsonObject {
@@ -40,7 +40,7 @@ export function feedbackBlock(run: string): JsonObject {
 
 /** A text of at most 12,000 characters of Markdown, with a block below it. */
 export const withBlock = (markdown: string, block: JsonObject): JsonObject => ({
-  text: markdown.slice(0, MOST_SUMMARY).toWellFormed(),
+  text: markdown.slice(0, MAX_SUMMARY_CHARACTERS).toWellFormed(),
   blocks: [{ type: 'markdown', text: markdown }, block],
 })
 

@@ -30,7 +30,7 @@ const STATUS_MS = 2_000
 /** Milliseconds after which Slack has taken a request that was given up. */
 const UNDER_WAY_MS = 5_000
 /** Deliveries of a thread that may be pending before this one. */
-const MOST_EARLIER = 100
+const MAX_EARLIER_DELIVERIES = 100
 /** What stands for an answer without text: one message gets one reply. */
 const EMPTY = '_The answer is empty._'
 
@@ -135,7 +135,7 @@ async function earlierReplies({ outbox, reader, clock }: ChannelDependencies, wo
   for (;;) {
     signal.throwIfAborted()
     let isWaiting = false
-    for (const one of await outbox.pending(delivery, MOST_EARLIER)) {
+    for (const one of await outbox.pending(delivery, MAX_EARLIER_DELIVERIES)) {
       if (one.kind !== delivery.kind || one.id >= delivery.id) continue
       const run = await reader.run(delivery, one.id)
       isWaiting ||= run !== undefined && run.status !== 'paused' && run.status !== 'cancelled'

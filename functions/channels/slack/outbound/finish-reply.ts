@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../domain/json.ts'
 import { feedbackBlock, withBlock } from './blocks.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { OpenPart } from './live-stream.ts'
-import { chunksOf, MOST_PARTS } from './live-stream.ts'
+import { chunksOf, MAX_REPLY_MESSAGES } from './live-stream.ts'
 import { addPart, changePart, hashOf, isFinal, postOnce } from './reply.ts'
 import type { MessageType, Reply } from './reply.ts'
 import type { ReplyDependencies } from './reply.ts'
@@ -31,7 +31,7 @@ export async function finishReply(
   const { reply } = finishing
   const { type } = how
   const isRated = (index: number, to: number): boolean =>
-    how.isRated && (index === MOST_PARTS - 1 || (index < MOST_PARTS && to === text.length))
+    how.isRated && (index === MAX_REPLY_MESSAGES - 1 || (index < MAX_REPLY_MESSAGES && to === text.length))
   await reply.recover()
   let end = 0
   for (let index = 0; index < reply.state().parts.length; index++) {
@@ -51,7 +51,7 @@ export async function finishReply(
       await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type, isRated: rated })
     }
   }
-  await goOn(MOST_PARTS)
+  await goOn(MAX_REPLY_MESSAGES)
   // Where Slack takes no file, the answer is whole nevertheless.
   if (end < text.length && !(await addFile(finishing, text))) await goOn(Infinity)
 }

@@ -10,9 +10,9 @@ import { isDecided, pieceEnd, renderPiece, startOfPiece, sureEnd } from './split
 import type { SlackApi } from '../api/web-api.ts'
 
 /** Messages of a reply; a longer answer goes on in a file. */
-export const MOST_PARTS = 5
+export const MAX_REPLY_MESSAGES = 5
 /** Milliseconds that a stream may wait to begin; beyond that the reply is posted when it is whole. */
-const LONGEST_WAIT_MS = 5_000
+const MAX_START_WAIT_MS = 5_000
 /** How much longer than it should a stream may last, to end between paragraphs: a share of its time. */
 const GRACE = 1 / 8
 
@@ -112,8 +112,8 @@ async function begin(streaming: Streaming, text: string, tasks: readonly Task[])
   const { parts } = reply.state()
   const from = parts.length === 0 ? 0 : parts.at(-1)?.to
   const method = 'chat.startStream'
-  const isLate = api.wait({ team, method, args: {} }) > LONGEST_WAIT_MS
-  if (from === undefined || parts.length >= MOST_PARTS || isLate) return stopShowing(streaming)
+  const isLate = api.wait({ team, method, args: {} }) > MAX_START_WAIT_MS
+  if (from === undefined || parts.length >= MAX_REPLY_MESSAGES || isLate) return stopShowing(streaming)
   // A reply goes on in a new message only with text: after a crash it may be whole already.
   if (text.length <= from && (tasks.length === 0 || parts.length > 0)) return false
   const to = sureEnd(text, from)

@@ -1,5 +1,5 @@
 /** Characters of one message of Slack. */
-const MOST = 12_000
+const MAX_MESSAGE_CHARACTERS = 12_000
 /** Characters that lines take which open a fence again, and close it. */
 const FENCE_ROOM = 300
 /** Characters after a possible cut that decide whether it lies within a link. */
@@ -8,7 +8,7 @@ const AFTER = 1_000
 const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,100}|~{3,100})([^`\n]{0,200})$/
 const LIST_ITEM = /^\s{0,12}(?:[-*+]|\d{1,9}[.)])\s/
 /** Blanks before a fence that is one; what stands further in is code, unless it belongs to a list. */
-const MOST_INDENT = 3
+const MAX_INDENT_SPACES = 3
 const LINK = /!?\[[^\]\n]{0,400}\]\([^()\s]{0,500}(?:\s"[^"\n]{0,60}")?\)|<[^<>\s]{1,500}>|https?:\/\/[^\s<>]{1,900}/g
 
 /** How good a place is for a cut: the first that is found wins. */
@@ -16,10 +16,10 @@ const RANKS = ['between paragraphs', 'between blocks', 'between list items', 'be
 type Rank = (typeof RANKS)[number]
 
 /** Whether more text would not change where the piece that begins at `from` ends. */
-export const isDecided = (text: string, from: number): boolean => text.length - from >= MOST + AFTER
+export const isDecided = (text: string, from: number): boolean => text.length - from >= MAX_MESSAGE_CHARACTERS + AFTER
 
 /** Characters of a piece that are never cut off from it, however the text goes on. */
-const SURE = MOST / 2
+const SURE = MAX_MESSAGE_CHARACTERS / 2
 
 /** How far a piece may be shown while the text still grows: never into a pair of surrogates. */
 export const sureEnd = (text: string, from: number): number => outsidePair(text, Math.min(text.length, from + SURE))
@@ -29,7 +29,7 @@ export const sureEnd = (text: string, from: number): number => outsidePair(text,
  * between paragraphs, then between blocks, then between the items of a list, and never within a link or a pair of surrogates.
  */
 export function pieceEnd(text: string, from: number): number {
-  const most = MOST - FENCE_ROOM
+  const most = MAX_MESSAGE_CHARACTERS - FENCE_ROOM
   if (text.length - from <= most) return text.length
   const [low, high] = [from + SURE, from + most]
   const best = new Map<Rank, number>()
@@ -90,8 +90,8 @@ function fenceAfter(line: string, fence: Fence | undefined, inList: boolean): Fe
   if (mark === undefined) return fence
   const indent = before.length
   if (fence === undefined)
-    return indent <= MOST_INDENT || inList ? { indent, mark, info: info.trim().slice(0, 40) } : undefined
-  const isBare = before.trim() === '' && info.trim() === '' && indent <= fence.indent + MOST_INDENT
+    return indent <= MAX_INDENT_SPACES || inList ? { indent, mark, info: info.trim().slice(0, 40) } : undefined
+  const isBare = before.trim() === '' && info.trim() === '' && indent <= fence.indent + MAX_INDENT_SPACES
   const closes = isBare && mark[0] === fence.mark[0] && mark.length >= fence.mark.length
   return closes ? undefined : fence
 }

@@ -22,7 +22,7 @@ import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
 import { modelOf } from '../models.ts'
 
 /** A request that is not a stream waits at most this long for its run, in milliseconds. */
-export const LONGEST_MS = 240_000
+export const MAX_RUN_WAIT_MS = 240_000
 
 /** Begins a completion, and responds with it or with its chunks. */
 export const serveChatCompletion = (
@@ -140,7 +140,7 @@ async function wholeCompletion(
   { run, turn, ...base }: Shown,
   revoked: AbortSignal,
 ): Promise<ChatCompletion> {
-  const late = AbortSignal.timeout(LONGEST_MS)
+  const late = AbortSignal.timeout(MAX_RUN_WAIT_MS)
   const stopping = dependencies.stopping()
   const signal = AbortSignal.any([late, revoked, stopping, c.get('request').signal])
   let text = ''

@@ -3,7 +3,7 @@ import { keyRevoked } from '../../middleware/authentication.ts'
 import { describeError } from '../../middleware/error-response.ts'
 import { openAiErrorOf } from '../../middleware/openai-error.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
-import { BrokenOff, LONGEST_MS } from '../chat/serve-chat.ts'
+import { BrokenOff, MAX_RUN_WAIT_MS } from '../chat/serve-chat.ts'
 import { rememberShown } from '../sessions/session-by-history.ts'
 import type { NewResponse } from './accept-response.ts'
 import { messagesOfOutput } from './response-input.ts'
@@ -62,7 +62,7 @@ export async function settled(
 ): Promise<ResponseResource> {
   const { service } = dependencies
   const stopping = dependencies.stopping()
-  const late = AbortSignal.timeout(LONGEST_MS)
+  const late = AbortSignal.timeout(MAX_RUN_WAIT_MS)
   const signal = AbortSignal.any([late, revoked, stopping, c.get('request').signal])
   const resource = (state: ResponseState) => responseResource(shown, state)
   const events = responseEvents(dependencies, shown, service.follow(shown.key, shown.runId, { signal }), resource)

@@ -5,7 +5,7 @@ import { nextId } from '../../../domain/ids.ts'
 import type { Message } from '../../../domain/messages/message.ts'
 import { keyOf } from '../../../domain/session.ts'
 import type { Session } from '../../../domain/session.ts'
-import { fitting, MOST_BYTES } from '../../../log/page-bytes.ts'
+import { fitting, MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
@@ -86,7 +86,7 @@ async function itemPage(
     const page = await reader.messages(key, {
       order: isRising ? 'ascending' : 'descending',
       limit: limit + 1,
-      mostCharacters: MOST_BYTES,
+      mostCharacters: MAX_PAGE_BYTES,
       ...(last === undefined ? {} : isRising ? { after: last } : { before: last }),
     })
     await take(page.messages)

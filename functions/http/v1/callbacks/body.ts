@@ -9,7 +9,7 @@ import { messageMaker, type MessageResource } from '../messages/resource.ts'
 import { runResource, withArguments, type RunResource } from '../runs/resource.ts'
 
 /** Bytes of JSON. A longer body has pointers in place of long texts. */
-const MOST_BYTES = 256 * 1024
+const MAX_CALLBACK_BYTES = 256 * 1024
 /** Code points that stay of a text in whose place a pointer stands. */
 const PREVIEW = 500
 const PAGE = 100
@@ -65,8 +65,9 @@ async function messagesUpTo(
       const resource = await make(message)
       const before = bytes
       bytes += bytesOf(resource)
-      if (bytes > MOST_BYTES && before <= MOST_BYTES) found.splice(0, found.length, ...found.map(withPointers))
-      found.push(bytes > MOST_BYTES ? withPointers(resource) : resource)
+      if (bytes > MAX_CALLBACK_BYTES && before <= MAX_CALLBACK_BYTES)
+        found.splice(0, found.length, ...found.map(withPointers))
+      found.push(bytes > MAX_CALLBACK_BYTES ? withPointers(resource) : resource)
     }
     after = page.messages.at(-1)?.id
     if (!page.more || after === undefined || wanted.length < page.messages.length) return found
@@ -78,7 +79,7 @@ function bodyOf(type: string, time: number, whole: RunResource, all: readonly Me
   const run = withShortInput(whole)
   const write = (messages: readonly MessageResource[], shown = run): string =>
     JSON.stringify({ type, timestamp: timeText(time), data: { ...shown, messages } })
-  const isFitting = (text: string): boolean => Buffer.byteLength(text) <= MOST_BYTES
+  const isFitting = (text: string): boolean => Buffer.byteLength(text) <= MAX_CALLBACK_BYTES
   const first = write(all, whole)
   if (isFitting(first)) return first
   for (const messages of [all.map(withPointers), all.map(shortened)]) {

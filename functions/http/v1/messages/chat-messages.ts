@@ -13,7 +13,7 @@ import type { ReplayOptions } from '../../../log/replay.ts'
 import { hasSources, highestOf, numberSources } from '../../../log/sources.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import type { AppDependencies } from '../../dependencies.ts'
-import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import { MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import { partUrl } from './resource.ts'
 import { cursorNotFound } from '../page-cursor.ts'
 import type { ChatPosition } from '../page-cursor.ts'
@@ -58,7 +58,7 @@ export async function chatMessages(
     for (const [index, request] of sent.slice(skipped).entries()) {
       const at = { id, skip: skipped + index }
       length += lengthOf(request)
-      if (found.length >= wanted || (found.length > 0 && length > MOST_BYTES)) return pageWith(at)
+      if (found.length >= wanted || (found.length > 0 && length > MAX_PAGE_BYTES)) return pageWith(at)
       found.push({ request, at })
     }
   }
@@ -94,7 +94,7 @@ async function* replayFrom(
     const page = await reader.messages(key, {
       order: 'ascending',
       limit: pageSize,
-      mostCharacters: MOST_BYTES,
+      mostCharacters: MAX_PAGE_BYTES,
       ...(last === undefined ? {} : { after: last }),
     })
     part.push(...page.messages)
@@ -161,7 +161,7 @@ async function beginningOfLastTurn(reader: LogReader, key: SessionKey): Promise<
     const page = await reader.messages(key, {
       order: 'descending',
       limit: PAGE,
-      mostCharacters: MOST_BYTES,
+      mostCharacters: MAX_PAGE_BYTES,
       roles: ['user', 'assistant'],
       ...(before === undefined ? {} : { before }),
     })

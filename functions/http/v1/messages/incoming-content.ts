@@ -6,7 +6,7 @@ import { missingTool, missingToolText } from '../../../domain/runs/required-tool
 import type { ClientTool } from '../../../domain/runs/run.ts'
 import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import { MOST_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
+import { MAX_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
 import type { Source } from '../../../domain/messages/source.ts'
 import { compactJson, itemsAt, propertiesAt, valueAt } from '../../../log/json/json-spans.ts'
 import type { Span } from '../../../log/json/json-spans.ts'
@@ -17,7 +17,7 @@ import { RequestError } from '../../middleware/request-error.ts'
 import type { InvalidField } from '../../middleware/request-error.ts'
 import { invalidFields, invalidRequest } from '../../middleware/validation.ts'
 
-const MOST_ERRORS = 20
+const MAX_ERRORS = 20
 const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
 
 type ContentPart = z.output<typeof contentParts>[number]
@@ -158,11 +158,11 @@ function incomingSources(path: string, value: Json | undefined): Source[] | unde
     .map((source, index) => ({ path: `${path}[${index}]`, message: sourceFault(source) }))
     .filter((error): error is InvalidField => error.message !== undefined)
   if (!Array.isArray(value)) errors.push({ path, message: 'must be a list' })
-  if (list.length > MOST_SOURCES) errors.push({ path, message: `must have at most ${MOST_SOURCES} sources` })
+  if (list.length > MAX_SOURCES) errors.push({ path, message: `must have at most ${MAX_SOURCES} sources` })
   const [first] = errors
   if (first !== undefined)
     throw new RequestError(422, 'invalid_sources', `${first.path} ${first.message}`, {
-      errors: errors.slice(0, MOST_ERRORS),
+      errors: errors.slice(0, MAX_ERRORS),
     })
   return (list as readonly Source[]).map(({ title, url, text, id }) => ({ title, ...definedFields({ url, text, id }) }))
 }

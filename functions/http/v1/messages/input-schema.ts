@@ -1,14 +1,14 @@
 import { z } from '@hono/zod-openapi'
 import type { Json } from '../../../domain/json.ts'
-import { MOST_SOURCES } from '../../../domain/messages/source.ts'
+import { MAX_SOURCES } from '../../../domain/messages/source.ts'
 import { schemaFault } from '../../../log/json/argument-schema.ts'
 import { jsonObject, metadata, person, ulid } from '../fields.ts'
 
-const MOST_PARTS = 64
-const MOST_TOOLS = 128
+const MAX_PARTS = 64
+const MAX_TOOLS = 128
 /** A run is read with its tools at each of its steps. */
-const MOST_TOOL_VALUES = 20_000
-const MOST_RESULTS = 64
+const MAX_TOOL_VALUES = 20_000
+const MAX_RESULTS = 64
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /** An image that providers refuse would fail the run, and every later run that sends it again. */
 const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
@@ -46,7 +46,7 @@ const contentPart = z.discriminatedUnion('type', [
     ...upload,
   }),
 ])
-export const contentParts = z.array(contentPart).min(1).max(MOST_PARTS)
+export const contentParts = z.array(contentPart).min(1).max(MAX_PARTS)
 
 const argumentSchema = jsonObject.superRefine((schema, context) => {
   const fault = schemaFault(schema)
@@ -77,8 +77,8 @@ export const clientTool = z
 export const toolList = <Item extends z.ZodType>(item: Item) =>
   z
     .array(item)
-    .max(MOST_TOOLS)
-    .refine((tools) => valuesIn(tools) <= MOST_TOOL_VALUES, `must have at most ${MOST_TOOL_VALUES} values in all`)
+    .max(MAX_TOOLS)
+    .refine((tools) => valuesIn(tools) <= MAX_TOOL_VALUES, `must have at most ${MAX_TOOL_VALUES} values in all`)
 
 /** Objects, lists, strings and so on, however nested: a body is bounded. */
 const valuesIn = (value: unknown): number =>
@@ -116,7 +116,7 @@ const sources = z
   .optional()
   .openapi({
     type: 'array',
-    maxItems: MOST_SOURCES,
+    maxItems: MAX_SOURCES,
     description: 'Where the output comes from: numbered for the model, which can cite it.',
     items: {
       type: 'object',
@@ -153,7 +153,7 @@ export const toolResults = z
     results: z
       .array(callResolution)
       .min(1)
-      .max(MOST_RESULTS)
+      .max(MAX_RESULTS)
       .openapi({ description: 'At most one for each call.', uniqueItems: true }),
   })
   .openapi('ToolResults', { example: { results: [{ message_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0P', output: '18 °C' }] } })

@@ -3,7 +3,7 @@ import { readAround } from '../../../agent/events/log-window.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { LogReader, MessageQuery as LogQuery } from '../../../ports/log-reader.ts'
 import type { AppDependencies } from '../../dependencies.ts'
-import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import { MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { entriesOf, pageBytes, windowBytes, type PageEntries } from '../page-entries.ts'
 import {
@@ -51,7 +51,7 @@ async function nativePage(
   if (order === 'asc' && before !== undefined && after === undefined)
     return pageBefore(reader, session, { before, limit, ...filters })
   const falling = order === 'asc' ? 'ascending' : 'descending'
-  const read = { order: falling, limit, mostCharacters: MOST_BYTES, ...bounds, ...filters } as const
+  const read = { order: falling, limit, mostCharacters: MAX_PAGE_BYTES, ...bounds, ...filters } as const
   const { messages, more } = await reader.messages(session, read)
   const entries = await entriesOf(messages, await messageMaker(reader, session, messages))
   const isCut = more || entries.texts.length < messages.length
@@ -68,13 +68,13 @@ async function pageAround(
   around: string,
   limit: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const window = await readAround(reader, session, around, { limit, maxCharacters: MOST_BYTES })
+  const window = await readAround(reader, session, around, { limit, maxCharacters: MAX_PAGE_BYTES })
   if (window === undefined) throw messageNotFound(session.session, around)
   const { older, newer, hasOlder, hasNewer } = window
   const make = await messageMaker(reader, session, [...older, ...newer])
-  const room = older.length === 0 ? MOST_BYTES : MOST_BYTES / 2
+  const room = older.length === 0 ? MAX_PAGE_BYTES : MAX_PAGE_BYTES / 2
   const from = await entriesOf(newer, make, room)
-  const before = older.length === 0 ? NONE : await entriesOf(older, make, MOST_BYTES - from.bytes)
+  const before = older.length === 0 ? NONE : await entriesOf(older, make, MAX_PAGE_BYTES - from.bytes)
   const first = older[before.texts.length - 1]?.id ?? around
   const last = newer[from.texts.length - 1]?.id ?? around
   const isCutBefore = hasOlder || before.texts.length < older.length
@@ -90,7 +90,7 @@ async function pageBefore(
   session: Session,
   { before, limit, ...filters }: { readonly before: string; readonly limit: number } & Filters,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const read = { order: 'descending', before, limit, mostCharacters: MOST_BYTES, ...filters } as const
+  const read = { order: 'descending', before, limit, mostCharacters: MAX_PAGE_BYTES, ...filters } as const
   const { messages, more } = await reader.messages(session, read)
   const entries = await entriesOf(messages, await messageMaker(reader, session, messages))
   const isCut = more || entries.texts.length < messages.length

@@ -20,7 +20,7 @@ import { findSession } from '../../../access/sessions.ts'
 const CHUNK = 32 * 1024
 /** The same for the first few downloads of a process: a store that is far away takes as long for many bytes as for few. */
 const LARGE_CHUNK = 512 * 1024
-const MOST_LARGE = 16
+const MAX_LARGE_READS = 16
 /** A link is a key: no cache may keep it, and the store must not learn where it was found. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 /** Whoever may see a copy may keep it, but must revalidate it each time. */
@@ -189,7 +189,7 @@ async function* inChunks(
   let isLarge = false
   try {
     for (let position = start; position <= end;) {
-      if (!isLarge && end - position >= CHUNK && large.count < MOST_LARGE) {
+      if (!isLarge && end - position >= CHUNK && large.count < MAX_LARGE_READS) {
         isLarge = true
         large.count++
       }

@@ -1,7 +1,7 @@
 import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { messageLength } from '../../../log/message-length.ts'
-import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import { MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { entriesOf, listBytes } from '../page-entries.ts'
 import { messageMaker } from '../messages/resource.ts'
@@ -36,7 +36,7 @@ export async function runDocument(
   const begin = await find(SHORT)
   if (!begin.more && lengthOf(begin.messages) <= SHORT) return documentOf(begin)
   const name = JSON.stringify(['run', key.session, since, run])
-  return builds.build(key.tenant, name, async () => documentOf(await find(MOST_BYTES)))
+  return builds.build(key.tenant, name, async () => documentOf(await find(MAX_PAGE_BYTES)))
 
   async function newMessages(most: number): Promise<Found> {
     const found: Message[] = []

@@ -1,5 +1,5 @@
 const DEFAULT_WAIT_SECONDS = 60
-const LONGEST_WAIT_SECONDS = 240
+const MAX_WAIT_SECONDS = 240
 
 export interface Preferences {
   readonly respondAsync: boolean
@@ -13,7 +13,7 @@ export interface Preferences {
 export function readPreferences(header: string | undefined): Preferences {
   const wishes = (header ?? '').split(',').map((wish) => wish.trim().toLowerCase())
   const wait = wishes.flatMap((wish) => /^wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/.exec(wish)?.[1] ?? []).at(0)
-  const seconds = wait === undefined ? undefined : Math.min(Number(wait), LONGEST_WAIT_SECONDS)
+  const seconds = wait === undefined ? undefined : Math.min(Number(wait), MAX_WAIT_SECONDS)
   const respondAsync = wishes.some((wish) => /^respond-async\s*(?:;.*)?$/.test(wish))
   const applied = [...(respondAsync ? ['respond-async'] : []), ...(seconds === undefined ? [] : [`wait=${seconds}`])]
   return {

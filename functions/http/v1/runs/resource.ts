@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../../domain/errors.ts'
-import { isLeaders, MOST_CALLS } from '../../../domain/messages/message.ts'
+import { isLeaders, MAX_ROUND_CALLS } from '../../../domain/messages/message.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { isEnded } from '../../../domain/runs/run.ts'
 import type { Run } from '../../../domain/runs/run.ts'
@@ -17,7 +17,7 @@ import { usageResource } from '../usage/resource.ts'
 export type RunResource = z.input<typeof RunSchema>
 
 /** A steering input can be merged into a run that was itself merged; longer chains do not happen. */
-const LONGEST_CHAIN = 8
+const MAX_MERGES = 8
 
 /** A run and its calls that wait for a result or a decision. */
 export interface RunView {
@@ -33,7 +33,7 @@ export interface WaitingCall {
 /** The run; one that was merged into another shows that one's state. */
 export async function findRun(reader: LogReader, key: SessionKey, id: string): Promise<Run | undefined> {
   let run = await reader.run(key, id)
-  for (let step = 0; run?.mergedInto !== undefined && step < LONGEST_CHAIN; step++)
+  for (let step = 0; run?.mergedInto !== undefined && step < MAX_MERGES; step++)
     run = await reader.run(key, run.mergedInto)
   return run
 }
@@ -61,7 +61,7 @@ export async function waitingCalls(reader: LogReader, key: SessionKey, run: Run)
 async function waitingRows(reader: LogReader, key: SessionKey, run: Run): Promise<ToolMessage[]> {
   const waiting: ToolMessage[] = []
   for (let before: string | undefined; ;) {
-    const query = { run: run.id, roles: ['tool', 'assistant'], order: 'descending', limit: MOST_CALLS } as const
+    const query = { run: run.id, roles: ['tool', 'assistant'], order: 'descending', limit: MAX_ROUND_CALLS } as const
     const { messages, more } = await reader.messages(key, before === undefined ? query : { ...query, before })
     for (const one of messages) {
       if (one.role === 'assistant' && isLeaders(one)) return waiting

@@ -4,7 +4,7 @@ import { definedFields } from '../../../domain/defined-fields.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { callResolutions, refuseFalseImages } from '../messages/incoming-content.ts'
-import { MOST_BYTES } from '../../../log/page-bytes.ts'
+import { MAX_PAGE_BYTES } from '../../../log/page-bytes.ts'
 import { entriesOf, pageBytes } from '../page-entries.ts'
 import { cursorNotFound } from '../page-cursor.ts'
 import { LIST_PROBLEMS, READ_PROBLEMS, WRITE_PROBLEMS } from '../problem-responses.ts'
@@ -136,7 +136,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     const { after, limit, status } = c.req.valid('query')
     // An id of a message, or of another session's run, is a cursor of another list.
     if (after !== undefined && (await reader.run(session, after)) === undefined) throw cursorNotFound()
-    const query = { limit, mostCharacters: MOST_BYTES, ...definedFields({ before: after, status }) }
+    const query = { limit, mostCharacters: MAX_PAGE_BYTES, ...definedFields({ before: after, status }) }
     const name = JSON.stringify(['runs', session.session, query])
     const page = await builds.build(session.tenant, name, () => runPage(reader, session, query))
     return bytesResponse<RunPage>(shared.of(session.tenant), page)

@@ -8,9 +8,9 @@ import type { SourceResource } from './schema.ts'
 import { citedOf } from './resource.ts'
 
 /** Results read for a page at the most: one that filters much has fewer sources, or none, and another follows. */
-const MOST_RESULTS = 200
+const MAX_RESULTS = 200
 const AT_ONCE = 20
-const MOST_CHARACTERS = 4_000_000
+const MAX_CHARACTERS = 4_000_000
 
 interface Wanted {
   readonly after: number
@@ -37,7 +37,7 @@ export async function sourcePage(
         if (one.number <= last) continue
         const isWanted = cited === undefined || one.cited === cited
         if (isWanted) characters += lengthOf(one)
-        const isFull = data.length >= limit || (data.length > 0 && characters > MOST_CHARACTERS)
+        const isFull = data.length >= limit || (data.length > 0 && characters > MAX_CHARACTERS)
         if (isWanted && isFull) return { data, next: String(last) }
         if (isWanted) data.push(one)
         last = one.number
@@ -45,7 +45,7 @@ export async function sourcePage(
       // A result that is not there any more has no sources to show.
       last = Math.max(last, numbered.from + numbered.count - 1)
     }
-    if (more && read >= MOST_RESULTS) return { data, next: String(last) }
+    if (more && read >= MAX_RESULTS) return { data, next: String(last) }
   }
   return { data, next: null }
 }

@@ -9,7 +9,7 @@ import { RequestError } from '../../middleware/request-error.ts'
 import type { Spooled } from './spool-budget.ts'
 
 /** Bytes of one import: what a temporary folder can hold. */
-const MOST_BYTES = 1024 * 1024 * 1024
+const MAX_IMPORT_BYTES = 1024 * 1024 * 1024
 /** Bytes of a file that are read at a time. */
 const PIECE = 256 * 1024
 /** Bytes of a body that stay in memory: most conversations are smaller, and a file takes longer than they do. */
@@ -17,7 +17,7 @@ const IN_MEMORY = 1024 * 1024
 /** Lines, after which other requests have their turn. */
 const AT_A_TIME = 500
 /** Empty lines: each takes as long as a short message. */
-const MOST_BLANK = 100_000
+const MAX_BLANK_LINES = 100_000
 
 /** The lines of a body, kept so that they can be read twice: once to refuse them whole, once to store them. */
 export interface SpooledLines {
@@ -46,7 +46,7 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > MOST_BYTES) throw tooLong('an import may have at most 1 GB')
+    if (bytes > MAX_IMPORT_BYTES) throw tooLong('an import may have at most 1 GB')
     yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
   }
 }
@@ -101,7 +101,8 @@ async function* valuesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Asyn
     if (bytes === undefined) throw tooLong('a line may have at most 32 MB')
     const value = valueOf(bytes, number)
     if (value !== undefined) values++
-    if (number - values > MOST_BLANK) throw malformed(`more than ${MOST_BLANK.toLocaleString('en')} lines are empty`)
+    if (number - values > MAX_BLANK_LINES)
+      throw malformed(`more than ${MAX_BLANK_LINES.toLocaleString('en')} lines are empty`)
     if (value !== undefined) yield value
     if (++read % AT_A_TIME === 0) await others()
   }

@@ -1,8 +1,8 @@
 import { RequestError } from '../../middleware/request-error.ts'
 
 /** Bytes that imports keep on disk at a time, of all and of one tenant: two of the largest. */
-const MOST = 4 * 1024 * 1024 * 1024
-const MOST_OF_TENANT = 2 * 1024 * 1024 * 1024
+const MAX_BYTES = 4 * 1024 * 1024 * 1024
+const MAX_BYTES_OF_TENANT = 2 * 1024 * 1024 * 1024
 
 /** What one import keeps on disk. */
 export interface Spooled {
@@ -18,7 +18,7 @@ export interface SpoolRoom {
 }
 
 /** The room of this process. */
-export function createSpoolRoom({ most = MOST, mostOfTenant = MOST_OF_TENANT } = {}): SpoolRoom {
+export function createSpoolRoom({ most = MAX_BYTES, mostOfTenant = MAX_BYTES_OF_TENANT } = {}): SpoolRoom {
   const held = new Map<string, number>()
   let total = 0
   const count = (tenant: string, bytes: number): void => {

@@ -13,7 +13,7 @@ import type { UsageGroup } from '../../../ports/usage-ledger.ts'
 
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
-const MOST_DAYS = 366
+const MAX_DAYS = 366
 
 const readUsage = createRoute({
   method: 'get',
@@ -50,8 +50,8 @@ export function usageRoutes(app: App, { usage, clock }: Pick<AppDependencies, 'u
 
 function requireDays(from: string, to: string): void {
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
-  if (days >= 1 && days <= MOST_DAYS) return
-  const message = days < 1 ? 'must not be after `to`' : `must be at most ${MOST_DAYS - 1} days before \`to\``
+  if (days >= 1 && days <= MAX_DAYS) return
+  const message = days < 1 ? 'must not be after `to`' : `must be at most ${MAX_DAYS - 1} days before \`to\``
   throw invalidRequest([{ path: 'query.from', message }])
 }
 

@@ -18,7 +18,7 @@ import type { Told } from './racing-writer.ts'
 const WRITERS = 8
 /** `ROUNDS=1000 npm run test:engines -- test/adapters/dynamodb/races/racing-processes.engine.test.ts` */
 const ROUNDS = Number(process.env['ROUNDS'] ?? 80)
-const LONGEST_MS = 300_000 + 10_000 * ROUNDS
+const RACE_TIMEOUT_MS = 300_000 + 10_000 * ROUNDS
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test(
@@ -58,7 +58,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       )
       client.destroy()
     },
-    LONGEST_MS,
+    RACE_TIMEOUT_MS,
   )
 })
 
@@ -76,7 +76,7 @@ async function race(place: readonly string[]): Promise<Told[]> {
     await exit
     return writer.exitCode
   })
-  const guard = setTimeout(() => writers.forEach((writer) => writer.kill('SIGKILL')), LONGEST_MS - 10_000)
+  const guard = setTimeout(() => writers.forEach((writer) => writer.kill('SIGKILL')), RACE_TIMEOUT_MS - 10_000)
   expect(await Promise.all(ends)).toEqual(writers.map(() => 0))
   clearTimeout(guard)
   return told

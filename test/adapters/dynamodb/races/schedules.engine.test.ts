@@ -11,17 +11,17 @@ import { dynamodbEngine } from '../engine.ts'
 const SEED = 20_260_105
 const BUDGET_MS = isWhole ? 120_000 : 10_000
 /** However slow the machine is. */
-const LEAST = 5
+const MIN_SCHEDULES = 5
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   test.each([
     ['of holders, clients, crashes and late writes', SESSION_SCHEDULES as Kind<unknown>],
     ['into which turns of other logs come', IMPORT_SCHEDULES as Kind<unknown>],
   ])('no schedule %s breaks a promise of the session protocol', async (_what, kind) => {
-    const options = { schedules: 500, budgetMs: BUDGET_MS, least: LEAST, steps: 100, seed: SEED, shrink: false }
+    const options = { schedules: 500, budgetMs: BUDGET_MS, least: MIN_SCHEDULES, steps: 100, seed: SEED, shrink: false }
     const { failure, schedules, steps } = await explore(dynamodbEngine(dynamodb), kind, options)
     process.stdout.write(`${schedules} schedules on DynamoDB, ${steps} steps, seed ${SEED}\n`)
     expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
-    expect(schedules).toBeGreaterThanOrEqual(LEAST)
+    expect(schedules).toBeGreaterThanOrEqual(MIN_SCHEDULES)
   })
 })

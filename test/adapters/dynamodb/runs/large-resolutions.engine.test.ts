@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_CALLS } from '../../../../functions/domain/messages/message.ts'
+import { MAX_ROUND_CALLS } from '../../../../functions/domain/messages/message.ts'
 import { callOf, headOf, openFixture, resolutionOf, roundAfter, startRun } from '../../../contracts/session-fixture.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
@@ -17,7 +17,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     proxy.decide(tooLarge(direct))
     const stores = await dynamodbEngine(dynamodb, dynamodbClient(proxy.endpoint)).open()
     const fixture = await openFixture(stores)
-    const calls = Array.from({ length: MOST_CALLS }, (_, place) => ({
+    const calls = Array.from({ length: MAX_ROUND_CALLS }, (_, place) => ({
       name: 'a',
       id: `call-${place}`,
       arguments: JSON.stringify('a'.repeat(LARGE)),
@@ -30,10 +30,10 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await fixture.log.pause(started.lease)
     const results = calls.map(({ id }) => ({ ...resolutionOf(id, `${id} ${'r'.repeat(LARGE)}`), hash: id }))
     expect(await fixture.inbox.resolve(fixture.key, started.run.id, results)).toEqual({
-      stored: MOST_CALLS,
+      stored: MAX_ROUND_CALLS,
       complete: true,
     })
-    const last = await fixture.reader.message(fixture.key, callOf(round, MOST_CALLS - 1).id)
+    const last = await fixture.reader.message(fixture.key, callOf(round, MAX_ROUND_CALLS - 1).id)
     expect(last).toMatchObject({ status: 'completed', parts: [{ text: expect.stringMatching(/^call-63 r+$/) }] })
     await stores.close()
     direct.destroy()

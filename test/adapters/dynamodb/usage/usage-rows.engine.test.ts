@@ -2,7 +2,7 @@ import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from 'vitest'
 import { createDynamoUsageLedger } from '../../../../functions/adapters/dynamodb/log/usage/usage-ledger.ts'
 import { dayPartitions, ofSessions } from '../../../../functions/adapters/dynamodb/log/usage/usage-items.ts'
-import { MOST_USAGE_ROWS } from '../../../../functions/ports/usage-ledger.ts'
+import { MAX_USAGE_ROWS } from '../../../../functions/ports/usage-ledger.ts'
 import { createManualClock } from '../../../contracts/stores.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
@@ -37,9 +37,9 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       }
       await Promise.all(Array.from({ length: AT_ONCE }, worker))
     }
-    await add(0, MOST_USAGE_ROWS)
+    await add(0, MAX_USAGE_ROWS)
     expect(await usage.sums({ ...query, by: 'session' })).toEqual([])
-    await add(MOST_USAGE_ROWS, MOST_USAGE_ROWS + 1)
+    await add(MAX_USAGE_ROWS, MAX_USAGE_ROWS + 1)
     for (const by of ['session', 'owner'] as const)
       await expect(usage.sums({ ...query, by })).rejects.toMatchObject({ code: 'invalid_query' })
     await expect(usage.sums({ ...query, by: 'day', owner: 'ann' })).rejects.toMatchObject({ code: 'invalid_query' })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../../functions/adapters/sqlite/database.ts'
 import { createSqliteUsageLedger } from '../../../../functions/adapters/sqlite/log/usage/usage-ledger.ts'
-import { MOST_USAGE_ROWS } from '../../../../functions/ports/usage-ledger.ts'
+import { MAX_USAGE_ROWS } from '../../../../functions/ports/usage-ledger.ts'
 
 const DAY = '2026-11-22'
 const query = { tenant: 't', from: DAY, to: DAY } as const
@@ -14,10 +14,10 @@ test('sums by session or owner take in 10,000 rows, and refuse one more; other s
       WITH RECURSIVE n(at) AS (SELECT ${first} UNION ALL SELECT at + 1 FROM n WHERE at + 1 < ${first + count})
       SELECT 't', '${DAY}', 'ann', 's' || at, 'default', 'demo/demo', 1, 10 FROM n`)
   }
-  add(0, MOST_USAGE_ROWS)
-  expect(await usage.sums({ ...query, by: 'session' })).toHaveLength(MOST_USAGE_ROWS)
-  expect(await usage.sums({ ...query, by: 'owner' })).toMatchObject([{ group: 'ann', completions: MOST_USAGE_ROWS }])
-  add(MOST_USAGE_ROWS, 1)
+  add(0, MAX_USAGE_ROWS)
+  expect(await usage.sums({ ...query, by: 'session' })).toHaveLength(MAX_USAGE_ROWS)
+  expect(await usage.sums({ ...query, by: 'owner' })).toMatchObject([{ group: 'ann', completions: MAX_USAGE_ROWS }])
+  add(MAX_USAGE_ROWS, 1)
   const refused = { code: 'invalid_query', message: expect.stringContaining('more than 10000 sessions') as string }
   for (const by of ['session', 'owner'] as const)
     await expect(usage.sums({ ...query, by })).rejects.toMatchObject(refused)

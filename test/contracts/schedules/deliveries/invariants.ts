@@ -3,7 +3,7 @@ import { must } from '../harness.ts'
 import type { World } from './world.ts'
 
 /** Milliseconds after which somebody looks at what is pending, at the latest. */
-const LONGEST_MS = 600_000
+const MAX_POLL_INTERVAL_MS = 600_000
 
 /** Reads the rows, compares them with what they were, and remembers them. `by`: the process that has taken a step. */
 export async function look(world: World, by: string): Promise<void> {
@@ -34,7 +34,7 @@ export async function look(world: World, by: string): Promise<void> {
 }
 
 function checkRow({ latest }: World, { id, status, due, owner }: Delivery): void {
-  must('no delivery waits for ever', (due ?? 0) <= latest + LONGEST_MS, `${id} is due at ${due}`)
+  must('no delivery waits for ever', (due ?? 0) <= latest + MAX_POLL_INTERVAL_MS, `${id} is due at ${due}`)
   must('what is pending is due some time', (status === 'pending') === (due !== undefined), id)
   must('what is over is nobody’s', status === 'pending' || owner === undefined, id)
 }

@@ -22,7 +22,7 @@ export interface ApiSettings {
   readonly methods: readonly ApiMethod[]
 }
 
-const MOST_BODY_BYTES = 10 * 1024 * 1024
+const MAX_BODY_BYTES = 10 * 1024 * 1024
 /** Headers that API Gateway keeps to itself. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'te', 'upgrade'])
 
@@ -170,9 +170,9 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.byteLength
-    if (size <= MOST_BODY_BYTES) chunks.push(chunk)
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk)
   }
-  return size > MOST_BODY_BYTES ? undefined : Buffer.concat(chunks)
+  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks)
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { MOST_PAYLOAD_BYTES, startRuntimeApi } from './runtime-api.ts'
+import { MAX_PAYLOAD_BYTES, startRuntimeApi } from './runtime-api.ts'
 import type { Outcome, ResponseSink } from './runtime-api.ts'
 import { REGION } from '../../../engines/region.ts'
 
@@ -118,7 +118,7 @@ export async function startLambdaProcess(lambda: LambdaFunction, options: Option
     hasEnded: () => ended,
     async invoke(event, sink) {
       const text = JSON.stringify(event)
-      if (Buffer.byteLength(text) > MOST_PAYLOAD_BYTES)
+      if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES)
         return { ok: false, errorType: 'RequestEntityTooLarge', message: `${Buffer.byteLength(text)} bytes` }
       if (ended) return { ok: false, errorType: 'Runtime.InitError', message: initProblem ?? 'the process ended' }
       idle = false

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 
 const VERSION = '/2018-06-01/runtime'
 /** Of a response that is not streamed, and of an event. */
-export const MOST_PAYLOAD_BYTES = 6 * 1024 * 1024
+export const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024
 
 /** What came of an invocation. */
 export type Outcome =
@@ -110,7 +110,7 @@ async function streamed(request: IncomingMessage, sink: ResponseSink | undefined
 }
 
 function buffered(body: Buffer): Outcome {
-  if (body.byteLength <= MOST_PAYLOAD_BYTES) return { ok: true, body }
+  if (body.byteLength <= MAX_PAYLOAD_BYTES) return { ok: true, body }
   return { ok: false, errorType: 'Function.ResponseSizeTooLarge', message: `${body.byteLength} bytes` }
 }
 

@@ -5,7 +5,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 import { matchesPattern } from './event-pattern.ts'
 import type { FunctionPool } from './function-pool.ts'
-import { MOST_PAYLOAD_BYTES } from './runtime-api.ts'
+import { MAX_PAYLOAD_BYTES } from './runtime-api.ts'
 import type { Outcome } from './runtime-api.ts'
 import type { StreamRecord } from './stream-records.ts'
 
@@ -30,7 +30,7 @@ type Properties = z.output<typeof StreamMappingProperties>
 /** Milliseconds: Lambda looks four times a second; its waits between attempts are not documented. */
 const POLL_MS = 250
 const FIRST_RETRY_MS = 100
-const LONGEST_RETRY_MS = 1_000
+const MAX_RETRY_MS = 1_000
 
 interface Options {
   readonly properties: Properties
@@ -73,7 +73,7 @@ function batches(records: readonly StreamRecord[], size: number): StreamRecord[]
   for (const record of records) {
     const more = Buffer.byteLength(JSON.stringify(record)) + 1
     const last = made.at(-1)
-    if (last === undefined || last.length >= size || bytes + more > MOST_PAYLOAD_BYTES - 100) {
+    if (last === undefined || last.length >= size || bytes + more > MAX_PAYLOAD_BYTES - 100) {
       made.push([record])
       bytes = more
     } else {
@@ -98,7 +98,7 @@ async function handOver(options: Options, batch: readonly StreamRecord[], signal
     left = rest
     const tooOften = properties.MaximumRetryAttempts >= 0 && attempt >= properties.MaximumRetryAttempts
     if (tooOften || isTooOld(properties, rest)) return giveUp(options, rest, outcome, attempt + 1)
-    await sleep(Math.min(FIRST_RETRY_MS * 2 ** attempt, LONGEST_RETRY_MS))
+    await sleep(Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS))
     if (properties.BisectBatchOnFunctionError && rest.length > 1) {
       const middle = Math.ceil(rest.length / 2)
       await handOver(options, rest.slice(0, middle), signal)

@@ -26,7 +26,7 @@ import { deliveryOf, fieldsOf, flagPending, putDelivery } from './delivery-item.
 import { isLive, live } from '../sessions/header-item.ts'
 
 /** Deliveries read for one page at most, if only they themselves show whether they match. */
-const MOST_READ = 500
+const MAX_DELIVERIES_READ = 500
 
 /** What runs owe to channels, on DynamoDB: items in their session's partition. */
 export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
@@ -79,7 +79,7 @@ async function pendingOf(table: Table, key: SessionKey, limit: number, after = '
       if (item !== undefined && textAt(item, 'status') === 'pending') found.push(deliveryOf(item))
   }
   let ids: string[] = []
-  for await (const item of table.query({ keys, pageSize: Math.min(limit, MOST_READ) })) {
+  for await (const item of table.query({ keys, pageSize: Math.min(limit, MAX_DELIVERIES_READ) })) {
     ids.push(requiredText(item, 'sk').slice(PENDING_PREFIX.length))
     if (ids.length + found.length < limit) continue
     await read(ids)
@@ -182,7 +182,7 @@ interface Newest {
 async function newest(table: Table, { tenant, kind, owner, status, limit, after }: DeliveryFilter): Promise<Newest> {
   const listing = owner === undefined ? ofTenant(tenant, kind) : ofOwner(tenant, kind, owner)
   const before = after === undefined ? undefined : below('at', after)
-  const most = status === undefined ? limit + 1 : MOST_READ
+  const most = status === undefined ? limit + 1 : MAX_DELIVERIES_READ
   const keys = await listed(table, listing, before, most)
   const items = (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
   // Those that were deleted meanwhile are still listed.
@@ -195,7 +195,7 @@ async function newestOfSession(table: Table, key: SessionKey, after: string | un
   for await (const item of table.query({ keys, descending: true })) {
     if (after !== undefined && keyOf(item).id >= after) continue
     found.push(item)
-    if (found.length >= MOST_READ) return { items: found, stopped: keyOf(item).id }
+    if (found.length >= MAX_DELIVERIES_READ) return { items: found, stopped: keyOf(item).id }
   }
   return { items: found, stopped: undefined }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { SHORTEST_CHUNK } from '../../../../search/documents/chunks.ts'
+import { MIN_CHUNK_CHARACTERS } from '../../../../search/documents/chunks.ts'
 import { historyDocuments, offloadedBytes, shownText } from '../../../../search/documents/documents.ts'
 import { unrated } from '../../../../domain/messages/message.ts'
 import type {
@@ -154,7 +154,7 @@ function countDocuments(message: Message): number {
   const tool = message.role === 'tool' ? message : undefined
   const content = { text: shownText(message), call: tool?.call ?? '' }
   const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, content).length
-  return shown + (tool === undefined ? 0 : Math.ceil(offloadedBytes(tool) / SHORTEST_CHUNK))
+  return shown + (tool === undefined ? 0 : Math.ceil(offloadedBytes(tool) / MIN_CHUNK_CHARACTERS))
 }
 
 /** How many more a result adds to those of its call. */
@@ -163,5 +163,5 @@ export function documentsOfResult({ parts, output, sources }: Result): number {
   const [call, text] = ['', shownText(result)]
   const message = { role: 'tool', parts, output, call } as unknown as ToolMessage
   const shown = historyDocuments(message, { key: { tenant: '', session: '' } }, { text, call }).length
-  return shown + Math.ceil(offloadedBytes(result) / SHORTEST_CHUNK)
+  return shown + Math.ceil(offloadedBytes(result) / MIN_CHUNK_CHARACTERS)
 }

@@ -15,7 +15,7 @@ import type { Action } from '../../table.ts'
 type Accepted = readonly [session: string, run: string]
 
 /** Bytes after which the list is cleaned although its key may have more runs: an item has room for 400 KB. */
-const MOST_BYTES = 300_000
+const MAX_LIST_BYTES = 300_000
 
 /** Ids of keys may hold any character. */
 export const activeKey = (keyId: string): ItemKey => ({
@@ -39,9 +39,9 @@ export async function countActions(
   const item = await rows.table.read(activeKey(keyId))
   const text = (item && textAt(item, 'runs')) ?? '[]'
   const listed = JSON.parse(text) as Accepted[]
-  const isFull = listed.length >= mostActive || text.length > MOST_BYTES
+  const isFull = listed.length >= mostActive || text.length > MAX_LIST_BYTES
   const active = isFull ? await stillActive(rows, key.tenant, listed) : listed
-  requireRoom(active.length, JSON.stringify(active).length > MOST_BYTES ? active.length : mostActive)
+  requireRoom(active.length, JSON.stringify(active).length > MAX_LIST_BYTES ? active.length : mostActive)
   const revision = item && numberAt(item, 'rev')
   const runs: Accepted[] = [...active, [key.session, runId]]
   const put = toItem({ ...activeKey(keyId), runs: JSON.stringify(runs), rev: (revision ?? 0) + 1 })

@@ -31,7 +31,7 @@ import type { Action } from '../../table.ts'
 export const CLAIM_MS = 86_400_000
 /** An attempt fails only if somebody else has written to this session meanwhile. */
 const ATTEMPTS = 64
-const LONGEST_WAIT_MS = 200
+const MAX_WAIT_MS = 200
 
 /** Takes what clients send, on DynamoDB. */
 export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox {
@@ -66,7 +66,7 @@ async function untilDecided<Resolution>(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const resolution = await work()
     if (resolution !== undefined) return resolution
-    await clock.sleep(Math.random() * Math.min(10 * attempt, LONGEST_WAIT_MS))
+    await clock.sleep(Math.random() * Math.min(10 * attempt, MAX_WAIT_MS))
   }
   throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })
 }

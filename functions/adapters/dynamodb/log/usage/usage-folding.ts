@@ -8,13 +8,13 @@ import { mine } from '../sessions/header-item.ts'
 import { countedInRun, counterNames } from './usage-counters.ts'
 
 /** Of a session's active run that one write moves or removes: an expression has at most 4 KB, and an agent seven counters. */
-const MOST_COUNTERS = 200
+const MAX_COUNTERS = 200
 
 /** The counters of the header that one write removes. */
-export const someCounters = (header: Item): string[] => counterNames(header).slice(0, MOST_COUNTERS)
+export const someCounters = (header: Item): string[] => counterNames(header).slice(0, MAX_COUNTERS)
 
 /** A run of many agents has more counters than its last write may move. */
-export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MOST_COUNTERS
+export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MAX_COUNTERS
 
 /** Moves some of the counters from the header to the run and the session's totals, before the write that ends the run. */
 export function moveCounters(lease: Lease, header: Item): Action[] {

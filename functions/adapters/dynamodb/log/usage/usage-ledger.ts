@@ -1,6 +1,6 @@
 import { TooltrailError } from '../../../../domain/errors.ts'
 import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../../domain/usage/usage-sums.ts'
-import { MOST_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../../ports/usage-ledger.ts'
+import { MAX_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../../ports/usage-ledger.ts'
 import { requiredText, textAt, type Item } from '../../attributes.ts'
 import { all, is, startsWith } from '../../expressions.ts'
 import { createTable, type Table, type TableDependencies } from '../../table.ts'
@@ -27,7 +27,7 @@ async function sums(table: Table, query: UsageQuery): Promise<readonly UsageSum[
     const items = dayPartitions(tenant, day).map(async (pk) => {
       const prefix = bySession ? ofSessions(owner) : SUM_PREFIX
       for await (const item of table.query({ keys: all(is('pk', pk), startsWith('sk', prefix)) })) {
-        if (bySession && ++rows > MOST_USAGE_ROWS) throw tooManyRows(MOST_USAGE_ROWS)
+        if (bySession && ++rows > MAX_USAGE_ROWS) throw tooManyRows(MAX_USAGE_ROWS)
         for (const { agent, ...count } of countsOf(item))
           sum.add({ ...count, group: groupOf(item, agent, count.model) })
       }

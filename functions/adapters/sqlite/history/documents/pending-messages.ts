@@ -3,8 +3,8 @@ import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, write, type Database } from '../../database.ts'
 
 /** Messages, and characters of their documents, whose words are stored at once: those of four transactions (`merge.ts`). */
-const MOST = 1_024
-const MOST_CHARS = 1_024_000
+const MAX_MESSAGES = 1_024
+const MAX_CHARACTERS = 1_024_000
 /** Tells the marks of one merger from those of all others, in whichever process. */
 const MERGERS = 2 ** 47
 
@@ -50,7 +50,7 @@ export function createOwedMessages(database: Database): OwedMessages {
   const merger = randomInt(MERGERS)
   return {
     isEmpty: () => numbers.size === 0,
-    isMany: () => numbers.size >= MOST || owed >= MOST_CHARS,
+    isMany: () => numbers.size >= MAX_MESSAGES || owed >= MAX_CHARACTERS,
     has: (number) => numbers.has(number),
     add(number, chars) {
       write(database, OWE, merger, number)

@@ -6,7 +6,7 @@ import { createHistoryTables, type Removed } from './tables.ts'
 /** Nothing written for so many milliseconds: a model is being waited for, or nobody is there. */
 const IDLE_MS = 100
 /** After so many writes the index is brought up to date even while others go on: bounds what a search has to wait for. */
-const MOST_WRITES = 256
+const MAX_WRITES = 256
 
 /**
  * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction; they are
@@ -58,7 +58,7 @@ export function createSqliteHistoryProjection({ database, merger, report }: Depe
       if (closed) return
       waiting++
       if (timer === undefined) timer = setTimeout(mergeIdle, IDLE_MS).unref()
-      else if (waiting < MOST_WRITES) timer.refresh()
+      else if (waiting < MAX_WRITES) timer.refresh()
     },
     removeSome: tables.removeSome,
     remove: (key, messageIds) => messageIds.reduce((removed, messageId) => removed + tables.remove(key, messageId), 0),

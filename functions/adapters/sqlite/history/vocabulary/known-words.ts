@@ -5,7 +5,7 @@ import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'
 
 /** Bits of a number that cost nothing more: so many sessions, and so many owners and tenants, are told apart at a time. */
-const MOST_MARKS = 30
+const MAX_MARK_BITS = 30
 
 /** What says of a word that the tables have it, and of a run that they have all of its words: bits, and their age. */
 export interface Marking {
@@ -48,7 +48,7 @@ function createMarks() {
     has: (id: number): boolean => given.has(id),
     /** The bits of these, in the same age. */
     of(...ids: readonly number[]): { readonly age: number; readonly bits: readonly number[] } {
-      if (given.size + ids.filter((id) => !given.has(id)).length > MOST_MARKS) begin()
+      if (given.size + ids.filter((id) => !given.has(id)).length > MAX_MARK_BITS) begin()
       for (const id of ids) if (!given.has(id)) given.set(id, 1 << given.size)
       return { age, bits: ids.map((id) => given.get(id) ?? 0) }
     },

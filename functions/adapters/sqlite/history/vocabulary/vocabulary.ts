@@ -6,9 +6,9 @@ import { quote } from '../search/scope.ts'
 import { sessionWords } from './session-words.ts'
 
 /** Letters of the shortest word that is known. */
-const SHORTEST = 3
+const MIN_WORD_CHARACTERS = 3
 /** From this length on, half a word is enough to look for words that resemble it. */
-const SHORTEST_HALVED = 6
+const MIN_HALVED_CHARACTERS = 6
 /** Documents with a token that are counted: what stands in more is common in every history. */
 const COUNTED = 20_000
 /** Frequencies above this are costly to count, and remembered until the tenant's documents change; so many of them. */
@@ -64,7 +64,7 @@ function wordsOfSession(database: Database, session: number): Words {
       ),
     resembling: (word) => those((other) => withinOneSlip(word, other)),
     containing: (part, limit) =>
-      Array.from(part).length < SHORTEST
+      Array.from(part).length < MIN_WORD_CHARACTERS
         ? []
         : shortest(
             those((word) => word.includes(part)),
@@ -112,7 +112,7 @@ function existing(database: Database, audience: Audience, wanted: readonly strin
 
 function resembling(database: Database, audience: Audience, word: string): string[] {
   const letters = Array.from(word)
-  if (letters.length < SHORTEST_HALVED) return existing(database, audience, slipsOf(word))
+  if (letters.length < MIN_HALVED_CHARACTERS) return existing(database, audience, slipsOf(word))
   const half = Math.floor(letters.length / 2)
   const first = letters.slice(0, half).join('')
   const last = letters.slice(half).join('')
@@ -144,7 +144,7 @@ function triples(part: string): string {
 }
 
 function containing(database: Database, audience: Audience, part: string, limit: number): string[] {
-  if (Array.from(part).length < SHORTEST) return []
+  if (Array.from(part).length < MIN_WORD_CHARACTERS) return []
   return words(
     database,
     `SELECT v.word FROM historyVocabulary v

@@ -1,4 +1,4 @@
-import { MOST_SOURCES, type NumberedSources } from '../../../../domain/messages/source.ts'
+import { MAX_SOURCES, type NumberedSources } from '../../../../domain/messages/source.ts'
 import type { LogReader } from '../../../../ports/log-reader.ts'
 import { readAll, write, type Database } from '../../database.ts'
 
@@ -18,6 +18,6 @@ export function readNumbers(
   const sql = `SELECT number AS "from", count, message FROM sources
     WHERE session = ? AND number > ? AND number + count - 1 > ?
     ORDER BY number ${order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`
-  const rows = readAll<NumberedSources>(database, sql, session, after - MOST_SOURCES, after, limit + 1)
+  const rows = readAll<NumberedSources>(database, sql, session, after - MAX_SOURCES, after, limit + 1)
   return { numbered: rows.slice(0, limit), more: rows.length > limit }
 }

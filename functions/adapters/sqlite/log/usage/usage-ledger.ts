@@ -1,5 +1,5 @@
 import { addSums, daysBetween, tooManyRows, type UsageSum } from '../../../../domain/usage/usage-sums.ts'
-import { MOST_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../../ports/usage-ledger.ts'
+import { MAX_USAGE_ROWS, type UsageLedger, type UsageQuery } from '../../../../ports/usage-ledger.ts'
 import { readEach, snapshot, transaction, type Database } from '../../database.ts'
 import { fromColumn, toColumn } from '../../exact-text.ts'
 import { countCompletion, NO_OWNER } from './usage-rows.ts'
@@ -50,7 +50,7 @@ function* rowsOf(database: Database, { tenant, from, to, by, owner }: UsageQuery
   }
   let rows = 0
   for (const row of ofSessions(database, { tenant, from, to, owner })) {
-    if (++rows > MOST_USAGE_ROWS) throw tooManyRows(MOST_USAGE_ROWS)
+    if (++rows > MAX_USAGE_ROWS) throw tooManyRows(MAX_USAGE_ROWS)
     yield row
   }
 }
