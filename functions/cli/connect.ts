@@ -33,11 +33,17 @@ export interface Connection {
 async function connect({ url, key, tenant, takesWork = false }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }
   const { startForCommand } = await import('../runtime/local/start-for-command.ts')
+  const { closeOnSignals } = await import('../runtime/local/stop-signals.ts')
   const secret = key ?? newKeySecret()
   const access = key === undefined ? { access: { secret, tenant } } : {}
   const server = await startForCommand(readSettings(), { ...access, takesWork })
+  // The runs that the command executes are handed off when its terminal closes.
+  let closing: Promise<void> | undefined
+  const closeServer = (): Promise<void> => (closing ??= server.close())
+  const restoreSignals = closeOnSignals(closeServer)
   const close = async (): Promise<void> => {
-    await server.close()
+    await closeServer()
+    restoreSignals()
     // A tool that does not heed its signal would keep the process, and the process the lease of its run.
     setTimeout(() => process.exit(), LEFT_MS).unref()
   }

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { isUnreachable, MISUSED, NOT_RUNNING } from '../runtime/command.ts'
+import { reportLostOutput } from '../runtime/output-errors.ts'
 import { VERSION } from '../runtime/version.ts'
 import { address, count, keyText, sessionId, tenantName } from './arguments.ts'
 import type { ExportOptions } from './commands/export.ts'
@@ -277,15 +278,8 @@ async function own(load: () => Promise<unknown>, words: readonly string[]): Prom
 
 /** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
 const readerGone = new AbortController()
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE' && !readerGone.signal.aborted) {
-    note(`Standard output cannot be written to: ${oneLine(error.message, 200)}\n`)
-    process.exitCode = 1
-  }
-  readerGone.abort()
-})
-// Whoever reads what stands beside the output may leave as well: there is nobody left to tell.
-process.stderr.on('error', () => undefined)
+process.stdout.on('error', () => readerGone.abort())
+reportLostOutput()
 
 try {
   await program.parseAsync()

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { OpenSearchError } from '../adapters/opensearch/requests.ts'
 import { TooltrailError } from '../domain/errors.ts'
+import { reportLostOutput } from './output-errors.ts'
 import { SettingsError } from './settings/config.ts'
 
 /** The exit code of a mistake on the command line. */
@@ -35,6 +36,7 @@ export interface CommandLine {
  * alone), or 3 if no program responds; only unexpected errors show their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
+  reportLostOutput()
   const words = process.argv.slice(2)
   try {
     const help = words.includes('--help') || words.includes('-h')

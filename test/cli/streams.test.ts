@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startOpenAiServer } from '../model-server/openai-server.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-streams-'))
@@ -29,6 +30,26 @@ describe('tooltrail', { timeout: 120_000 }, () => {
     const child = start(['chat', '-p', 'hello'], openSync('/dev/full', 'w'))
     const [error, [code]] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, 'exit')])
     expect([code, error]).toEqual([1, 'Standard output cannot be written to: ENOSPC: no space left on device, write\n'])
+  })
+
+  test('hands its run off when its terminal closes', async () => {
+    const model = await startOpenAiServer([
+      { completion: { parts: [{ type: 'text', text: 'a completion that does not end' }] }, hangAfter: 3 },
+      { completion: { parts: [{ type: 'text', text: 'a whole completion' }] } },
+      { completion: { parts: [{ type: 'text', text: 'the next answer' }] } },
+    ])
+    const env = { MODEL: 'm', MODEL_BASE_URL: model.baseUrl }
+    const child = start(['chat', '-p', 'hello'], 'pipe', env)
+    child.stdout?.resume()
+    await expect.poll(() => model.requests.length).toBe(1)
+    child.kill('SIGHUP')
+    const [code] = await once(child, 'exit')
+    expect(code).toBe(129)
+    const next = start(['chat', '--continue', '-p', 'and now?'], 'pipe', env)
+    const out = await text(next.stdout ?? Readable.from([]))
+    expect(out).toContain('the next answer')
+    expect(model.requests).toHaveLength(3)
+    await model.close()
   })
 
   test('says which sessions a command of the data folder is about where the variable names a program', async () => {

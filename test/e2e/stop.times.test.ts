@@ -109,3 +109,17 @@ test('signals of one press of Ctrl-C are one, and the next ends the program at o
   await one.kill('SIGTERM')
   expect(one.exitCode()).toBe(1)
 })
+
+test('SIGHUP of a closed terminal hands a run off, and a repeated one does not end the program', async () => {
+  const one = await start()
+  const { id } = await startRun(one)
+  process.kill(one.pid, 'SIGHUP')
+  await sleep(600)
+  process.kill(one.pid, 'SIGHUP')
+  await one.ended
+  expect(one.exitCode()).toBe(0)
+  const next = await start()
+  const started = Date.now()
+  await next.client.runUntil('s', id, ['completed'])
+  expect(Date.now() - started).toBeLessThan(SOON_MS)
+})

@@ -1,11 +1,13 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { readSettings, SettingsError } from '../settings/config.ts'
+import { ignoreOutputErrors } from '../output-errors.ts'
 import { beforeEachLine } from '../settings/setting-text.ts'
 import { startLocal } from './start.ts'
 import { stopOnSignals } from './stop-signals.ts'
 
 /** Runs the program on this machine until a signal stops it; tells people where it listens, or why it cannot start. */
 export async function runProgram(): Promise<void> {
+  ignoreOutputErrors()
   try {
     const server = await startLocal(readSettings())
     const model = server.model.startsWith('demo/')
