@@ -173,10 +173,10 @@ async function decide(
   try {
     await service.resolve(session, action.run, [resolution], { here })
   } catch (error) {
-    // It was decided elsewhere, or nobody waits for it any more: the message says what came of it.
+    // It was decided elsewhere, or the run no longer waits for it.
     if (!(error instanceof TooltrailError) || error.retryable || error.code === 'storage_failed') throw error
-    const now = await reader.message(session, call.id)
-    return decided(call.toolName, now?.role === 'tool' ? now.status : 'cancelled', undefined)
   }
-  return decided(call.toolName, approve ? 'approved' : 'denied', action.user)
+  // The log names the decider: another person may have decided the same before.
+  const now = await reader.message(session, call.id)
+  return decided(action, now?.role === 'tool' ? now : call)
 }

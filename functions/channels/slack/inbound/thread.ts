@@ -14,4 +14,4 @@ export const sessionOf = (tenant: string, { team, channel, thread }: Thread): Se
 
 export const ownerOf = ({ team, channel }: Thread): string => `slack-${team}-${channel}`
 
-export const userOf = ({ team }: Thread, user: string): string => `slack-${team}-${user}`
+export const userOf = ({ team }: Pick<Thread, 'team'>, user: string): string => `slack-${team}-${user}`

@@ -1,5 +1,8 @@
 import type { Rating } from '../../../domain/messages/feedback.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
+import type { ToolMessage } from '../../../domain/messages/message.ts'
+import { userOf } from '../inbound/thread.ts'
+import type { Thread } from '../inbound/thread.ts'
 import { escaped } from './text.ts'
 
 /** What a button stands for; its value names the run, and the call where there is one. */
@@ -61,11 +64,11 @@ export const approval = (run: string, call: string, tool: string): JsonObject =>
   return { text, blocks: [section(text), { type: 'actions', elements }] }
 }
 
-/** What stands in the place of an approval's buttons. */
-export function decided(tool: string, status: string, by: string | undefined): JsonObject {
-  const who = by === undefined ? '' : ` by <@${by}>`
-  const name = `*${escaped(tool)}*`
-  if (status === 'denied') return plain(`${name} was denied${who}.`)
-  if (status === 'cancelled') return plain(`${name} needs no approval any more.`)
-  return plain(`${name} was approved${who}.`)
+/** Replaces the buttons of an approval: names the decision, and its decider if it was made in this workspace. */
+export function decided(place: Pick<Thread, 'team'>, { toolName, decision }: ToolMessage): JsonObject {
+  const name = `*${escaped(toolName)}*`
+  if (decision === undefined) return plain(`${name} needs no approval any more.`)
+  const prefix = userOf(place, '')
+  const user = decision.by?.startsWith(prefix) === true ? decision.by.slice(prefix.length) : undefined
+  return plain(`${name} was ${decision.approved ? 'approved' : 'denied'}${user === undefined ? '' : ` by <@${user}>`}.`)
 }

@@ -5,7 +5,6 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { Outbox } from '../../../ports/outbox.ts'
 import type { RunInbox } from '../../../ports/run-inbox.ts'
-import { actionId, actionOf } from '../inbound/action.ts'
 import { approval, decided, failure, plain } from './blocks.ts'
 import { finishPart, finishReply } from './finish-reply.ts'
 import type { Finishing } from './finish-reply.ts'
@@ -38,7 +37,7 @@ export interface ChannelDependencies {
   readonly api: SlackApi
   readonly upload: (url: string, text: string) => Promise<void>
   readonly workspaces: Workspaces
-  readonly outbox: Pick<Outbox, 'pending' | 'read'>
+  readonly outbox: Pick<Outbox, 'pending'>
   readonly reader: Pick<LogReader, 'run'>
   readonly inbox: Pick<RunInbox, 'cancel'>
   readonly clock: Clock
@@ -89,7 +88,7 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
   const status = showStatus(dependencies, parts, 'processing')
   const progress = createProgress()
   const end = await follow(dependencies, work, progress, () => live.show(progress))
-  await decideApprovals(dependencies, finishing, progress)
+  await decideApprovals(finishing, progress)
   await complete(finishing, progress, end, live.open(progress))
   await status
   await showStatus(dependencies, parts, 'active')
@@ -205,21 +204,15 @@ async function askApprovals(reply: Reply, run: string, progress: Progress): Prom
     if (status === 'waiting') await postOnce(reply, `approval:${id}`, approval(run, id, toolName))
 }
 
-/** Takes the buttons away from questions that are answered, and says by whom. */
-async function decideApprovals(
-  { outbox }: ChannelDependencies,
-  { reply, work }: Finishing,
-  progress: Progress,
-): Promise<void> {
+/** Replaces the buttons of decided approvals by the decision that the log has. */
+async function decideApprovals({ reply, target }: Finishing, progress: Progress): Promise<void> {
   for (const call of progress.approvals()) {
     const name = `approval:${call.id}`
     const post = reply.state().posts[name]
     if (call.status === 'waiting' || post?.ts === undefined || post.done === true) continue
     const { ts } = post
-    const action = await outbox.read({ ...work.delivery, id: actionId(work.run.id, call.id) })
-    const by = action && actionOf(action.target).user
     try {
-      await reply.insist(() => reply.call('chat.update', { ts, ...decided(call.toolName, call.status, by) }))
+      await reply.insist(() => reply.call('chat.update', { ts, ...decided(target, call) }))
     } catch (error) {
       if (!(error instanceof SlackRefusal)) throw error
     }

@@ -1,31 +1,31 @@
 /*
- * A message in Slack names only the person who decided. Here a call is denied (or approved) over the API, and U1 presses the other
- * button in Slack before the run is over: the press came too late and changed nothing.
- *
- * Suite: test/channels/slack/
+ * A message in Slack names only the person who decided. Here a call is decided over the API, and U1 presses a button in Slack before
+ * the run is over: the press came too late and changed nothing.
  */
 import { afterEach, expect, test } from 'vitest'
-import type { Turn } from '../agent/harness.ts'
-import { mention } from '../slack-server/slack-events.ts'
-import { openSlackHarness } from '../channels/slack/harness.ts'
-import type { SlackHarness } from '../channels/slack/harness.ts'
-import { leakyTool, repliesOf, streamed, TS } from '../channels/slack/outbound/reply-fixture.ts'
+import type { Turn } from '../../../agent/harness.ts'
+import { mention } from '../../../slack-server/slack-events.ts'
+import { openSlackHarness } from '../harness.ts'
+import type { SlackHarness } from '../harness.ts'
+import { leakyTool, repliesOf, streamed, TS } from './reply-fixture.ts'
 
 let harness: SlackHarness
 afterEach(() => harness.close())
 
-test.fails.each([
+test.each([
   [false, 'tooltrail_approve', 'denied'],
   [true, 'tooltrail_deny', 'approved'],
+  [true, 'tooltrail_approve', 'approved'],
+  [false, 'tooltrail_deny', 'denied'],
 ] as const)(
-  'the API says approve=%s, U1 presses %s later: the thread does not say that U1 %s it',
+  'the API says approve=%s, U1 presses %s later: the thread says that it was %s, and names no person',
   async (approve, press, word) => {
     const last = streamed(['Do', 'ne.'])
     const script: Turn[] = [{ calls: [{ name: 'guarded', arguments: '{"secret":"x"}' }] }, last.turn]
     harness = await openSlackHarness({ script, tools: [{ ...leakyTool, name: 'guarded', needsApproval: true }] })
     await harness.deliver(mention({ ts: TS, text: '<@UBOT> do it' }))
     await expect
-      .poll(() => JSON.stringify(harness.slack.replies('C1', TS).at(-1)?.blocks ?? ''), { timeout: 10_000 })
+      .poll(() => JSON.stringify(harness.slack.replies('C1', TS).at(-1)?.blocks ?? ''))
       .toContain('tooltrail_approve')
     const message = harness.slack.replies('C1', TS).at(-1)
     const session = `slack-T1-C1-${TS}`
@@ -48,11 +48,9 @@ test.fails.each([
     // The run goes on, and the buttons are still there.
     await harness.press({ message, action: press, user: 'U1', channel: 'C1' })
     last.letGo()
-    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 6_000 }).toBe('Done.')
+    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text).toBe('Done.')
     await expect
-      .poll(async () => (await harness.http.ports.outbox.pending({ tenant: 'default', session }, 10)).length, {
-        timeout: 6_000,
-      })
+      .poll(async () => (await harness.http.ports.outbox.pending({ tenant: 'default', session }, 10)).length)
       .toBe(0)
     const said = harness.slack.calls.flatMap(({ method, args }) =>
       method === 'chat.update' && args['ts'] === message?.ts ? [String(args['text'])] : [],
@@ -60,7 +58,6 @@ test.fails.each([
     const [decided] = await calls()
     expect(decided).toMatchObject({ decision: { approved: approve } })
     expect(JSON.stringify(decided)).not.toContain('slack-T1-U1')
-    expect(said).not.toContain(`*guarded* was ${word} by <@U1>.`)
+    expect(new Set(said)).toEqual(new Set([`*guarded* was ${word}.`]))
   },
-  25_000,
 )
