@@ -752,6 +752,9 @@ export type RunPage = {
 export type SearchHit = {
   readonly object: "search_hit"
   readonly session_id: string
+  readonly session_title: string | null
+  /** `metadata.folder` of the session: where its work was done. */
+  readonly folder?: string
   readonly message_id: string
   readonly run_id: string
   readonly role: "user" | "assistant" | "tool_call" | "tool_result"
@@ -766,6 +769,8 @@ export type SearchHit = {
   readonly score: number
   /** At most 300 characters; what matched is between « and ». */
   readonly snippet: string
+  /** In groups: further hits in this session; 100 stands for more, too. */
+  readonly more?: number
   readonly before: {
     readonly label: "USER" | "ASSISTANT" | "TOOL CALL" | "TOOL RESULT"
     readonly text: string
@@ -1086,7 +1091,13 @@ export interface Queries {
     readonly since?: string | undefined
     /** Entries up to this time, or this date: the whole day. */
     readonly until?: string | undefined
+    /** The order of the hits: best first, or by their times. */
+    readonly sort?: "relevance" | "newest" | "oldest" | undefined
+    /** At most one hit a session, the first in the order of the hits, with `more`. */
+    readonly group?: "session" | undefined
     readonly limit?: number | undefined
     readonly after?: string | undefined
+    /** Only sessions with this value. A value that ends in `*` is a prefix. Any other key works the same. */
+    readonly "metadata.folder"?: string
   }
 }

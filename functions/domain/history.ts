@@ -1,6 +1,7 @@
 import { definedFields } from './defined-fields.ts'
 import type { Rating } from './messages/feedback.ts'
 import type { ToolStatus } from './messages/message.ts'
+import type { MetadataFilter } from './session-filter.ts'
 
 export type HistoryRole = 'user' | 'assistant' | 'tool_call' | 'tool_result'
 
@@ -51,6 +52,8 @@ export interface HistoryFilters {
   /** Milliseconds since 1970, inclusive. */
   readonly since?: number
   readonly until?: number
+  /** Only sessions with these fields. An index does not know them: it gets `sessions`, or its hits are compared. */
+  readonly metadata?: readonly MetadataFilter[]
   /** Leaves out one run: the one that searches. */
   readonly notRun?: string
   /** Only these sessions, at most 1,000. They are no part of a cursor: they may change between pages. */
@@ -82,6 +85,9 @@ export function boundsOf({ since, until }: Pick<WrittenFilters, 'since' | 'until
 const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ? `${moment}Z` : moment)
 
 const DAY_MS = 86_400_000
+
+/** What a search takes beside its text and filters: the order of its hits, and whether they are grouped. */
+export type HistoryListing = Pick<HistoryQuery, 'sort' | 'group'>
 
 /** The order of hits. `newest` and `oldest` go by the time of the hit. */
 export type HistorySort = 'relevance' | 'newest' | 'oldest'
@@ -155,4 +161,7 @@ export interface HistoryEntry extends HistoryHit {
   readonly sources?: readonly { readonly number: number; readonly title: string }[]
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour
+  readonly sessionTitle?: string
+  /** Where the session's work was done: `folder` of its metadata. */
+  readonly folder?: string
 }

@@ -10,6 +10,12 @@ export interface MetadataFilter {
   readonly isPrefix: boolean
 }
 
+/** The filter that a caller writes as one text: a text that ends in `*` is a prefix. */
+export function metadataFilter(key: string, text: string): MetadataFilter {
+  const isPrefix = text.endsWith('*')
+  return { key, value: isPrefix ? text.slice(0, -1) : text, isPrefix }
+}
+
 /** The sessions that a list shows, and their order. Every condition must hold. */
 export interface SessionFilter {
   readonly tenant: string
@@ -30,6 +36,9 @@ export interface SessionFilter {
   /** The `next` of the page before. */
   readonly after?: string
 }
+
+/** Conditions by which a search of the history chooses sessions. */
+export type SessionConditions = Pick<SessionFilter, 'tenant' | 'owner' | 'metadata'>
 
 /** Metadata fields that stores index, so that a filter on one exact value costs the same however many sessions there are. */
 export const INDEXED_METADATA = ['folder', 'source'] as const

@@ -96,6 +96,9 @@ export interface Session extends SessionKey {
   readonly summary?: Summary
 }
 
+/** What a list of other things shows of their sessions. */
+export type SessionLabel = Pick<Session, 'title' | 'metadata'>
+
 export interface ForkedFrom {
   readonly session: string
   readonly messageId: string

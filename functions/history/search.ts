@@ -1,7 +1,7 @@
 import { definedFields } from '../domain/defined-fields.ts'
 import type { HistoryEntries, HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
 import type { Message } from '../domain/messages/message.ts'
-import type { SessionKey } from '../domain/session.ts'
+import type { SessionKey, SessionLabel } from '../domain/session.ts'
 import { entriesOf, neighbour, shorten, type LogEntry } from '../search/documents/entries.ts'
 import { redactSecrets } from '../search/redaction/redact.ts'
 import { withoutMarks } from '../search/documents/snippet.ts'
@@ -9,6 +9,7 @@ import { hasSources } from '../log/sources.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { SessionStore } from '../ports/session-store.ts'
+import { fitsMetadata, searchWithMetadata } from './metadata-search.ts'
 import { findNumbers } from './source-numbers.ts'
 
 export interface HistorySearch {
@@ -18,7 +19,7 @@ export interface HistorySearch {
 interface Dependencies {
   readonly index: HistoryIndex
   readonly reader: LogReader
-  readonly sessions: Pick<SessionStore, 'living'>
+  readonly sessions: Pick<SessionStore, 'findIds' | 'readLabels'>
 }
 
 /** Hits whose messages are read at a time: each may have megabytes. */
@@ -36,24 +37,39 @@ const REDACTED_PART = 10_000
 /**
  * Search as users see it: each hit with the entries before and after it. Reads the log around the hit, never the whole
  * log. A hit whose message has been deleted since is left out: the last thing before the answer is a look at which of the
- * hits' sessions are still there.
+ * hits' sessions are still there, and how they are called.
  */
 export function createHistorySearch({ index, reader, sessions }: Dependencies): HistorySearch {
   return {
     async search(query) {
-      const { hits, ...page } = await index.search(query)
+      const { tenant } = query.scope
+      const { hits, ...page } = await searchWithMetadata({ index, sessions }, query)
       const found: (HistoryEntry | undefined)[] = []
       const left = hits.entries()
       const work = async (): Promise<void> => {
-        for (const [place, hit] of left) found[place] = await entryOf(reader, query.scope.tenant, hit)
+        for (const [place, hit] of left) found[place] = await entryOf(reader, tenant, hit)
       }
       await Promise.all(Array.from({ length: AT_ONCE }, work))
       const entries = found.filter((entry) => entry !== undefined)
       const named = [...new Set(entries.map(({ session }) => session))]
-      const living = await sessions.living(query.scope.tenant, named)
-      return { ...page, entries: entries.filter(({ session }) => living.has(session)) }
+      const labels = named.length === 0 ? NO_LABELS : await sessions.readLabels(tenant, named)
+      return { ...page, entries: entries.flatMap((entry) => labelled(entry, labels.get(entry.session), query)) }
     },
   }
+}
+
+const NO_LABELS: ReadonlyMap<string, SessionLabel> = new Map()
+
+/** The entry with what is shown of its session; nothing if that is gone, or no longer as the search wants it. */
+function labelled(entry: HistoryEntry, label: SessionLabel | undefined, { filters }: HistoryQuery): HistoryEntry[] {
+  if (label === undefined || !fitsMetadata(filters, label)) return []
+  const { folder } = label.metadata
+  return [
+    {
+      ...entry,
+      ...definedFields({ sessionTitle: label.title, folder: typeof folder === 'string' ? folder : undefined }),
+    },
+  ]
 }
 
 async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Promise<HistoryEntry | undefined> {

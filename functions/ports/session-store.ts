@@ -1,7 +1,7 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { SessionContext, Summary, SummaryWork } from '../domain/context.ts'
-import type { ForkedFrom, Session, SessionHeader, SessionKey } from '../domain/session.ts'
-import type { SessionFilter } from '../domain/session-filter.ts'
+import type { ForkedFrom, Session, SessionHeader, SessionKey, SessionLabel } from '../domain/session.ts'
+import type { SessionConditions, SessionFilter } from '../domain/session-filter.ts'
 import type { SessionTitle, TitleSource } from '../domain/session-title.ts'
 import type { UsageAccount } from '../domain/usage/usage-count.ts'
 import type { NewRun } from './run-inbox.ts'
@@ -78,6 +78,13 @@ export interface SessionStore {
   read(key: SessionKey): Promise<Session | undefined>
   /** Those of these sessions that are neither unknown nor deleted, in one read however many they are. */
   living(tenant: string, sessions: readonly string[]): Promise<ReadonlySet<string>>
+  /** The labels of those of these sessions that are neither unknown nor deleted, in one read however many they are. */
+  readLabels(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLabel>>
+  /**
+   * The ids of all sessions that fit these conditions, in any order; undefined if they may be more than `MAX_COMPARED_SESSIONS`, or
+   * if finding them takes comparing more than that many. Sessions that fit no longer, or that were deleted, may be among them.
+   */
+  findIds(conditions: SessionConditions): Promise<readonly string[] | undefined>
   /**
    * Sorted by the time that `sort` names; sessions of the same time stand in an order of the store's own, which does not change.
    * Sorted by `last_message_at`, sessions without messages come last whatever the order, and have no time that `since` or

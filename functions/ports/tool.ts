@@ -1,7 +1,7 @@
 import type { Agent } from '../domain/agent.ts'
 import type { CallProgress } from '../domain/events.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { HistoryEntries, HistoryFilters } from '../domain/history.ts'
+import type { HistoryEntries, HistoryFilters, HistoryListing } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 import type { Source } from '../domain/messages/source.ts'
 
@@ -19,7 +19,7 @@ export interface ToolContext extends SessionKey {
   /** The call gets on: its time begins anew, up to `MAX_TIMEOUT_FACTOR` as long in all. Followers of the run are told `how far`, once a second at most. */
   progressed(howFar?: CallProgress): void
   /** Searches within the agent's scope, without the current run. Rejects if search is unavailable. */
-  searchHistory(text: string, filters: HistoryFilters, limit: number): Promise<HistoryEntries>
+  searchHistory(text: string, filters: HistoryFilters, limit: number, listing?: HistoryListing): Promise<HistoryEntries>
   /** What stands behind `output:<message id>`, within the agent's scope; undefined when there is none. */
   readOutput(pointer: string): Promise<ReadableOutput | undefined>
 }

@@ -94,8 +94,11 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
 
 /** What a cursor belongs to: all of a query that decides which hits it has, and in which order. */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
-  const { role, tool, status, session, owner, agent, since, until, notRun, feedback } = filters
+  const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters
   const all = [scope.tenant, scope.owner, scope.session, text, sort, group]
   all.push(role, tool, status, session, owner, agent, notRun, feedback)
-  return JSON.stringify([...all, since, until].map((one) => one ?? null))
+  // Hits of named sessions and hits that are compared have different places.
+  const conditions = metadata?.map(({ key, value, isPrefix }) => [key, value, isPrefix, sessions === undefined])
+  const last = conditions === undefined ? [] : [conditions]
+  return JSON.stringify([...all, since, until, ...last].map((one) => one ?? null))
 }

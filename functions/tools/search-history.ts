@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf, HISTORY_LABELS, type HistoryFilters } from '../domain/history.ts'
+import { metadataFilter } from '../domain/session-filter.ts'
 import { renderEntries } from '../search/documents/entries.ts'
 import { defineTool } from './define-tool.ts'
 
@@ -7,10 +9,33 @@ const MAX_LIMIT = 20
 const DEFAULT_LIMIT = 5
 const INCOMPLETE = 'The latest entries are not indexed yet. Search again in a moment to include them.'
 
+const NONE_COMPARED = 'Nothing found so far.'
+/** The search has read as many entries as it may, and could not compare all with the folder. */
+const CUT = 'There may be more: search for rarer words, for a longer path, or between two times.'
+
 /** A date, or a time: with its zone, or in UTC. */
 export const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
 })
+
+/** Arguments of a search that are about the sessions of its hits. */
+export const sessionFields = {
+  folder: z
+    .string()
+    .max(1_024)
+    .refine((text) => text !== '' && text !== '*', 'must be a path; one that ends in * names all paths that begin so')
+    .optional()
+    .describe('Only sessions that worked in this folder (absolute path). A path that ends in * is a prefix.'),
+  sort: z.enum(['relevance', 'newest', 'oldest']).default('relevance').describe('Best first, or by time.'),
+  group: z
+    .enum(['session'])
+    .optional()
+    .describe('`session`: only the first entry of each session, and how many more it has.'),
+}
+
+/** The filter that the argument `folder` names. */
+export const folderFilter = (folder: string | undefined): Pick<HistoryFilters, 'metadata'> =>
+  folder === undefined ? {} : { metadata: [metadataFilter('folder', folder)] }
 
 const input = z.strictObject({
   query: z.string().describe('What to look for: words, names, identifiers, parts of paths. Nothing in it is syntax.'),
@@ -21,6 +46,7 @@ const input = z.strictObject({
   tool: z.string().optional().describe('Only calls and results of the tool with this name.'),
   since: moment.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: moment.optional().describe('Only entries up to this date (the whole day) or time.'),
+  ...sessionFields,
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),
 })
 
@@ -32,16 +58,20 @@ export const searchHistory = defineTool({
     'with the entries just before and after it. Pass a pointer (output:…) to read_output to read a whole tool result.',
   input,
   idempotent: true,
-  async execute({ query, limit, ...written }, context) {
-    const filters = filtersOf(written)
-    const { entries, incomplete } = await context.searchHistory(query, filters, limit)
-    const text = entries.length > 0 ? renderEntries(entries) : nothingFound(query, filters)
-    return { text: incomplete === true ? `${text}\n${INCOMPLETE}` : text }
+  async execute({ query, limit, folder, sort, group, ...written }, context) {
+    const filters = filtersOf({ ...written, ...folderFilter(folder) })
+    const listing = { sort, ...definedFields({ group }) }
+    const { entries, next, incomplete } = await context.searchHistory(query, filters, limit, listing)
+    const isCut = next !== undefined && entries.length < limit
+    const found = entries.length > 0 ? renderEntries(entries) : isCut ? NONE_COMPARED : nothingFound(query, filters)
+    const notes = [...(isCut ? [CUT] : []), ...(incomplete === true ? [INCOMPLETE] : [])]
+    return { text: [found, ...notes].join('\n') }
   },
 })
 
-function nothingFound(query: string, { role, tool, since, until }: HistoryFilters): string {
+function nothingFound(query: string, { role, tool, since, until, metadata = [] }: HistoryFilters): string {
   const within = [
+    ...metadata.map(({ key, value, isPrefix }) => `${key} ${value}${isPrefix ? '*' : ''}`),
     ...(role === undefined ? [] : [`role ${HISTORY_LABELS[role]}`]),
     ...(tool === undefined ? [] : [`tool ${tool}`]),
     ...(since === undefined ? [] : [`since ${new Date(since).toISOString()}`]),

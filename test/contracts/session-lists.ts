@@ -155,6 +155,51 @@ export function sessionListsContract(engine: Engine): void {
       expect(await find('toString', 'function', true)).toEqual([])
     })
 
+    test('ids are found by owner and metadata, all of them or none', async () => {
+      const tenant = fresh('tenant')
+      const at = (folder: string, branch: string) => ({ metadata: { folder, branch } })
+      await made(tenant, 'a', { owner: 'ada', ...at('/p', 'main') })
+      await made(tenant, 'b', { owner: 'ada', ...at('/p', 'fix') })
+      await made(tenant, 'c', { owner: 'bob', ...at('/p/q', 'main') })
+      await made(tenant, 'd')
+      const find = async (metadata: SessionFilter['metadata'], owner?: string) =>
+        (
+          await stores.peer.sessions.findIds({
+            tenant,
+            ...(owner === undefined ? {} : { owner }),
+            ...{ metadata: metadata ?? [] },
+          })
+        )?.toSorted()
+      const [folder, main] = [
+        { key: 'folder', value: '/p', isPrefix: false },
+        { key: 'branch', value: 'main', isPrefix: false },
+      ]
+      expect(await find([folder])).toEqual(['a', 'b'])
+      expect(await find([{ ...folder, isPrefix: true }])).toEqual(['a', 'b', 'c'])
+      expect(await find([main])).toEqual(['a', 'c'])
+      expect(await find([main], 'ada')).toEqual(['a'])
+      expect(await find([folder, main])).toEqual(['a'])
+      expect(await find([{ ...folder, value: '/none' }])).toEqual([])
+      expect(await find(undefined)).toEqual(['a', 'b', 'c', 'd'])
+    })
+
+    test('ids are not found where more than 1,000 sessions would be compared or named', async () => {
+      const tenant = fresh('tenant')
+      const create = (n: number): Promise<unknown> =>
+        stores.sessions.create({ tenant, session: `s${n}`, agent: 'helper', metadata: { folder: '/p', n: n % 2 } })
+      for (let n = 0; n < 1_000; n += 50) await Promise.all(Array.from({ length: 50 }, (_, at) => create(n + at)))
+      const [folder, odd] = [
+        { key: 'folder', value: '/p', isPrefix: false },
+        { key: 'n', value: '1', isPrefix: false },
+      ]
+      const found = async (metadata: SessionFilter['metadata'] = []): Promise<number | undefined> =>
+        (await stores.peer.sessions.findIds({ tenant, metadata }))?.length
+      expect([await found([folder]), await found([odd])]).toEqual([1_000, 500])
+      await create(1_000)
+      expect([await found([folder]), await found([odd])]).toEqual([undefined, undefined])
+      expect(await found([{ ...folder, value: '/q' }])).toBe(0)
+    })
+
     test('q finds words of the title and of the first input, by their beginnings', async () => {
       const tenant = fresh('tenant')
       const input = (text: string) => ({ input: { parts: [{ type: 'text', text }] as const } })

@@ -10,7 +10,11 @@ import { callTo, writeLog } from '../generators/messages.ts'
 
 const query = { scope: { tenant: 'acme' }, text: 'x', filters: {}, limit: 5 }
 
-const ALL_LIVE: Pick<SessionStore, 'living'> = { living: (_tenant, sessions) => Promise.resolve(new Set(sessions)) }
+type Sessions = Pick<SessionStore, 'findIds' | 'readLabels'>
+const ALL_LIVE: Sessions = {
+  findIds: () => Promise.reject(new Error('this search names no metadata')),
+  readLabels: async (_tenant, sessions) => new Map(sessions.map((session) => [session, { metadata: {} }])),
+}
 
 /** An index that has found these messages. */
 function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: string }[], next?: string): HistoryIndex {
@@ -175,10 +179,11 @@ it('a session that is deleted while its hits are read is left out, and one look 
       },
     },
     sessions: {
-      living: async (_tenant, sessions) => {
+      ...ALL_LIVE,
+      readLabels: async (_tenant, sessions) => {
         expect(left).toBe(0)
         looks.push(sessions)
-        return new Set(['s-1'])
+        return new Map([['s-1', { metadata: {} }]])
       },
     },
   }).search(query)

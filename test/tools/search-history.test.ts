@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { HistoryEntry, HistoryFilters } from '../../functions/domain/history.ts'
+import type { HistoryEntry, HistoryFilters, HistoryListing } from '../../functions/domain/history.ts'
 import type { JsonObject } from '../../functions/domain/json.ts'
 import { searchHistory } from '../../functions/tools/search-history.ts'
 import { toolContext } from './tool-context.ts'
@@ -17,12 +17,19 @@ const entry: HistoryEntry = {
   after: { label: 'TOOL RESULT', text: 'On branch main' },
 }
 
+interface Asked {
+  readonly text: string
+  readonly filters: HistoryFilters
+  readonly limit: number
+  readonly listing: HistoryListing | undefined
+}
+
 /** What the tool asked its context for. */
-async function asked(input: JsonObject): Promise<{ text: string; filters: HistoryFilters; limit: number }> {
-  const calls: { text: string; filters: HistoryFilters; limit: number }[] = []
+async function asked(input: JsonObject): Promise<Asked> {
+  const calls: Asked[] = []
   const context = toolContext({
-    searchHistory: (text, filters, limit) => {
-      calls.push({ text, filters, limit })
+    searchHistory: (text, filters, limit, listing) => {
+      calls.push({ text, filters, limit, listing })
       return Promise.resolve({ entries: [] })
     },
   })
@@ -55,7 +62,8 @@ describe('search_history', () => {
   })
 
   it('asks for 5 entries, or as many as it is told', async () => {
-    expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5 })
+    const listing = { sort: 'relevance' }
+    expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5, listing })
     expect((await asked({ query: 'x', limit: 20 })).limit).toBe(20)
     await expect(asked({ query: 'x', limit: 21 })).rejects.toThrow('limit')
   })
@@ -69,6 +77,38 @@ describe('search_history', () => {
     expect((await asked({ query: 'x', since: '2026-11-22T01:00:00+01:00' })).filters).toEqual({ since: day })
     expect((await asked({ query: 'x', since: '2026-11-22T00:00:00' })).filters).toEqual({ since: day })
     await expect(asked({ query: 'x', since: 'yesterday' })).rejects.toThrow('2026-11-22')
+  })
+
+  it('takes a folder, an order and groups, and refuses an empty folder', async () => {
+    const folder = (value: string, isPrefix: boolean) => ({ metadata: [{ key: 'folder', value, isPrefix }] })
+    expect(await asked({ query: 'x', folder: '/home/ada', sort: 'newest', group: 'session' })).toMatchObject({
+      filters: folder('/home/ada', false),
+      listing: { sort: 'newest', group: 'session' },
+    })
+    expect((await asked({ query: 'x', folder: '/home/*' })).filters).toEqual(folder('/home/', true))
+    for (const wrong of [{ folder: '' }, { folder: '*' }, { sort: 'best' }, { group: 'run' }])
+      await expect(asked({ query: 'x', ...wrong })).rejects.toThrow(Object.keys(wrong)[0])
+  })
+
+  it('heads a hit with the title and the folder of its session, and with its further hits', async () => {
+    const about = { sessionTitle: 'Ship\nit', folder: '/home/ada', more: 3 }
+    const shown = async (more: number) =>
+      (
+        await searchHistory.execute(
+          { query: 'git' },
+          toolContext({ searchHistory: async () => ({ entries: [{ ...entry, ...about, more }] }) }),
+        )
+      ).text
+    expect(await shown(3)).toContain(' | “Ship it” | in /home/ada | 3 further hits in this session\n')
+    expect(await shown(100)).toContain(' | 100 or more further hits in this session\n')
+    expect(await shown(0)).toContain(' | in /home/ada\n')
+  })
+
+  it('says that there may be more where it could not compare all entries with the folder', async () => {
+    const context = toolContext({ searchHistory: async () => ({ entries: [], next: 'cursor' }) })
+    const { text } = await searchHistory.execute({ query: 'git', folder: '/p' }, context)
+    expect(text).toMatch(/^Nothing found so far\.\nThere may be more/u)
+    expect((await searchHistory.execute({ query: 'git', folder: '/p*' }, toolContext())).text).toContain('(folder /p*)')
   })
 
   it('takes no scope from the model', async () => {

@@ -22,12 +22,16 @@ export const refuseInvalid: Hook<unknown, AppEnv, string, unknown> = (result, c)
   const errors = invalidFields(place, result.error.issues)
   if (result.target === 'param')
     throw new RequestError(404, 'not_found', 'there is nothing at this address: it has a malformed id', { errors })
-  const isUnusable = !isOpenAiPath(c.req.path) && errors.every(({ path }) => PLACING.test(path))
+  const isUnusable = !isOpenAiPath(c.req.path) && result.error.issues.every((issue) => isPlacing(result.target, issue))
   throw invalidRequest(errors, isUnusable ? 422 : 400)
 }
 
 /** Query fields that place a page or select and order a list. Alone at fault, they get 422; OpenAI's API knows 400 only. */
-const PLACING = /^query\.(?:after|before|around|sort|group|metadata(?:\..*)?)$/su
+const PLACING = /^(?:after|before|around|sort|order|group|metadata(?:\..*)?)$/su
+
+/** Whether a page cannot be placed or selected by a field; also by a text that is well-formed, such as a `q` without a word. */
+const isPlacing = (target: string, { path: [name], code }: Issue): boolean =>
+  target === 'query' && typeof name === 'string' && (PLACING.test(name) || (name === 'q' && code === 'custom'))
 
 /** The refusal of a request for its wrong fields; its message names the first. */
 export function invalidRequest(errors: readonly InvalidField[], status: 400 | 422 = 400): RequestError {

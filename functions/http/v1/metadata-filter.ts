@@ -1,16 +1,10 @@
 import { z } from '@hono/zod-openapi'
+import { metadataFilter, type MetadataFilter } from '../../domain/session-filter.ts'
 
 const PREFIX = 'metadata.'
 const MAX_FILTERS = 8
 const MAX_KEY_CHARS = 128
 const MAX_VALUE_CHARS = 1_024
-
-/** A field of the metadata: its text is this value, or begins with it. */
-export interface QueriedMetadata {
-  readonly key: string
-  readonly value: string
-  readonly isPrefix: boolean
-}
 
 const description = 'Only sessions with this value. A value that ends in `*` is a prefix. Any other key works the same.'
 const documented = z.string().optional().openapi({ description, example: '/home/ann/shop' })
@@ -40,14 +34,8 @@ function faultOf(key: string, value: unknown): string | undefined {
 }
 
 /** The metadata filters of a query that `withMetadata` has checked. */
-export function metadataFilters(query: Readonly<Record<string, unknown>>): QueriedMetadata[] {
+export function metadataFilters(query: Readonly<Record<string, unknown>>): MetadataFilter[] {
   return Object.entries(query).flatMap(([name, value]) =>
-    name.startsWith(PREFIX) && typeof value === 'string' ? [filterOf(name.slice(PREFIX.length), value)] : [],
+    name.startsWith(PREFIX) && typeof value === 'string' ? [metadataFilter(name.slice(PREFIX.length), value)] : [],
   )
-}
-
-/** Reads a value as a filter takes it: one that ends in `*` is a prefix. */
-const filterOf = (key: string, value: string): QueriedMetadata => {
-  const isPrefix = value.endsWith('*')
-  return { key, value: isPrefix ? value.slice(0, -1) : value, isPrefix }
 }

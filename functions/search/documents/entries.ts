@@ -1,4 +1,10 @@
-import { HISTORY_LABELS, type HistoryEntry, type HistoryNeighbour, type HistoryRole } from '../../domain/history.ts'
+import {
+  HISTORY_LABELS,
+  MAX_MORE,
+  type HistoryEntry,
+  type HistoryNeighbour,
+  type HistoryRole,
+} from '../../domain/history.ts'
 import { pointerTo, type Message } from '../../domain/messages/message.ts'
 import { isSearched, shownText } from './documents.ts'
 
@@ -52,7 +58,12 @@ export function renderEntries(entries: readonly HistoryEntry[]): string {
 }
 
 function renderEntry(entry: HistoryEntry, number: number): string {
-  const head = [`[${number}] session ${entry.session}`, new Date(entry.time).toISOString(), pointerOf(entry)]
+  const head = [
+    `[${number}] session ${entry.session}`,
+    new Date(entry.time).toISOString(),
+    pointerOf(entry),
+    ...aboutSession(entry),
+  ]
   const hit = `**${HISTORY_LABELS[entry.role]}: ${oneLine(entry.text)}**`
   const lines = [
     head.filter((item) => item !== '').join(' | '),
@@ -62,6 +73,24 @@ function renderEntry(entry: HistoryEntry, number: number): string {
     line(entry.after),
   ]
   return lines.filter((item) => item !== '').join('\n')
+}
+
+/** Characters of a session's title. */
+const MAX_TITLE_CHARS = 80
+const MAX_FOLDER_CHARS = 120
+
+/** What a hit says of its session: title, folder, and further hits where hits are grouped. */
+export const aboutSession = ({ sessionTitle, folder, more }: HistoryEntry): string[] => [
+  ...(sessionTitle === undefined ? [] : [`“${truncate(oneLine(sessionTitle), MAX_TITLE_CHARS)}”`]),
+  ...(folder === undefined ? [] : [`in ${truncate(oneLine(folder), MAX_FOLDER_CHARS)}`]),
+  ...(more === undefined || more === 0
+    ? []
+    : [`${more === MAX_MORE ? `${more} or more` : more} further hits in this session`]),
+]
+
+function truncate(text: string, chars: number): string {
+  const characters = Array.from(text)
+  return characters.length <= chars ? text : `${characters.slice(0, chars - 1).join('')}…`
 }
 
 /** Sources that a hit shows; a result may have a hundred. */

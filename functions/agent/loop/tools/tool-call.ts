@@ -155,9 +155,9 @@ export function createToolContext(
     signal: at.signal,
     now: () => clock.now(),
     progressed: at.progressed,
-    async searchHistory(text, filters, limit) {
+    async searchHistory(text, filters, limit, listing) {
       const scope = await searchScope(dependencies, agent, session)
-      return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit })
+      return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit, ...listing })
     },
     async readOutput(pointer) {
       const scope = () => searchScope(dependencies, agent, session)

@@ -13,6 +13,8 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
   return {
     object: 'search_hit',
     session_id: entry.session,
+    session_title: entry.sessionTitle ?? null,
+    ...definedFields({ folder: entry.folder }),
     message_id: entry.messageId,
     run_id: entry.runId,
     role: entry.role,
@@ -28,6 +30,7 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
     created_at: timeText(entry.time),
     score: entry.score,
     snippet: entry.snippet,
+    ...definedFields({ more: entry.more }),
     before: entry.before === undefined ? null : { label: entry.before.label, text: entry.before.text },
     after: entry.after === undefined ? null : { label: entry.after.label, text: entry.after.text },
   }

@@ -1,9 +1,10 @@
 import { createRoute, type z } from '@hono/zod-openapi'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import { filtersOf } from '../../../domain/history.ts'
+import { filtersOf, type HistoryQuery } from '../../../domain/history.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { LIST_PROBLEMS } from '../problem-responses.ts'
+import { metadataFilters } from '../metadata-filter.ts'
 import { SearchPageSchema, searchQuery } from './schema.ts'
 import { searchHitResource } from './resource.ts'
 import { createBuilds } from '../../streaming/document-queue.ts'
@@ -15,10 +16,12 @@ const searchHistory = createRoute({
   path: '/v1/search',
   operationId: 'searchHistory',
   summary: 'Search everything that was said and done',
+  description:
+    'A page may be short, or empty, although more hits follow: `next` says so. That happens where more sessions have the wanted metadata than a search can name.',
   tags: ['Search'],
   request: { query: searchQuery },
   responses: {
-    200: { description: 'A page of hits, best first.', content: { 'application/json': { schema: SearchPageSchema } } },
+    200: { description: 'A page of hits.', content: { 'application/json': { schema: SearchPageSchema } } },
     ...LIST_PROBLEMS,
   },
 })
@@ -34,20 +37,22 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
   app.openapi(searchHistory, async (c) => {
     const { tenant, owner } = c.get('caller')
     const query = c.req.valid('query')
-    const { q, limit, after, ...filters } = query
     // Whoever asks the same meanwhile gets the same bytes: a page for each would fill the memory.
     const page = await builds.build(tenant, JSON.stringify([owner ?? null, query]), async () => {
-      const { entries, next, incomplete } = await service.search({
-        scope: { tenant, ...definedFields({ owner }) },
-        text: q,
-        filters: filtersOf(filters),
-        limit,
-        ...definedFields({ after }),
-      })
+      const asked = { scope: { tenant, ...definedFields({ owner }) }, ...askedBy(query) }
+      const { entries, next, incomplete } = await service.search(asked)
       const data = entries.map(searchHitResource)
       const found = { object: 'list', data, next: next ?? null, has_more: next !== undefined } satisfies SearchPage
       return Buffer.from(JSON.stringify({ ...found, ...definedFields({ incomplete }) }))
     })
     return bytesResponse<SearchPage>(shared.of(tenant), page)
   })
+}
+
+function askedBy(query: z.output<typeof searchQuery>): Omit<HistoryQuery, 'scope'> {
+  const { q, limit, sort, role, tool, status, session, owner, agent, feedback, since, until, after, group } = query
+  const metadata = metadataFilters(query)
+  const written = { role, tool, status, session, owner, agent, feedback, since, until }
+  const filters = filtersOf({ ...written, ...(metadata.length === 0 ? {} : { metadata }) })
+  return { text: q, filters, limit, sort, ...definedFields({ after, group }) }
 }

@@ -1,5 +1,7 @@
 import { z } from '@hono/zod-openapi'
-import { agentName, moment, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
+import { agentName, cursor, moment, page, pageLimit, person, sessionId, time, ulid } from '../fields.ts'
+import { MAX_MORE } from '../../../domain/history.ts'
+import { withMetadata } from '../metadata-filter.ts'
 import { toolStatus } from '../messages/schema.ts'
 
 const historyRole = z.enum(['user', 'assistant', 'tool_call', 'tool_result'])
@@ -10,6 +12,11 @@ export const SearchHitSchema = z
   .object({
     object: z.literal('search_hit'),
     session_id: sessionId,
+    session_title: z.string().nullable(),
+    folder: z
+      .string()
+      .optional()
+      .openapi({ description: '`metadata.folder` of the session: where its work was done.' }),
     message_id: ulid,
     run_id: ulid,
     role: historyRole,
@@ -23,6 +30,14 @@ export const SearchHitSchema = z
     created_at: time,
     score: z.number(),
     snippet: z.string().openapi({ description: 'At most 300 characters; what matched is between « and ».' }),
+    more: z
+      .int()
+      .min(0)
+      .max(MAX_MORE)
+      .optional()
+      .openapi({
+        description: `In groups: further hits in this session; ${MAX_MORE} stands for more, too.`,
+      }),
     before: neighbour.nullable(),
     after: neighbour.nullable(),
   })
@@ -30,6 +45,7 @@ export const SearchHitSchema = z
     example: {
       object: 'search_hit',
       session_id: 'support-7',
+      session_title: 'Refund for order 42',
       message_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0P',
       run_id: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',
       role: 'tool_call',
@@ -54,7 +70,7 @@ export const SearchPageSchema = page('SearchPage', SearchHitSchema, {
   }),
 })
 
-export const searchQuery = z.strictObject({
+export const searchQuery = withMetadata({
   q: z.string().max(1_000).openapi({ description: 'Any text; nothing in it is syntax.', example: 'git status' }),
   role: historyRole.optional(),
   tool: z.string().min(1).max(128).optional(),
@@ -67,12 +83,12 @@ export const searchQuery = z.strictObject({
   }),
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
   until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),
+  sort: z.enum(['relevance', 'newest', 'oldest']).default('relevance').openapi({
+    description: 'The order of the hits: best first, or by their times.',
+  }),
+  group: z.enum(['session']).optional().openapi({
+    description: 'At most one hit a session, the first in the order of the hits, with `more`.',
+  }),
   limit: pageLimit(50, 10),
-  /** In a URL, four thousand other characters would be longer than the headers of a request may be. */
-  after: z
-    .string()
-    .min(1)
-    .max(4_096)
-    .regex(/^[\w-]+$/, 'must come from a search')
-    .optional(),
+  after: cursor.optional(),
 })

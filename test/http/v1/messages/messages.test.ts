@@ -136,7 +136,6 @@ describe('reading the log', () => {
     'limit=0',
     'limit=1001',
     'limit=1.5',
-    'order=up',
     'roles=',
     'roles=system',
     'roles=user,',
@@ -147,6 +146,12 @@ describe('reading the log', () => {
   ])('with %s is refused', async (query) => {
     await open()
     await expectJson(harness, 400, 'GET', `/v1/sessions/s/messages?${query}`)
+  })
+
+  test('with an unknown order is refused with its path', async () => {
+    await open()
+    const refused = await expectJson(harness, 422, 'GET', '/v1/sessions/s/messages?order=up')
+    expect(refused).toMatchObject({ errors: [{ path: 'query.order' }] })
   })
 
   test.each(['-1', '0', '1001', 'x', '1.5'])('with limit=%s is told which ones there are', async (limit) => {

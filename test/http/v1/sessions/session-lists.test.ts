@@ -93,6 +93,9 @@ describe('a list', () => {
 
   test.each([
     ['sort=newest', 'query.sort'],
+    ['order=up', 'query.order'],
+    ['q=%3F%3F', 'query.q'],
+    ['q=', 'query.q'],
     ['metadata.folder=*', 'query.metadata.folder'],
     ['metadata.folder=', 'query.metadata.folder'],
     ['metadata.=x', 'query.metadata.'],

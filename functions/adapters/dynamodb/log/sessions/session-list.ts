@@ -1,5 +1,5 @@
 import type { Session, SessionKey } from '../../../../domain/session.ts'
-import type { SessionFilter } from '../../../../domain/session-filter.ts'
+import { MAX_COMPARED_SESSIONS, type SessionConditions, type SessionFilter } from '../../../../domain/session-filter.ts'
 import type { SessionStore } from '../../../../ports/session-store.ts'
 import { createSessionMatch } from '../../../../search/session-match.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
@@ -55,6 +55,35 @@ export async function listSessions(rows: SessionRows, filter: SessionFilter): Re
   }
 }
 
+/** Entries of lists that one request to the store returns, where their sessions need not be compared. */
+const ENTRIES_PAGE = 250
+
+/** As `SessionStore.findIds`. Reads entries of lists, and rows of their sessions where the entries do not decide. */
+export async function findIds(
+  rows: SessionRows,
+  conditions: SessionConditions,
+): Promise<readonly string[] | undefined> {
+  const filter = { ...conditions, sort: 'created_at', limit: MAX_COMPARED_SESSIONS } as const
+  const leading = leadingCondition(filter)
+  const compare = createComparison(rows, filter, leading)
+  const ids = new Set<string>()
+  let batch: ListEntry[] = []
+  const compareBatch = async (): Promise<void> => {
+    for (const { item } of compare.isNeeded ? await compare.likely(batch) : batch) ids.add(sessionOf(item).session)
+    batch = []
+  }
+  let seen = 0
+  const pageSize = compare.isNeeded ? BATCH : ENTRIES_PAGE
+  for await (const entry of listEntries(rows.table, filter, leading, undefined, pageSize)) {
+    if (seen === MAX_COMPARED_SESSIONS) return undefined
+    seen++
+    batch.push(entry)
+    if (batch.length === BATCH) await compareBatch()
+  }
+  await compareBatch()
+  return [...ids]
+}
+
 /** Whether a session can match the filter, by the fields of its entry alone. */
 function mayMatch(
   { item, isHeader }: ListEntry,
@@ -75,6 +104,8 @@ interface Comparison {
   /** Rows read so far, but for those of sessions that matched. */
   rows(): number
   matching(entries: readonly ListEntry[]): Promise<Found[]>
+  /** The entries whose sessions match, unless they have just changed. */
+  likely(entries: readonly ListEntry[]): Promise<readonly ListEntry[]>
 }
 
 function createComparison(rows: SessionRows, filter: SessionFilter, leading: LeadingCondition): Comparison {
@@ -113,6 +144,7 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
   return {
     isNeeded,
     rows: () => read,
+    likely,
     async matching(entries) {
       const remaining = isNeeded ? await likely(entries) : entries
       if (remaining.length === 0) return []

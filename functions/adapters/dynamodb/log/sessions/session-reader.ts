@@ -1,4 +1,5 @@
-import type { Session, SessionKey, SessionTotals } from '../../../../domain/session.ts'
+import type { Session, SessionKey, SessionLabel, SessionTotals } from '../../../../domain/session.ts'
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { SessionMessages } from '../../../../domain/session-messages.ts'
 import { joinUsages, sumOf } from '../../../../domain/usage/usage.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
@@ -35,12 +36,11 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
     found.map(async ({ key, header, details: item, context }, place) => {
       const run = tails[place]
       const summary = await summaryOf(rows, key, context)
-      const stored = titledDetails(await detailsOf(rows, key, item), item)
-      const outline = isListed(header) ? undefined : await (await import('./adopt.ts')).outlineOf(rows, key, header)
+      const { details: shown, outline } = await shownDetails(rows, key, { header, item })
       const session = {
         tenant: key.tenant,
         session: key.session,
-        ...shownDetails(stored, outline),
+        ...shown,
         updatedAt: updatedAt(header),
         ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
         totals: totalsOf(header, item ?? {}),
@@ -52,12 +52,37 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
   )
 }
 
-/** The details as an adoption would store them. */
-function shownDetails(stored: Details, outline: Outline | undefined): Details {
-  if (outline === undefined) return stored
+/** Labels of live sessions, each as of now. */
+export async function readLabels(
+  rows: SessionRows,
+  tenant: string,
+  sessions: readonly string[],
+): Promise<ReadonlyMap<string, SessionLabel>> {
+  const keys = sessions.map((session): SessionKey => ({ tenant, session }))
+  const items = await rows.table.readMany(keys.flatMap((key) => [headerKey(key), detailsKey(key)]))
+  const labels = await Promise.all(
+    keys.map(async (key, place): Promise<[string, SessionLabel][]> => {
+      const [header, item] = items.slice(place * 2, place * 2 + 2)
+      if (!isLive(header)) return []
+      const { title, metadata } = (await shownDetails(rows, key, { header, item })).details
+      return [[key.session, { metadata, ...definedFields({ title }) }]]
+    }),
+  )
+  return new Map(labels.flat())
+}
+
+/** The details of a session; of one that was not adopted, as an adoption would store them, with what its log shows. */
+async function shownDetails(
+  rows: SessionRows,
+  key: SessionKey,
+  { header, item }: { readonly header: Item; readonly item: Item | undefined },
+): Promise<{ readonly details: Details; readonly outline?: Outline }> {
+  const stored = titledDetails(await detailsOf(rows, key, item), item)
+  if (isListed(header)) return { details: stored }
+  const outline = await (await import('./adopt.ts')).outlineOf(rows, key, header)
   const details = placedDetails(stored)
-  if (details.title !== undefined || outline.opening === undefined) return details
-  return { ...details, title: outline.opening.title, titleSource: 'input' }
+  if (details.title !== undefined || outline.opening === undefined) return { details, outline }
+  return { details: { ...details, title: outline.opening.title, titleSource: 'input' }, outline }
 }
 
 const numbersOf = (header: Item, outline: Outline | undefined): SessionMessages =>

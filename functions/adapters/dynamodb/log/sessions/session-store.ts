@@ -9,7 +9,7 @@ import { putExpiry } from './expiry.ts'
 import { isLive } from './header-item.ts'
 import { firstListing } from './list-entries.ts'
 import { listedAs, putDetails, storeDetails, type Details } from './session-details.ts'
-import { readSessions } from './session-reader.ts'
+import { readLabels, readSessions } from './session-reader.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
 /** Sessions as their users see them, on DynamoDB. */
@@ -23,8 +23,10 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
       const headers = await rows.table.readMany(sessions.map((session) => headerKey({ tenant, session })))
       return new Set(sessions.filter((_, place) => isLive(headers[place])))
     },
+    readLabels: (tenant, sessions) => readLabels(rows, tenant, sessions),
     // A process that executes runs lists none.
     list: async (filter) => (await import('./session-list.ts')).listSessions(rows, filter),
+    findIds: async (conditions) => (await import('./session-list.ts')).findIds(rows, conditions),
     update: async (key, change) => {
       await (await changes()).changeSession(rows, key, change)
       const session = await read(key)

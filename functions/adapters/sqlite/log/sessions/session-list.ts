@@ -3,6 +3,7 @@ import {
   INDEXED_METADATA,
   MAX_COMPARED_SESSIONS,
   type MetadataFilter,
+  type SessionConditions,
   type SessionFilter,
   type SessionSort,
 } from '../../../../domain/session-filter.ts'
@@ -45,8 +46,8 @@ interface Place {
 }
 
 /** Reads what a list shows of a row. */
-export interface ListedRows {
-  session(row: SessionRow): Session
+export interface ListedRows<Shown = Session> {
+  session(row: SessionRow): Shown
   /** The session and the opening of its first input, as a filter compares them. */
   compared(row: SessionRow): { readonly session: Session; readonly opening: string | undefined }
 }
@@ -55,17 +56,17 @@ export interface ListedRows {
  * Inside a snapshot: a page of the sessions that fit. One condition leads, whose index has them in their order. Of those that it
  * finds, a bounded number is compared with the other conditions.
  */
-export function listSessions(
+export function listSessions<Shown>(
   database: Database,
   filter: SessionFilter,
-  rows: ListedRows,
-): { readonly sessions: readonly Session[]; readonly next?: string } {
+  rows: ListedRows<Shown>,
+): { readonly sessions: readonly Shown[]; readonly next?: string } {
   const { limit, q } = filter
   const after = placeOf(readSessionCursor(filter))
   const metadata = (filter.metadata ?? []).filter((one) => !isIndexed(one))
   const mustBeRead = q !== undefined || metadata.length > 0
   const match = createSessionMatch({ metadata, ...(q === undefined ? {} : { q }) })
-  const sessions: Session[] = []
+  const sessions: Shown[] = []
   let compared = 0
   let last: Place | undefined
   for (const stretch of stretchesOf(filter))
@@ -84,6 +85,17 @@ export function listSessions(
     const { session, opening } = rows.compared(row)
     return match(session, opening)
   }
+}
+
+/** Inside a snapshot: as `SessionStore.findIds`. */
+export function findIds(
+  database: Database,
+  conditions: SessionConditions,
+  { compared }: Pick<ListedRows, 'compared'>,
+): readonly string[] | undefined {
+  const filter = { ...conditions, sort: 'created_at', limit: MAX_COMPARED_SESSIONS } as const
+  const { sessions, next } = listSessions(database, filter, { session: ({ session }) => session, compared })
+  return next === undefined ? sessions : undefined
 }
 
 function stretchesOf(filter: SessionFilter): Stretch[] {

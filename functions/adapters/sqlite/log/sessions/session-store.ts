@@ -1,7 +1,7 @@
 import { titleCompletion, type Summary } from '../../../../domain/context.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
-import { NO_TOTALS, type Session, type SessionKey } from '../../../../domain/session.ts'
+import { NO_TOTALS, type Session, type SessionKey, type SessionLabel } from '../../../../domain/session.ts'
 import { replacesTitle } from '../../../../domain/session-title.ts'
 import { titleOf } from '../../../../log/title.ts'
 import type { Clock } from '../../../../ports/clock.ts'
@@ -18,7 +18,7 @@ import { readAll, reading, readOne, snapshot, transaction, write, type Database 
 import { fromColumn, toColumn } from '../../exact-text.ts'
 import { active, counting } from './session-changes.ts'
 import { detailsOf, indexedColumns, insertDetails, readDetails, writeDetails, type Details } from './session-details.ts'
-import { listSessions, type ListedRows } from './session-list.ts'
+import { findIds, listSessions, type ListedRows } from './session-list.ts'
 import { counted, messagesOf, outlineOf, readOpening } from './session-outline.ts'
 import {
   encodeTotals,
@@ -39,6 +39,8 @@ export function createSqliteSessionStore({ database, clock }: { database: Databa
     create: async (session) => create(database, session, clock.now()),
     read: async (key) => read(database, key),
     living: async (tenant, sessions) => living(database, tenant, sessions),
+    readLabels: async (tenant, sessions) => snapshot(database, () => readLabels(database, tenant, sessions)),
+    findIds: async (conditions) => snapshot(database, () => findIds(database, conditions, listedRows(database))),
     list: async (filter) => snapshot(database, () => listSessions(database, filter, listedRows(database))),
     update: async (key, change) => update(database, key, change, clock.now()),
     ...summariesByHand(database, () => clock.now()),
@@ -93,6 +95,21 @@ function living(database: Database, tenant: string, sessions: readonly string[])
     'SELECT session FROM sessions WHERE tenant = ? AND live = 1 AND session IN (SELECT value FROM json_each(?))'
   const rows = reading(database, () => readAll<{ session: string }>(database, sql, tenant, JSON.stringify(sessions)))
   return new Set(rows.map(({ session }) => session))
+}
+
+function readLabels(
+  database: Database,
+  tenant: string,
+  sessions: readonly string[],
+): ReadonlyMap<string, SessionLabel> {
+  const sql = 'SELECT * FROM sessions WHERE tenant = ? AND live = 1 AND session IN (SELECT value FROM json_each(?))'
+  const rows = readAll<SessionRow>(database, sql, tenant, JSON.stringify(sessions))
+  return new Map(
+    rows.map((row) => {
+      const { title, metadata } = sessionAt(database, row).session
+      return [row.session, { metadata, ...definedFields({ title }) }]
+    }),
+  )
 }
 
 function update(database: Database, key: SessionKey, change: SessionChange, now: number): Session {

@@ -1,0 +1,91 @@
+import { definedFields } from '../domain/defined-fields.ts'
+import type { HistoryHit, HistoryPage, HistoryQuery } from '../domain/history.ts'
+import type { SessionLabel } from '../domain/session.ts'
+import type { HistoryIndex } from '../ports/history-index.ts'
+import type { SessionStore } from '../ports/session-store.ts'
+import { createSessionMatch } from '../search/session-match.ts'
+
+/** Hits that are compared with the metadata of their sessions for one page. */
+const MAX_COMPARED_HITS = 1_000
+/** Hits that one request to the index returns, to be compared. */
+const HITS_PAGE = 50
+
+interface Dependencies {
+  readonly index: Pick<HistoryIndex, 'search'>
+  readonly sessions: Pick<SessionStore, 'findIds' | 'readLabels'>
+}
+
+/**
+ * A page of the index. An index knows no metadata: the sessions that fit are looked up first, and the index searches these alone. If
+ * they are too many to name, hits of all sessions are compared with their sessions instead, a bounded number for one page. The page
+ * may then be short, or empty, although more hits follow: `next` says so. Either way no hit is left out for good.
+ *
+ * A session that has changed may fit no longer: callers compare the hits with the labels that they show.
+ */
+export async function searchWithMetadata(dependencies: Dependencies, query: HistoryQuery): Promise<HistoryPage> {
+  const { index } = dependencies
+  const { scope, filters } = query
+  if (filters.metadata === undefined) return index.search(query)
+  const sessions = await sessionsFor(dependencies, query)
+  if (sessions !== undefined) return index.search({ ...query, filters: { ...filters, sessions } })
+  return searchComparing(dependencies, query, createLabelMatch(dependencies, scope.tenant, filters))
+}
+
+async function sessionsFor(
+  { sessions }: Dependencies,
+  { scope, filters }: HistoryQuery,
+): Promise<readonly string[] | undefined> {
+  const named = scope.session ?? filters.session
+  if (named !== undefined) return [named]
+  const { metadata = [] } = filters
+  return sessions.findIds({ tenant: scope.tenant, metadata, ...definedFields({ owner: scope.owner ?? filters.owner }) })
+}
+
+/** Whether a session has the metadata that the filters name. */
+export function fitsMetadata({ metadata = [] }: HistoryQuery['filters'], label: SessionLabel): boolean {
+  return createSessionMatch({ metadata })({ agent: '', ...label }, undefined)
+}
+
+type KeepFitting = (hits: readonly HistoryHit[]) => Promise<readonly HistoryHit[]>
+
+/** Reads the label of each session once. */
+function createLabelMatch({ sessions }: Dependencies, tenant: string, filters: HistoryQuery['filters']): KeepFitting {
+  const known = new Map<string, boolean>()
+  return async (hits) => {
+    const unknown = [...new Set(hits.map(({ session }) => session))].filter((session) => !known.has(session))
+    const labels = unknown.length === 0 ? new Map<string, SessionLabel>() : await sessions.readLabels(tenant, unknown)
+    for (const session of unknown) {
+      const label = labels.get(session)
+      known.set(session, label !== undefined && fitsMetadata(filters, label))
+    }
+    return hits.filter(({ session }) => known.get(session))
+  }
+}
+
+async function searchComparing(
+  { index }: Dependencies,
+  query: HistoryQuery,
+  keepFitting: KeepFitting,
+): Promise<HistoryPage> {
+  const found: HistoryHit[] = []
+  let { after } = query
+  let incomplete: true | undefined
+  for (let compared = 0; compared < MAX_COMPARED_HITS;) {
+    const missing = query.limit - found.length
+    const asked = { ...query, ...definedFields({ after }) }
+    let page = await index.search({ ...asked, limit: HITS_PAGE })
+    compared += page.hits.length
+    let fitting = await keepFitting(page.hits)
+    // Only the index knows the cursor of a shorter page.
+    while (fitting.length > missing) {
+      const last = fitting[missing - 1]
+      page = await index.search({ ...asked, limit: last === undefined ? 1 : page.hits.indexOf(last) + 1 })
+      fitting = await keepFitting(page.hits)
+    }
+    found.push(...fitting)
+    incomplete ??= page.incomplete
+    after = page.next
+    if (after === undefined || found.length === query.limit) break
+  }
+  return { hits: found, ...definedFields({ next: after, incomplete }) }
+}
