@@ -121,7 +121,7 @@ export class LogTable extends Construct {
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** To list the sessions of a tenant or an owner, and the runs of an API key that have not ended. */
+  /** To list the sessions of a tenant or an owner, also those that a search with metadata names, and the runs of an API key that have not ended. */
   grantListing(grantee: IGrantable): void {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
   }

@@ -171,30 +171,6 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.sessions.living(tenant, [])).toEqual(new Set())
     })
 
-    test('labels of many sessions are read at once: title, metadata, and nothing of another tenant', async () => {
-      const tenant = fresh('tenant')
-      const named = (n: number): NewSession =>
-        make({ tenant, metadata: { folder: `/p/${n}` }, ...(n % 2 === 0 ? { title: `T${n}` } : {}) })
-      const made = await Promise.all(Array.from({ length: 60 }, (_, n) => stores.sessions.create(named(n))))
-      const [foreign, gone] = [await stores.sessions.create(make({ title: 'secret' })), made.pop()]
-      if (gone !== undefined) await stores.peer.deletion.tombstone(gone)
-      const input = { input: { parts: [{ type: 'text', text: 'Book a flight' }] as const } }
-      const fixture = await openFixture(stores, { tenant })
-      await startRun(fixture, input)
-      const asked = [...made.map(({ session }) => session), foreign.session, gone?.session ?? '', 'never']
-      const labels = await stores.peer.sessions.readLabels(tenant, [...asked, fixture.key.session])
-      expect(Object.fromEntries(labels)).toEqual({
-        ...Object.fromEntries(
-          made.map(({ session, title, metadata }) => [
-            session,
-            { metadata, ...(title === undefined ? {} : { title }) },
-          ]),
-        ),
-        [fixture.key.session]: { metadata: expect.anything() as unknown, title: 'Book a flight' },
-      })
-      expect(await stores.sessions.readLabels(tenant, [])).toEqual(new Map())
-    })
-
     test('a list shows the newest activity first: creation, change, start and end of runs', async () => {
       const fixture = await openFixture(stores)
       const others = await Promise.all(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { titleOf } from '../../functions/log/title.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import type { NewRun } from '../../functions/ports/run-inbox.ts'
+import type { NewSession } from '../../functions/ports/session-store.ts'
 import { importInputs } from './import-inputs.ts'
 import { endAfter, expectCode, fresh, newRun, openFixture, startRun, type SessionFixture } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
@@ -29,6 +30,36 @@ export function sessionTitlesContract(engine: Engine): void {
       await queued.inbox.enqueue(queued.key, newRun(said('Waits in the queue')))
       await queued.inbox.enqueue(queued.key, newRun(said('Comes later')))
       expect(await titleIn(queued)).toEqual(['Waits in the queue', 'input'])
+    })
+
+    test('labels of many sessions are read at once: title, metadata, and nothing of another tenant', async () => {
+      const tenant = fresh('tenant')
+      const make = (more: Partial<NewSession>): NewSession => ({
+        ...{ tenant, session: fresh('session'), agent: 'helper', metadata: {} },
+        ...more,
+      })
+      const named = (n: number): NewSession =>
+        make({ metadata: { folder: `/p/${n}` }, ...(n % 2 === 0 ? { title: `T${n}` } : {}) })
+      const made = await Promise.all(Array.from({ length: 60 }, (_, n) => stores.sessions.create(named(n))))
+      const [foreign, gone] = [
+        await stores.sessions.create(make({ tenant: fresh('tenant'), title: 'secret' })),
+        made.pop(),
+      ]
+      if (gone !== undefined) await stores.peer.deletion.tombstone(gone)
+      const fixture = await openFixture(stores, { tenant })
+      await startRun(fixture, said('Book a flight'))
+      const asked = [...made.map(({ session }) => session), foreign.session, gone?.session ?? '', 'never']
+      const labels = await stores.peer.sessions.readLabels(tenant, [...asked, fixture.key.session])
+      expect(Object.fromEntries(labels)).toEqual({
+        ...Object.fromEntries(
+          made.map(({ session, title, metadata }) => [
+            session,
+            { metadata, ...(title === undefined ? {} : { title }) },
+          ]),
+        ),
+        [fixture.key.session]: { metadata: expect.anything() as unknown, title: 'Book a flight' },
+      })
+      expect(await stores.sessions.readLabels(tenant, [])).toEqual(new Map())
     })
 
     test('an input without a letter or digit leaves the title to the next', async () => {

@@ -239,13 +239,13 @@ function grantRights({ table, outputs, search, queue, models }: Stores, function
   for (const fn of Object.values(functions)) table.denyKeys(fn)
   for (const loop of [api, worker]) {
     table.grantRunLog(loop)
+    table.grantListing(loop)
     outputs.grantOutputs(loop)
     outputs.grantRemoval(loop)
     queue.grantHints(loop)
     search.grantSearch(loop)
     models.grantModels(loop)
   }
-  table.grantListing(api)
   queue.grantWork(worker)
 
   table.grantExpiry(indexer)

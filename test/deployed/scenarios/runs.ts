@@ -65,9 +65,9 @@ export function declareRuns(system: () => System, killed: () => KilledRun): void
 
 /** Starts a run, lets its worker hang in the middle of a tool, and kills it as a machine that goes away. */
 export async function killWorkerInTool({ client, functions: { Worker: worker } }: System): Promise<KilledRun> {
-  await client.post('/v1/sessions', { id: 'killed' })
+  await client.post('/v1/sessions', { id: 'killed', owner: 'killer' })
   worker.disturb((service) => (service === 'opensearch' ? { kind: 'silence' } : undefined))
-  const content = 'search history for anything'
+  const content = 'use search_history with {"query": "anything", "folder": "/home/nobody"}'
   const run = await client.post<RunBody>('/v1/sessions/killed/messages', { content }, ASYNC)
   const call = await within(120_000, 'the tool', async () =>
     (await client.messages('killed')).find(({ role, status }) => role === 'tool' && status === 'running'),
