@@ -4,7 +4,7 @@ import { isAgentFile } from './claude-code-files.ts'
 import { placeOf } from '../../log/session-files/transcript.ts'
 import type { Fault } from '../../log/session-files/transcript.ts'
 import { NotRunning } from '../../runtime/command.ts'
-import { findFiles, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
+import { findFiles, plainPath, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
 import { createToldFaults } from './reported-faults.ts'
@@ -162,7 +162,8 @@ const WITH_ID = /(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\/agent-[\w-]{1,
  */
 function lastingName(kind: Kind, path: string, session: FileSession): string {
   if (kind === 'native' || kind === 'langgraph-sqlite') return session.id
-  return session.isLog && WITH_ID.test(path) ? basename(path) : resolve(path)
+  const plain = plainPath(path)
+  return session.isLog && WITH_ID.test(plain) ? basename(plain) : resolve(plain)
 }
 
 type InTurn = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>

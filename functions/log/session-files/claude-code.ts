@@ -1,11 +1,10 @@
 import type { JsonObject } from '../../domain/json.ts'
-import { createMessages, isRecord, isText, textIn, textsIn, timeIn } from './transcript.ts'
-import type { FileLine, Loop, Transcript } from './transcript.ts'
+import { blocksOf, contentOf, isProgramRecord, queuedInput, typedParts } from './claude-code-inputs.ts'
+import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
+import type { FileLine, Loop, Parser, Transcript } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
-/** What begins like this was written by the program, not by its user. */
-const SCAFFOLD = /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
 const METADATA = { cwd: 'folder', gitBranch: 'branch', version: 'agent_version' }
 /** The beginning of an output that stands in a file of its own, with the name of the file. */
 const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][\w.-]{0,199})\s*\n/u
@@ -20,10 +19,10 @@ const SPAWNING = new Set(['Task', 'Agent'])
  * them), bookkeeping and the program's own texts are left out. `beside`: the file of a sub-agent, whose messages stand behind
  * the result of the call that started it, and of an output by its name; undefined where there is none.
  */
-export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside): Transcript {
+export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside, parser: Parser): Transcript {
   const messages = createMessages()
   const seen = new Set<string>()
-  const taker = createTaker(messages, seen, beside)
+  const taker = createTaker(messages, seen, { beside, parser })
   const titles = createTitles()
   /** Those whose messages it has: more than one if it was copied. */
   const sessions = new Set<unknown>()
@@ -34,6 +33,7 @@ export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside): Trans
     if (!isRecord(value)) continue
     titles.take(value)
     if (value['type'] === 'system' && AT_END.has(String(value['subtype']))) messages.ended()
+    if (parser > 1) taker.takeQueued(line, value)
     if (!isNew(value, seen)) continue
     id ??= textIn(value, 'sessionId')
     sessions.add(value['sessionId'])
@@ -88,16 +88,29 @@ interface WorkLine {
 }
 
 /** Takes messages, with those of the sub-agents that their calls started. */
-function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, beside: Beside) {
+function createTaker(
+  messages: ReturnType<typeof createMessages>,
+  seen: Set<string>,
+  { beside, parser }: { readonly beside: Beside; readonly parser: Parser },
+) {
   const agents = createSubAgents()
   const members = createMembers(seen, beside)
+  /** Inputs that were typed while the model worked. They are stored in front of the next completion, behind open results. */
+  const queued: { readonly line: number; readonly parts: JsonObject[]; readonly time: string | undefined }[] = []
+  let completion: unknown
   return {
     take(line: number, record: Fields): void {
       const isAside = record['isSidechain'] === true
       if (!isAside || !agents.keep(line, record)) take(line, record, isAside ? agents.loopOf('sidechain') : undefined)
     },
+    /** Keeps the input of a `queued_command` line until the program has passed it to its model. */
+    takeQueued(line: number, record: Fields): void {
+      const parts = queuedInput(record, seen)
+      if (parts.length > 0) queued.push({ line, parts, time: timeIn(record) })
+    },
     end(): void {
       takeUnanswered()
+      takeQueuedInputs()
       // What they wrote for calls that have no result stands at the end, until those have one.
       messages.openFrom()
       for (const agent of members.names()) takeWork(members.written(agent))
@@ -111,21 +124,31 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     }
   }
 
+  function takeQueuedInputs(): void {
+    for (const { line, parts, time } of queued.splice(0)) messages.user(line, parts, time)
+  }
+
   function take(line: number, record: Fields, loop: Loop | undefined): void {
     const message = record['message']
-    if (!isRecord(message) || isOwnText(record, message)) return
+    if (!isRecord(message) || isProgramRecord(record, message, parser)) return
     const blocks = blocksOf(message['content'])
     if (record['type'] === 'assistant') {
+      const key = textIn(message, 'id') ?? record['uuid']
+      if (loop === undefined && key !== completion) takeQueuedInputs()
+      if (loop === undefined) completion = key
       for (const block of blocks) agents.note(block)
-      messages.assistant(line, textIn(message, 'id') ?? record['uuid'], pieceOf(record, message, blocks), loop)
+      messages.assistant(line, key, pieceOf(record, message, blocks), loop)
       if (loop === undefined && isWhole(message, blocks)) messages.ended()
       return
     }
     for (const block of blocks) takeResult(line, record, block, loop)
-    const own = ownWords(blocks)
-    if (own.length === 0) return
-    if (loop === undefined) takeUnanswered()
-    messages.user(line, own, timeIn(record), loop)
+    const typed = typedParts(blocks, parser)
+    if (typed.length === 0) return
+    if (loop === undefined) {
+      takeUnanswered()
+      takeQueuedInputs()
+    }
+    messages.user(line, typed, timeIn(record), loop)
   }
 
   function takeResult(line: number, record: Fields, block: Fields, loop: Loop | undefined): void {
@@ -133,7 +156,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     if (call === undefined) return
     const result = record['toolUseResult']
     const agent = isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
-    messages.result(line, { ...resultOf(block, beside), id: call, time: timeIn(record) }, loop)
+    messages.result(line, { ...resultOf(block, beside, parser), id: call, time: timeIn(record) }, loop)
     if (loop === undefined) takeWork(agents.kept(call))
     if (agent !== undefined && loop === undefined) {
       members.returned(agent, line, call)
@@ -159,14 +182,8 @@ const pieceOf = (record: Fields, message: Fields, blocks: readonly Fields[]) => 
 const isWhole = (message: Fields, blocks: readonly Fields[]): boolean =>
   SAID_ALL.has(String(message['stop_reason'])) && blocks.some(({ type }) => type === 'text')
 
-const ownWords = (blocks: readonly Fields[]): JsonObject[] =>
-  blocks
-    .filter(({ type }) => type !== 'tool_result')
-    .flatMap(contentOf)
-    .filter((part) => !isText(part, SCAFFOLD))
-
-const resultOf = (block: Fields, beside: Beside) => ({
-  parts: blocksOf(block['content']).flatMap((one) => contentOf(one).map((part) => wholeOf(part, beside))),
+const resultOf = (block: Fields, beside: Beside, parser: Parser) => ({
+  parts: blocksOf(block['content']).flatMap((one) => contentOf(one, parser).map((part) => wholeOf(part, beside))),
   failed: block['is_error'] === true,
 })
 
@@ -246,18 +263,6 @@ function isNew(record: Fields, seen: Set<string>): boolean {
   return record['type'] === 'user' || record['type'] === 'assistant'
 }
 
-/** What the program wrote in its user's or its model's name. */
-const isOwnText = (record: Fields, message: Fields): boolean =>
-  record['isMeta'] === true ||
-  record['isCompactSummary'] === true ||
-  record['isApiErrorMessage'] === true ||
-  message['model'] === '<synthetic>'
-
-function blocksOf(content: unknown): readonly Fields[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.filter(isRecord) : []
-}
-
 function spokenOf(block: Fields): JsonObject[] {
   const text = textIn(block, 'text')
   const thinking = textIn(block, 'thinking')
@@ -269,17 +274,6 @@ function callOf(block: Fields): { readonly id: string; readonly name: string; re
   const [id, name] = [textIn(block, 'id'), textIn(block, 'name')]
   if (block['type'] !== 'tool_use' || id === undefined || name === undefined) return []
   return [{ id, name, arguments: JSON.stringify(block['input'] ?? {}) }]
-}
-
-function contentOf(block: Fields): JsonObject[] {
-  const text = textIn(block, 'text')
-  if (block['type'] === 'text') return text === undefined ? [] : [{ type: 'text', text }]
-  const source = block['source']
-  if (!isRecord(source)) return []
-  const [data, type] = [textIn(source, 'data'), textIn(source, 'media_type') ?? 'application/octet-stream']
-  if (data === undefined || (block['type'] !== 'image' && block['type'] !== 'document')) return []
-  const clean = Buffer.from(data, 'base64').toString('base64')
-  return clean === '' ? [] : [{ type: block['type'] === 'image' ? 'image' : 'file', media_type: type, data: clean }]
 }
 
 const count = (value: unknown): number => (Number.isInteger(value) && Number(value) >= 0 ? Number(value) : 0)

@@ -39,7 +39,7 @@ test('lines of Codex that lack what an item must have are told', () => {
     { type: 'response_item', payload: { type: 'message', role: 'user' } },
     { type: 'response_item', payload: { type: 'function_call_output', output: 'x' } },
   ]
-  expect(told(readCodex(linesOf(records)).faults)).toEqual([
+  expect(told(readCodex(linesOf(records), 2).faults)).toEqual([
     '4: has no payload',
     '5: has no content',
     '6: has a function_call_output without call_id',
