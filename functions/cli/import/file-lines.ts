@@ -36,8 +36,11 @@ export async function readLines(path: string): Promise<{ readonly lines: FileLin
 async function* bytesOf(path: string, end: (reason: string) => unknown): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: PIECE })
   const decompress = path.endsWith('.zst') ? createZstdDecompress() : path.endsWith('.gz') ? createGunzip() : undefined
-  if (decompress === undefined) return yield* file as AsyncIterable<Buffer>
-  let failure: unknown
+  if (decompress === undefined) {
+    yield* file as AsyncIterable<Buffer>
+    return
+  }
+  let failure: Error | undefined
   file.on('error', (error) => {
     failure = error
     decompress.end()

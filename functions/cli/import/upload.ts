@@ -122,10 +122,12 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
 
 /** Whether the file has nothing that its session does not have, as far as this can be told without reading the session. */
 function isAsBefore({ isLog, messages, stored, metadata }: FileSession, there: number, known: Metadata): boolean {
-  const isSame = there === stored && plainPath(String(known['file'])) === plainPath(String(metadata['file']))
+  const isSame = there === stored && plainFile(known) === plainFile(metadata)
   // The last result may have come when its call had been closed.
   return isLog && isSame && messages.at(-1)?.call === undefined
 }
+
+const plainFile = ({ file }: Metadata): unknown => (typeof file === 'string' ? plainPath(file) : undefined)
 
 type Metadata = { readonly [name: string]: unknown }
 

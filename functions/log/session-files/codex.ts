@@ -34,8 +34,8 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
     const payload = isRecord(value['payload']) ? value['payload'] : undefined
     if (value['type'] === 'session_meta' && payload !== undefined) describe(payload)
     else if (value['type'] === 'turn_context' && payload !== undefined) model = textIn(payload, 'model') ?? model
-    else if (value['type'] === 'event_msg' && payload?.['type'] === 'exec_command_end') ends.note(payload)
     else if (value['type'] === 'event_msg' && AT_END.has(String(payload?.['type']))) messages.ended()
+    else if (value['type'] === 'event_msg') ends.note(payload)
     else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload)
     else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value)
     else if (payload === undefined && value['type'] === undefined) describe(value)
@@ -46,9 +46,7 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')
-    const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
-    const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
-    metadata = { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
+    metadata = metadataOf(meta)
   }
 
   function take(line: number, item: Fields): void {
@@ -81,6 +79,12 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
 }
 
+function metadataOf(meta: Fields): Transcript['metadata'] {
+  const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
+  const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
+  return { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
+}
+
 function parentOf(source: Fields): { readonly [name: string]: string } {
   const spawn = isRecord(source['subagent']) ? source['subagent']['thread_spawn'] : undefined
   return isRecord(spawn) ? textsIn(spawn, { parent_thread_id: 'parent_session' }) : {}
@@ -108,7 +112,8 @@ interface Result {
 function createCommandEnds() {
   const ends = new Map<string, { readonly failed: boolean; readonly output: string }>()
   return {
-    note(event: Fields): void {
+    note(event: Fields = {}): void {
+      if (event['type'] !== 'exec_command_end') return
       const [call, code] = [textIn(event, 'call_id'), event['exit_code']]
       const failed = typeof code === 'number' && code !== 0
       if (call !== undefined) ends.set(call, { failed, output: textIn(event, 'aggregated_output') ?? '' })
