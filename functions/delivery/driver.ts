@@ -12,17 +12,14 @@ import type { Outbox } from '../ports/outbox.ts'
 import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
 import { dueOf } from './due-of-session.ts'
+import { isFull, receiverOf, type InFlight } from './in-flight.ts'
 import { createTurns, type Turns } from './turns.ts'
 
-/** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
-const MAX_BY_HINT = 100
-/** Of these, those of one tenant to one target: a receiver that never responds must not hold up what others get. */
-const MAX_TO_TARGET = 50
 /** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
 const TAKEN_MS = 1_000
 /** Looks: together they take longer than the claim of a process that died. */
 const TAKEN_LOOKS = 75
-/** Milliseconds until the next look at what a run owes that has not begun, or whose session is being deleted. */
+/** Milliseconds until the next look at a delivery whose run has not begun, or whose session is being deleted. */
 const QUEUED_MS = 90_000
 /** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
 const FIRST_RETRY_MS = 5_000
@@ -62,25 +59,11 @@ export interface DeliveryDriver {
   resume(): void
 }
 
-interface UnderWay {
-  readonly key: DeliveryKey
-  readonly done: Promise<void>
-  /** Where one goes that began with a hint; a run's own goes beside all others. */
-  readonly to?: string
-  again: boolean
-}
-
-const toOf = (channels: DriverDependencies['channels'], { tenant, kind, target }: Delivery): string =>
-  JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
-
-const countTo = (underWay: ReadonlyMap<string, UnderWay>, to: string): number =>
-  underWay.values().reduce((count, one) => count + (one.to === to ? 1 : 0), 0)
-
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
   const dependencies = { ...inTime(given), turns: createTurns(given.clock) }
   const { channels, logger } = dependencies
-  const underWay = new Map<string, UnderWay>()
+  const underWay = new Map<string, InFlight>()
   let stopping = new AbortController()
 
   function begin(key: DeliveryKey, to?: string): void {
@@ -88,7 +71,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
     const name = `${key.tenant}/${key.session}/${key.id}`
     const current = underWay.get(name)
     if (current !== undefined) return void (current.again ||= to === undefined)
-    if (to !== undefined && (underWay.size >= MAX_BY_HINT || countTo(underWay, to) >= MAX_TO_TARGET)) return
+    if (to !== undefined && isFull(underWay, to)) return
     const work = async (): Promise<void> => {
       try {
         do {
@@ -109,8 +92,8 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
 
   async function serve(key: SessionKey): Promise<void> {
     for await (const delivery of dueOf(dependencies, key)) {
-      begin(delivery, toOf(channels, delivery))
-      if (underWay.size >= MAX_BY_HINT) return
+      begin(delivery, receiverOf(channels, delivery))
+      if (isFull(underWay)) return
     }
   }
 

@@ -81,7 +81,8 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
       limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
       allowedHosts,
     })
-    const retryAfter = Number(response.headers.get('retry-after')) || DEFAULT_PAUSE_SECONDS
+    const asked = Number(response.headers.get('retry-after') ?? '')
+    const retryAfter = asked > 0 ? asked : DEFAULT_PAUSE_SECONDS
     return { status: response.status, retryAfter, body: await response.text() }
   } catch (error) {
     throw new SlackSilence(method, error)
