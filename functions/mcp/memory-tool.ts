@@ -70,6 +70,9 @@ export class NothingToRead extends Error {
 /** Bytes of JSON after which a page of sessions or messages ends: a model reads it. */
 export const PAGE_BYTES = 256 * 1024
 
+/** Characters of a cursor, which a model has to repeat. */
+export const MAX_CURSOR_CHARS = 40
+
 /** A page as the HTTP API shows it. */
 export const pageOf = (data: readonly object[], next: string | undefined): Record<string, unknown> => ({
   object: 'list',
