@@ -54,11 +54,11 @@ export const LOOP_MUTANTS = [
       "if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false",
       'if (waiting.length === 0) return false',
     ],
-    ['a refused pause is taken for one', '    await state.store.look()\n    return false', '    return true'],
+    ['a refused pause is taken for one', '    await state.store.readHeader()\n    return false', '    return true'],
     [
       'a steering input runs as queued',
-      'if ((await state.store.look()).queued === 0) return',
-      'if ((await state.store.look()).queued >= 0) return',
+      'if ((await state.store.readHeader()).queued === 0) return',
+      'if ((await state.store.readHeader()).queued >= 0) return',
     ],
     [
       'a steering input comes before results',
@@ -202,8 +202,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a look that does not come back is waited for',
-      "await withinTime(LEASE_CALL_MS, 'the store', () => leases.look(lease))",
-      'await leases.look(lease)',
+      "await withinTime(LEASE_CALL_MS, 'the store', () => leases.readHeader(lease))",
+      'await leases.readHeader(lease)',
     ],
     ['looks every 5 s', 'const POLL_MS = 500', 'const POLL_MS = 5_000'],
     ['stopping ends nothing', 'stop: () => stopped.abort()', 'stop: () => undefined'],

@@ -13,12 +13,12 @@ import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
 import { dueOf } from './due-of-session.ts'
 import { isFull, receiverOf, type InFlight } from './in-flight.ts'
-import { createTurns, type Turns } from './turns.ts'
+import { createDeliverySlots, type DeliverySlots } from './turns.ts'
 
 /** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
 const TAKEN_MS = 1_000
 /** Looks: together they take longer than the claim of a process that died. */
-const TAKEN_LOOKS = 75
+const MAX_CLAIM_POLLS = 75
 /** Milliseconds until the next look at a delivery whose run has not begun, or whose session is being deleted. */
 const QUEUED_MS = 90_000
 /** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
@@ -61,44 +61,44 @@ export interface DeliveryDriver {
 
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
-  const dependencies = { ...inTime(given), turns: createTurns(given.clock) }
+  const dependencies = { ...inTime(given), slots: createDeliverySlots(given.clock) }
   const { channels, logger } = dependencies
-  const underWay = new Map<string, InFlight>()
+  const inFlight = new Map<string, InFlight>()
   let stopping = new AbortController()
 
   function begin(key: DeliveryKey, to?: string): void {
     if (stopping.signal.aborted) return
     const name = `${key.tenant}/${key.session}/${key.id}`
-    const current = underWay.get(name)
+    const current = inFlight.get(name)
     if (current !== undefined) return void (current.again ||= to === undefined)
-    if (to !== undefined && isFull(underWay, to)) return
+    if (to !== undefined && isFull(inFlight, to)) return
     const work = async (): Promise<void> => {
       try {
         do {
           entry.again = false
-          if (await deliverInTurn(dependencies, key, to === undefined ? 'by_run' : 'by_hint', stopping.signal))
+          if (await deliverInSlot(dependencies, key, to === undefined ? 'by_run' : 'by_hint', stopping.signal))
             await serve(key)
         } while (entry.again && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.
         logger.error('delivering failed', error, { ...key })
       } finally {
-        underWay.delete(name)
+        inFlight.delete(name)
       }
     }
     const entry = { key, again: false, done: Promise.resolve().then(work), ...definedFields({ to }) }
-    underWay.set(name, entry)
+    inFlight.set(name, entry)
   }
 
   async function serve(key: SessionKey): Promise<void> {
     for await (const delivery of dueOf(dependencies, key)) {
       begin(delivery, receiverOf(channels, delivery))
-      if (isFull(underWay)) return
+      if (isFull(inFlight)) return
     }
   }
 
   const allDone = async (): Promise<void> => {
-    while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(({ done }) => done))
+    while (inFlight.size > 0) await Promise.allSettled([...inFlight.values()].map(({ done }) => done))
   }
 
   return {
@@ -113,7 +113,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
     idle: allDone,
     async handOver() {
       stopping.abort()
-      const keys = [...underWay.values()].map(({ key: { tenant, session } }) => ({ tenant, session }))
+      const keys = [...inFlight.values()].map(({ key: { tenant, session } }) => ({ tenant, session }))
       await allDone()
       return keys
     },
@@ -122,8 +122,8 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
 }
 
 /** Takes a turn for what can be claimed now, and delivers it. Returns whether more has been added to the outbox. */
-async function deliverInTurn(
-  dependencies: DriverDependencies & { readonly turns: Turns },
+async function deliverInSlot(
+  dependencies: DriverDependencies & { readonly slots: DeliverySlots },
   key: DeliveryKey,
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
@@ -132,12 +132,12 @@ async function deliverInTurn(
   if (first === undefined) return false
   if (isGivenUp(first)) await giveUp(dependencies, first)
   else if (!(await isPutOff(dependencies, first))) {
-    const turn = await dependencies.turns.take(isSuspect(first), stopping)
+    const slot = await dependencies.slots.take(isSuspect(first), stopping)
     try {
-      const seen = turn?.hasWaited === true ? await unclaimed(dependencies, key, 'by_hint', stopping) : first
-      return turn !== undefined && seen !== undefined && (await deliverOnce(dependencies, seen, stopping))
+      const seen = slot?.hasWaited === true ? await unclaimed(dependencies, key, 'by_hint', stopping) : first
+      return slot !== undefined && seen !== undefined && (await deliverOnce(dependencies, seen, stopping))
     } finally {
-      turn?.end()
+      slot?.end()
     }
   }
   return false
@@ -198,7 +198,7 @@ async function unclaimed(
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
 ): Promise<Delivery | undefined> {
-  for (let look = 0; look < TAKEN_LOOKS && !stopping.aborted; look++) {
+  for (let poll = 0; poll < MAX_CLAIM_POLLS && !stopping.aborted; poll++) {
     const seen = await outbox.read(key)
     if (seen === undefined || seen.status !== 'pending') return undefined
     if (isUnclaimed(seen, clock.now())) return seen

@@ -20,7 +20,7 @@ export const receiverOf = (channels: ReadonlyMap<string, Channel>, { tenant, kin
   JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
 
 /** Whether a hint may begin one more. A run's own deliveries count to neither limit: some follow their run for hours. */
-export function isFull(underWay: ReadonlyMap<string, InFlight>, to?: string): boolean {
-  const hinted = [...underWay.values()].filter((one) => one.to !== undefined)
+export function isFull(inFlight: ReadonlyMap<string, InFlight>, to?: string): boolean {
+  const hinted = [...inFlight.values()].filter((one) => one.to !== undefined)
   return hinted.length >= MAX_HINTED || hinted.filter((one) => one.to === to).length >= MAX_HINTED_TO_RECEIVER
 }

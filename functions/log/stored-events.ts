@@ -48,13 +48,13 @@ export function messageEvents(message: Message): RunEvent[] {
 }
 
 /** What a run's followers are still to be told beside its messages. */
-export interface Telling {
+export interface PendingNotices {
   /** The notices that came before this message, or the rest, with their events; each once. */
   next(before?: string): readonly Told[]
   /** Whether a pause that is still to be told waited for this call. */
   waitsFor(call: Message): boolean
   /** How many have been told, or were left out. */
-  readonly told: number
+  readonly emitted: number
 }
 interface Told {
   readonly notice: RunNotice
@@ -62,7 +62,7 @@ interface Told {
 }
 
 /** The first notice for a consumer that has had what came up to the message `after`. */
-export function firstToTell({ notices = [] }: Run, after: string | undefined): number {
+export function firstPendingNotice({ notices = [] }: Run, after: string | undefined): number {
   const first = notices.findIndex((notice) => after === undefined || notice.after >= after)
   return first === -1 ? notices.length : first
 }
@@ -71,23 +71,24 @@ export function firstToTell({ notices = [] }: Run, after: string | undefined): n
  * Between them its notices, from this one on: each before the completion that came after it. `isWaiting`: its last pause goes
  * on, and is its last event.
  */
-export function tellNotices(run: Run, from: number, isWaiting: boolean): Telling {
+export function pendingNotices(run: Run, from: number, isWaiting: boolean): PendingNotices {
   const { notices = [] } = run
   const events = noticeEvents(run, notices)
   const end = isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length
-  let told = from
+  let emitted = from
   return {
     next(before) {
-      const first = told
-      while (told < end && (before === undefined || (notices[told]?.after ?? '') < before)) told++
-      return notices.slice(first, told).flatMap((notice, place) => {
+      const first = emitted
+      while (emitted < end && (before === undefined || (notices[emitted]?.after ?? '') < before)) emitted++
+      return notices.slice(first, emitted).flatMap((notice, place) => {
         const event = events[first + place]
         return event === undefined ? [] : [{ notice, event }]
       })
     },
-    waitsFor: ({ id }) => notices.slice(told, end).some((one) => one.type === 'run.paused' && one.calls.includes(id)),
-    get told() {
-      return told
+    waitsFor: ({ id }) =>
+      notices.slice(emitted, end).some((one) => one.type === 'run.paused' && one.calls.includes(id)),
+    get emitted() {
+      return emitted
     },
   }
 }

@@ -4,7 +4,7 @@ import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
 import { moment, sessionFields, sessionFilter } from '../tools/search-history.ts'
 import { renderHits } from './hits-text.ts'
-import { goOnWith, MAX_CURSOR_CHARS, pageOf } from './memory-tool.ts'
+import { continueWith, MAX_CURSOR_CHARS, pageOf } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
 const input = z.strictObject({
@@ -49,7 +49,7 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
     const found = entries.length > 0 ? renderHits(entries) : none
     const late = incomplete === true ? ['The latest entries are not indexed yet: search again in a moment.'] : []
     return {
-      text: [found, ...goOnWith(next), ...late].join('\n'),
+      text: [found, ...continueWith(next), ...late].join('\n'),
       content: { ...pageOf(entries.map(shapes.searchHit), next), ...definedFields({ incomplete }) },
     }
   },

@@ -13,7 +13,7 @@ import { readAround } from '../agent/events/log-window.ts'
 import type { LogWindow } from '../agent/events/log-window.ts'
 import { fitting } from '../log/page-bytes.ts'
 import type { LogReader } from '../ports/log-reader.ts'
-import { goOnWith, MAX_CURSOR_CHARS, NothingToRead, PAGE_BYTES, pageOf } from './memory-tool.ts'
+import { continueWith, MAX_CURSOR_CHARS, NothingToRead, PAGE_BYTES, pageOf } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
 /** Characters of a message in the text of a page; programs get it whole. */
@@ -70,7 +70,7 @@ export const listSessionsTool: MemoryTool<typeof listInput> = {
     const isNarrowed = [asked.q, asked.agent, folder, source, branch, since, until].some((value) => value !== undefined)
     const none = page.next !== undefined ? 'None so far.' : isNarrowed ? 'No session fits.' : 'There are no sessions.'
     const lines = page.sessions.length === 0 ? [none] : page.sessions.map(lineOf)
-    return { text: [...lines, ...goOnWith(page.next)].join('\n'), content: pageOf(data, page.next) }
+    return { text: [...lines, ...continueWith(page.next)].join('\n'), content: pageOf(data, page.next) }
   },
 }
 
@@ -126,7 +126,7 @@ export const readSessionTool: MemoryTool<typeof readInput> = {
       shown.length === 0 ? 'There are no messages here.' : `Messages of session ${session.session}. ${RECORDS}`
     const goBack = previous === undefined ? [] : [`There is more before: go back with before="${previous}".`]
     return {
-      text: [head, ...shown.flatMap(entriesOf), ...goBack, ...goOnWith(next)].join('\n'),
+      text: [head, ...shown.flatMap(entriesOf), ...goBack, ...continueWith(next)].join('\n'),
       content: { ...pageOf([...before.toReversed(), ...from], next), previous: previous ?? null },
     }
   },

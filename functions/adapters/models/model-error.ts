@@ -61,11 +61,11 @@ function statusOf(error: unknown): number | undefined {
     if (typeof number === 'number' && number >= 100 && number < 600) return number
   }
   if (error instanceof Error) return undefined
-  const words = [code, type].filter((word) => typeof word === 'string').join(' ')
-  if (/rate_limit|insufficient_quota|throttl/i.test(words)) return 429
-  if (/authentication|permission/i.test(words)) return 401
-  if (/invalid|context_length/i.test(words)) return 400
-  return /overload|server_error|api_error|unavailable/i.test(words) ? 503 : undefined
+  const codes = [code, type].filter((word) => typeof word === 'string').join(' ')
+  if (/rate_limit|insufficient_quota|throttl/i.test(codes)) return 429
+  if (/authentication|permission/i.test(codes)) return 401
+  if (/invalid|context_length/i.test(codes)) return 400
+  return /overload|server_error|api_error|unavailable/i.test(codes) ? 503 : undefined
 }
 
 /** The wait that the provider asks for, in milliseconds. A header that is empty or no wait counts as absent. */

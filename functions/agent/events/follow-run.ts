@@ -11,20 +11,20 @@ import { isDelegation } from '../../domain/runs/team.ts'
 import { noticeEvents, withWaiting } from '../../log/run-events.ts'
 import {
   beginningEvents,
-  firstToTell,
+  firstPendingNotice,
   isInput,
   isResolved,
   lastEvent,
   messageEvents,
-  tellNotices,
+  pendingNotices,
 } from '../../log/stored-events.ts'
-import type { Telling } from '../../log/stored-events.ts'
+import type { PendingNotices } from '../../log/stored-events.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import type { EventBus, Subscription } from './event-bus.ts'
 import { createEventFilter } from './event-filter.ts'
 import type { EventFilter } from './event-filter.ts'
-import { glanceAt } from './header-polling.ts'
+import { pollHeader } from './header-polling.ts'
 import { createMemberResults } from './member-results.ts'
 import { createPlace, runMessages } from './run-messages.ts'
 import type { Place } from './run-messages.ts'
@@ -35,7 +35,7 @@ const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 export interface FollowDependencies {
   readonly reader: LogReader
-  readonly lease: Pick<RunLease, 'look' | 'glance'>
+  readonly lease: Pick<RunLease, 'readHeader' | 'readHeaderEventually'>
   /** Whether this process is executing a run of the session: then it is told of everything. */
   readonly worker: { isServing(key: SessionKey): boolean }
   readonly bus: EventBus
@@ -55,23 +55,23 @@ export async function* followRun(
   const { lease, worker } = dependencies
   const subscription = dependencies.bus.subscribe(key)
   const { reader, begin } = sharedReader(dependencies.reader)
-  const glances = glanceAt(lease, key, { of: 'events', wake })
+  const poll = pollHeader(lease, key, { of: 'events', wake })
   const leave = (): void => {
     subscription.close()
-    glances.close()
+    poll.close()
   }
   // Also if nobody takes another event: then this function never gets to its end.
   signal.addEventListener('abort', leave)
   const filter = createEventFilter()
-  const follower: Follower = { reader, filter, after, target: runId, place: undefined, told: undefined }
+  const follower: Follower = { reader, filter, after, target: runId, place: undefined, emitted: undefined }
   try {
     while (!signal.aborted) {
-      const seen = await glances.seen()
-      const status = yield* tellStored(dependencies, key, follower)
+      const seen = await poll.seen()
+      const status = yield* emitStored(dependencies, key, follower)
       if (status === undefined) return
       const isStale = (): boolean => {
         if (status === 'running' && worker.isServing(key)) return false
-        const since = glances.since(seen)
+        const since = poll.since(seen)
         // The header says nothing of a call that has ended.
         return since === 'change' || (since === 'time' && status === 'running')
       }
@@ -97,32 +97,32 @@ interface Follower {
   target: string
   /** How far the log has been told; undefined: nothing yet. */
   place: Place | undefined
-  told: number | undefined
+  emitted: number | undefined
 }
 
 /** Tells what the log has. Returns how the run stands, undefined once there is nothing more to tell. */
-async function* tellStored(
+async function* emitStored(
   { reader: kept, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
   key: SessionKey,
   follower: Follower,
 ): AsyncGenerator<RunEvent, Run['status'] | undefined> {
   const { reader, filter, after } = follower
   const { run, hasInput } = await followedRun(reader, key, follower.target)
-  const told = (event: RunEvent): RunEvent => (hasInput && isOfInput(event) ? { ...event, hasInput } : event)
+  const emitted = (event: RunEvent): RunEvent => (hasInput && isOfInput(event) ? { ...event, hasInput } : event)
   follower.target = run.id
   const place = (follower.place ??= createPlace(await beforeRound(reader, key, run, after)))
-  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
-  const telling = tellNotices(run, follower.told ?? firstToTell(run, place.after), isWaiting)
-  for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, telling, place))
-    if (filter.isNew(event)) yield told(event)
-  follower.told = telling.told
+  const remaining = pendingNotices(run, follower.emitted ?? firstPendingNotice(run, place.after), isWaiting)
+  for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, remaining, place))
+    if (filter.isNew(event)) yield emitted(event)
+  follower.emitted = remaining.emitted
   const last = lastEvent(run, place.waiting, isWaiting)
   if (last === undefined) {
     filter.forget(place.after)
     return run.status
   }
-  if (filter.isNew(last)) yield told(last)
+  if (filter.isNew(last)) yield emitted(last)
   return undefined
 }
 
@@ -142,10 +142,10 @@ export async function* eventsSoFar(
   runId: string,
 ): AsyncGenerator<RunEvent> {
   const run = await currentRun(reader, key, runId)
-  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
   const place = createPlace(undefined)
-  yield* storedEvents({ reader, kept: reader }, key, run, tellNotices(run, 0, isWaiting), place)
+  yield* storedEvents({ reader, kept: reader }, key, run, pendingNotices(run, 0, isWaiting), place)
   const last = lastEvent(run, place.waiting, isWaiting)
   if (last !== undefined) yield last
 }
@@ -195,7 +195,7 @@ async function* storedEvents(
   { reader, kept, passed }: { readonly reader: LogReader; readonly kept: LogReader; passed?(message: string): void },
   key: SessionKey,
   run: Run,
-  telling: Telling,
+  remaining: PendingNotices,
   place: Place,
 ): AsyncGenerator<RunEvent> {
   /** Calls whose end is told after the pause that waited for them. */
@@ -212,7 +212,7 @@ async function* storedEvents(
       if (message.role === 'assistant' && isLeaders(message)) yield* results.take()
       const [first, ...rest] = message === input ? [] : messageEvents(message)
       if (first !== undefined) yield first
-      if (message.role === 'tool' && telling.waitsFor(message)) held.push(message)
+      if (message.role === 'tool' && remaining.waitsFor(message)) held.push(message)
       else if (message.role === 'tool' && isDelegation(message)) yield* results.add(message, rest)
       else yield* rest
       place.pass(message)
@@ -223,18 +223,18 @@ async function* storedEvents(
   yield* results.take()
 
   async function* notices(before?: string): AsyncGenerator<RunEvent> {
-    for (const { notice, event } of telling.next(before)) {
+    for (const { notice, event } of remaining.next(before)) {
       if (notice.type === 'run.resumed') yield* ends(isResolved)
       if (notice.type !== 'run.paused' || event.type !== 'run.paused') yield event
       else yield withWaiting(event, await callsOf(reader, key, notice.calls))
     }
-    yield* ends((call) => !telling.waitsFor(call))
+    yield* ends((call) => !remaining.waitsFor(call))
   }
 
   function* ends(which: (call: ToolMessage) => boolean): Generator<RunEvent> {
-    const told = held.filter(which)
-    held = held.filter((call) => !told.includes(call))
-    for (const call of told) yield* messageEvents(call).slice(1)
+    const emitted = held.filter(which)
+    held = held.filter((call) => !emitted.includes(call))
+    for (const call of emitted) yield* messageEvents(call).slice(1)
   }
 }
 

@@ -7,9 +7,9 @@ import { NO_MESSAGES } from '../../domain/session-messages.ts'
 import { NO_USAGE } from '../../domain/usage/usage.ts'
 import { callCompleted } from '../../log/run-events.ts'
 import { loadContext } from './context/context.ts'
-import { createResultWriter, insistentStore } from './retrying-store.ts'
+import { createResultWriter, retryingStore } from './retrying-store.ts'
 import { keepLease, RunCancelled } from './lease-keeper.ts'
-import { absentAgent, openMembers, openModel, openTools, tellAbsent } from './open-thread.ts'
+import { absentAgent, openMembers, openModel, openTools, warnAboutMissingTools } from './open-thread.ts'
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
 import type { HeldRun, LoopDependencies, RunState } from './run-state.ts'
 import { createSourceCounter } from './sources/source-counter.ts'
@@ -57,7 +57,7 @@ async function openLeader(state: RunState): Promise<void> {
   )
   for (const thread of threadsOf(leader)) await repairCalls(state, thread)
   for (const thread of threadsOf(leader)) await storeRefused(state, thread)
-  await tellAbsent(state, leader, absent)
+  await warnAboutMissingTools(state, leader, absent)
   await openModel(state, leader)
 }
 
@@ -71,7 +71,7 @@ async function readSession({ store, held: { lease } }: RunState): Promise<Sessio
 function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunState {
   const { lease, run } = held
   const keeper = keepLease(ports, lease)
-  const store = insistentStore(ports, { keeper, clock: ports.clock })
+  const store = retryingStore(ports, { keeper, clock: ports.clock })
   const failed = new AbortController()
   const emit: RunState['emit'] = (event) => ports.emit(lease, event)
   const writer = createResultWriter(store, lease, emit)

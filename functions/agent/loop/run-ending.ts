@@ -57,7 +57,7 @@ function messagesAtEnd(
 /** The cancel that kept a write from happening; rejects with `LeaseLost` when it was that instead. */
 async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
   try {
-    await state.store.look()
+    await state.store.readHeader()
   } catch (error) {
     if (error instanceof RunCancelled) return error.reason
     throw error

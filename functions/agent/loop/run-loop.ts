@@ -14,7 +14,7 @@ import { mediaAtEnd } from './context/context.ts'
 import { openModel } from './open-thread.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
-import { allocate, assistantMessage, inTurn } from './run-state.ts'
+import { allocate, assistantMessage, withLogMutex } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
 import type { LastRound, Thread, ThreadEnding } from './thread.ts'
@@ -121,10 +121,10 @@ const STEERED_AT_ONCE = 64
 async function steerRun(state: RunState, thread: Thread): Promise<void> {
   const { log, reader } = state.store
   const { lease } = state.held
-  if ((await state.store.look()).queued === 0) return
+  if ((await state.store.readHeader()).queued === 0) return
   await state.writer.settled()
   for (const queuedRunId of await reader.steering(lease, STEERED_AT_ONCE)) {
-    const message = await inTurn(state, async () => {
+    const message = await withLogMutex(state, async () => {
       const [id = ''] = allocate(state, 1)
       return log.steer(lease, queuedRunId, id)
     })
@@ -172,7 +172,7 @@ async function pauseRun(state: RunState): Promise<boolean> {
   if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false
   const run = await log.pause(lease)
   if (run === undefined) {
-    await state.store.look()
+    await state.store.readHeader()
     return false
   }
   const paused = lastChange(run)

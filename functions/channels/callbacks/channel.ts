@@ -27,7 +27,7 @@ const JITTER = 0.2
 /** Bytes of UTF-8 that a row takes; a longer body is an object. */
 const INLINE_BYTES = 24 * 1024
 /** Milliseconds between two looks at a run that has not ended: of a paused one, up to an hour. */
-const LOOK_MS = 60_000
+const POLL_INTERVAL_MS = 60_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
 /** Limit of the requests that one process has open to one receiver, for each tenant: a receiver may take 15 s for each. */
 const MAX_OPEN_REQUESTS = 50
@@ -70,7 +70,7 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
       const added = await addPauses(dependencies, work)
       if (!isEnded(run.status)) {
         const waits = run.status === 'paused' ? clock.now() - delivery.createdAt : 0
-        const again = clock.now() + Math.min(Math.max(LOOK_MS, waits), MAX_POLL_INTERVAL_MS)
+        const again = clock.now() + Math.min(Math.max(POLL_INTERVAL_MS, waits), MAX_POLL_INTERVAL_MS)
         return { again, ...(added ? { more: true } : {}) }
       }
       const body = await keepBody(dependencies, delivery, await dependencies.render(delivery, run))

@@ -103,7 +103,7 @@ export function endedRun(run: Run, { message, outcome, stopReason, error }: RunE
 }
 
 /** Refuses a run beyond its key's cap, of which `active` are queued, running or paused. */
-export function requireRoom(active: number, cap: number): void {
+export function assertCapacity(active: number, cap: number): void {
   if (active < cap) return
   throw new TooltrailError(
     'too_many_active_runs',

@@ -46,7 +46,7 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
           return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
         },
       },
-      look: async () => {
+      readHeader: async () => {
         if (cancel !== undefined) throw cancel
       },
     },

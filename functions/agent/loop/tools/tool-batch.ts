@@ -15,12 +15,12 @@ import { storeToolMedia } from '../../media.ts'
 import { checkCalls, warnOfUnchecked } from './call-checks.ts'
 import type { CheckedCall } from './call-checks.ts'
 import { recordDecision } from '../record-decision.ts'
-import { accountOf, allocate, hasSearched, inTurn } from '../run-state.ts'
+import { accountOf, allocate, hasSearched, withLogMutex } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import { numbersRecorded } from '../sources/source-counter.ts'
 import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from '../thread.ts'
 import type { Thread } from '../thread.ts'
-import { progressTeller } from './call-progress.ts'
+import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
 
@@ -35,12 +35,12 @@ const PARALLEL = 8
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const calls = message.toolCalls.slice(0, MAX_ROUND_CALLS)
   const checks = await checkCalls(state, thread, message, calls)
-  await inTurn(state, () => storeInTurn(state, thread, message, { calls, checks }))
+  await withLogMutex(state, () => storeWithMutex(state, thread, message, { calls, checks }))
   await storeRefused(state, thread)
   await warnOfUnchecked(state, thread, calls, checks)
 }
 
-async function storeInTurn(
+async function storeWithMutex(
   state: RunState,
   thread: Thread,
   message: AssistantMessage,
@@ -49,11 +49,11 @@ async function storeInTurn(
   const { lease } = state.held
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
-  const isTold = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
+  const isDelegation = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
   const rows = calls.map((call, sequence): ToolMessage => {
     const { needs } = checks[sequence] ?? {}
     const begun = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
-    const row = isTold(call) ? { ...begun, searched: true as const } : begun
+    const row = isDelegation(call) ? { ...begun, searched: true as const } : begun
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
   thread.storing = id
@@ -98,7 +98,7 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
   if (asked === undefined || asked.toolCalls.length <= MAX_ROUND_CALLS) return
   const rows = ownMessages(thread).filter((one) => one.role === 'tool' && one.assistantMessageId === asked.id)
   for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS)
-    await inTurn(state, () => storeSome(asked, first))
+    await withLogMutex(state, () => storeSome(asked, first))
 
   async function storeSome(asked: AssistantMessage, first: number): Promise<void> {
     const ids = allocate(state, Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first))
@@ -159,8 +159,8 @@ async function delegateOne(
 ): Promise<void> {
   const outcome = await delegate(member)
   if (outcome === undefined) return
-  const told = hasSearched(member) ? { ...row, searched: true as const } : row
-  remember(thread, [await keepOutcome(state, thread, told, outcome)])
+  const marked = hasSearched(member) ? { ...row, searched: true as const } : row
+  remember(thread, [await keepOutcome(state, thread, marked, outcome)])
   thread.members.delete(row.id)
 }
 
@@ -240,11 +240,11 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
   const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
   let met = expect()
-  const tell = progressTeller(state, row)
+  const report = throttledProgress(state, row)
   const progressed = (howFar?: CallProgress): void => {
     met()
     met = expect()
-    if (howFar !== undefined) tell(howFar)
+    if (howFar !== undefined) report(howFar)
   }
   const at = { session: state.session, agent: thread.agent, row, signal, progressed }
   const context = createToolContext(reading, at)

@@ -23,7 +23,7 @@ export interface SlackCall {
   readonly team: string
   readonly signal?: AbortSignal
   /** Milliseconds that it may wait for its turn. @default 60,000 */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 export interface SlackApi {
@@ -49,11 +49,11 @@ export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const limits = createRateLimits(clock)
   return {
     async call(one) {
-      const { method, signal, patienceMs = REQUEST_TIMEOUT_MS } = one
+      const { method, signal, timeoutMs = REQUEST_TIMEOUT_MS } = one
       const place = placeOf(one)
       for (const started = clock.now(); ;) {
         const waiting = limits.wait(place, method)
-        if (clock.now() + waiting - started > patienceMs) throw new SlackBusy(method, waiting)
+        if (clock.now() + waiting - started > timeoutMs) throw new SlackBusy(method, waiting)
         limits.take(place, method)
         if (waiting > 0) await clock.sleep(waiting, signal)
         const { status, retryAfter, body } = await send(dependencies, one)

@@ -43,12 +43,12 @@ const HEARTBEATS_APART_MS = 15_000
 export function createDynamoRunLease(dependencies: DynamoDependencies): RunLease {
   const rows = createSessionRows(dependencies)
   return {
-    look: async (key) => {
+    readHeader: async (key) => {
       const header = await rows.table.read(headerKey(key))
       return header && headerOf(header)
     },
-    glance: async (key) => {
-      const header = await rows.table.glance(headerKey(key))
+    readHeaderEventually: async (key) => {
+      const header = await rows.table.readHeaderEventually(headerKey(key))
       return header && headerOf(header)
     },
     start: (seen, owner) => untilUnmoved(() => start(rows, seen, owner)),

@@ -18,8 +18,8 @@ const DUE_STEP_MS = 60_000
 export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
   const { database, clock } = dependencies
   return {
-    look: async (key) => look(database, key),
-    glance: async (key) => look(database, key),
+    readHeader: async (key) => readHeader(database, key),
+    readHeaderEventually: async (key) => readHeader(database, key),
     start: (seen, owner) => start(dependencies, seen, owner),
     take: async (seen, owner) => take(database, clock, seen, owner),
     claim: async (lease) => claim(database, lease),
@@ -28,7 +28,7 @@ export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
   }
 }
 
-function look(database: Database, key: SessionKey): SessionHeader | undefined {
+function readHeader(database: Database, key: SessionKey): SessionHeader | undefined {
   return reading(database, () => {
     const row = findSession(database, key)
     return row && headerOf(row)
