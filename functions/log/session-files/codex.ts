@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { damagedOfCodex } from './damaged-messages.ts'
-import { typedInputs } from './codex-inputs.ts'
-import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
-import type { FileLine, Parser, Transcript } from './transcript.ts'
+import { createMessages, isRecord, isText, textIn, textsIn, timeIn } from './transcript.ts'
+import type { FileLine, Transcript } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
+/** What begins like this was written by the program, not by its user. */
+const SCAFFOLD = /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
 const ITEMS = new Set([
   ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'],
   ...['custom_tool_call_output', 'local_shell_call', 'web_search_call'],
@@ -18,9 +19,8 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
  * A session of Codex: the items that its model saw. What only the screen showed, and what a compaction or a fork repeats, is left
  * out, but for how a command ended and its whole output. The oldest files have bare items, and no times but that of the first line.
  */
-export function readCodex(lines: readonly FileLine[], parser: Parser): Transcript {
+export function readCodex(lines: readonly FileLine[]): Transcript {
   const messages = createMessages()
-  const inputs = typedInputs(lines, parser)
   let id: string | undefined
   let model: string | undefined
   let metadata: Transcript['metadata'] = {}
@@ -34,8 +34,8 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
     const payload = isRecord(value['payload']) ? value['payload'] : undefined
     if (value['type'] === 'session_meta' && payload !== undefined) describe(payload)
     else if (value['type'] === 'turn_context' && payload !== undefined) model = textIn(payload, 'model') ?? model
+    else if (value['type'] === 'event_msg' && payload?.['type'] === 'exec_command_end') ends.note(payload)
     else if (value['type'] === 'event_msg' && AT_END.has(String(payload?.['type']))) messages.ended()
-    else if (value['type'] === 'event_msg') ends.note(payload)
     else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload)
     else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value)
     else if (payload === undefined && value['type'] === undefined) describe(value)
@@ -46,7 +46,9 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')
-    metadata = metadataOf(meta)
+    const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
+    const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
+    metadata = { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
   }
 
   function take(line: number, item: Fields): void {
@@ -55,8 +57,7 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
     else if (type === 'reasoning') assistant(line, { parts: reasoningOf(item), time })
     else if (type.endsWith('_output')) {
       const call = textIn(item, 'call_id')
-      if (call !== undefined)
-        messages.result(line, { id: call, ...ends.applied(call, resultOf(item['output'], parser)), time })
+      if (call !== undefined) messages.result(line, { id: call, ...ends.applied(call, resultOf(item['output'])), time })
       group++
     } else if (type.endsWith('_call')) {
       const call = callOf(type, item, line)
@@ -70,19 +71,13 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
 
   function spoken(line: number, item: Fields): void {
-    const parts = contentsOf(item['content']).flatMap((block) => partOf(block, parser))
+    const parts = contentsOf(item['content']).flatMap(partOf)
     if (item['role'] === 'assistant') assistant(line, { parts, time })
     if (item['role'] !== 'user') return
     group++
-    const typed = inputs.typed(line, parts)
-    if (typed.length > 0) messages.user(line, typed, time)
+    const own = parts.filter((part) => !isText(part, SCAFFOLD))
+    if (own.length > 0) messages.user(line, own, time)
   }
-}
-
-function metadataOf(meta: Fields): Transcript['metadata'] {
-  const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
-  const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
-  return { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
 }
 
 function parentOf(source: Fields): { readonly [name: string]: string } {
@@ -112,8 +107,7 @@ interface Result {
 function createCommandEnds() {
   const ends = new Map<string, { readonly failed: boolean; readonly output: string }>()
   return {
-    note(event: Fields = {}): void {
-      if (event['type'] !== 'exec_command_end') return
+    note(event: Fields): void {
       const [call, code] = [textIn(event, 'call_id'), event['exit_code']]
       const failed = typeof code === 'number' && code !== 0
       if (call !== undefined) ends.set(call, { failed, output: textIn(event, 'aggregated_output') ?? '' })
@@ -135,11 +129,10 @@ function callOf(type: string, item: Fields, line: number) {
 }
 
 /** An output is a text, JSON with a text and an exit code, or a list of contents. */
-function resultOf(output: unknown, parser: Parser): Result {
-  if (Array.isArray(output))
-    return { parts: output.filter(isRecord).flatMap((block) => partOf(block, parser)), failed: false }
+function resultOf(output: unknown): Result {
+  if (Array.isArray(output)) return { parts: output.filter(isRecord).flatMap(partOf), failed: false }
   if (isRecord(output)) {
-    const inner = resultOf(output['content'] ?? output['output'] ?? JSON.stringify(output), parser)
+    const inner = resultOf(output['content'] ?? output['output'] ?? JSON.stringify(output))
     return { parts: inner.parts, failed: output['success'] === false || inner.failed }
   }
   if (typeof output !== 'string' || output === '') return { parts: [], failed: false }
@@ -165,12 +158,10 @@ function parsedOutput(text: string): Result | undefined {
 const contentsOf = (content: unknown): Fields[] =>
   typeof content === 'string' ? [{ text: content }] : Array.isArray(content) ? content.filter(isRecord) : []
 
-function partOf(block: Fields, parser: Parser): JsonObject[] {
+function partOf(block: Fields): JsonObject[] {
   const text = textIn(block, 'text')
   if (text !== undefined) return [{ type: 'text', text }]
-  const url = textIn(block, 'image_url') ?? ''
-  if (parser > 1 && /^https?:/iu.test(url)) return [{ type: 'text', text: url }]
-  const [, type, data = ''] = DATA_URL.exec(url) ?? []
+  const [, type, data = ''] = DATA_URL.exec(textIn(block, 'image_url') ?? '') ?? []
   const clean = Buffer.from(data, 'base64').toString('base64')
   return type === undefined || clean === '' ? [] : [{ type: 'image', media_type: type, data: clean }]
 }
