@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { faultText, reasonOf, settingWords } from '../functions/runtime/settings/setting-text.ts'
+import { faultText, reasonOf, settingText } from '../functions/runtime/settings/setting-text.ts'
 import { searchKinds } from './search-kinds.ts'
 import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
 
@@ -266,7 +266,7 @@ export function readEnvironment(name: unknown, given: Given = {}, environments =
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(canary === undefined || chosen.canary === undefined ? {} : { canary }),
   }
-  const parsed = settings.safeParse(all, { error: settingWords })
+  const parsed = settings.safeParse(all, { error: settingText })
   if (!parsed.success)
     throw new EnvironmentError(
       parsed.error.issues.map((issue) => faultText([name, ...issue.path], reasonOf(issue))).join('\n'),

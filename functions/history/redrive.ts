@@ -1,12 +1,12 @@
 import type { FailedBatch, FailedBatches, FailedChange } from '../ports/failed-indexing.ts'
-import type { HistoryWriter, PoisonedMessage, PoisonSink } from '../ports/history-writer.ts'
+import type { HistoryWriter, DeadLetter, DeadLetterSink } from '../ports/history-writer.ts'
 import type { MessageRows, RowChange } from '../ports/message-rows.ts'
 import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
-interface Dependencies extends Omit<IndexDependencies, 'writer' | 'poison'> {
+interface Dependencies extends Omit<IndexDependencies, 'writer' | 'indexDeadLetters'> {
   readonly rows: Pick<MessageRows, 'row'>
   /** Opens a writer that passes what can never be stored to this sink. */
-  readonly writer: (poison: PoisonSink) => Pick<HistoryWriter, 'write'>
+  readonly writer: (indexDeadLetters: DeadLetterSink) => Pick<HistoryWriter, 'write'>
 }
 
 export interface Redriven {
@@ -33,16 +33,16 @@ export async function redrive(dependencies: Dependencies, batches: FailedBatches
 }
 
 async function redriveBatch(dependencies: Dependencies, batch: FailedBatch): Promise<Redriven['failed']> {
-  const refused: PoisonedMessage[] = []
-  const poison: PoisonSink = { send: async (message) => void refused.push(message) }
+  const refused: DeadLetter[] = []
+  const indexDeadLetters: DeadLetterSink = { send: async (message) => void refused.push(message) }
   const changes: RowChange[] = []
   for (const { key, messageId, removed } of changesOf(batch)) {
     const stored = await dependencies.rows.row(key, messageId)
     if (stored !== undefined) changes.push({ stored })
     else if (removed !== undefined) changes.push({ removed })
   }
-  const writer = dependencies.writer(poison)
-  const failures = await indexMessages({ ...dependencies, writer, poison }, changes)
+  const writer = dependencies.writer(indexDeadLetters)
+  const failures = await indexMessages({ ...dependencies, writer, indexDeadLetters }, changes)
   const errors = new Map(refused.map(({ messageId, error }) => [messageId, error]))
   for (const [place, failure] of failures.entries()) {
     const change = changes[place]

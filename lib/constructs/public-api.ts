@@ -110,7 +110,7 @@ export class PublicApi extends Construct {
       customDomain === undefined
         ? `https://${[this.rest.restApiId, ...vpcEndpoints.slice(0, 1)].join('-')}.execute-api.${Stack.of(this).region}.${Aws.URL_SUFFIX}/${STAGE}`
         : `https://${customDomain.name}`
-    if (props.cors === true) this.#tellPages()
+    if (props.cors === true) this.#publishPages()
     if (customDomain?.hostedZone !== undefined) this.#record(customDomain.name, customDomain.hostedZone)
     if (props.firewall !== undefined)
       new Firewall(this, 'Firewall', {
@@ -159,7 +159,7 @@ export class PublicApi extends Construct {
   }
 
   /** What API Gateway itself refuses never reaches the app, and a page could not read it. It holds no secret. */
-  #tellPages(): void {
+  #publishPages(): void {
     for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
       this.rest.addGatewayResponse(type.responseType, {
         type,

@@ -143,7 +143,7 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
         </p>
       ))}
       {run === undefined ? null : <Waiting run={run} store={store} />}
-      {run?.status !== 'failed' || isTold(log.messages, run) ? null : (
+      {run?.status !== 'failed' || isShown(log.messages, run) ? null : (
         <Problem details={run.error?.code ?? 'failed'} text={run.error?.message ?? 'the run failed'} />
       )}
       {run?.status === 'cancelled' ? <p class="notice">The run was cancelled.</p> : null}
@@ -159,17 +159,17 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
 }
 
 /** Whether the log ends with the reason of a failure. */
-const isTold = (messages: readonly Message[], run: Run): boolean =>
+const isShown = (messages: readonly Message[], run: Run): boolean =>
   messages.at(-1)?.parts.some((part) => part.type === 'error' && part.code === run.error?.code) === true
 
 /** For screen readers, too: what the run does. */
 function RunStatus({ state }: { readonly state: Conversation }) {
-  const words = statusOf(state)
+  const statusText = statusOf(state)
   const lost = state.connection === 'lost'
   return (
     <p class={`run-status${lost ? ' lost' : ''}`} role="status">
-      {words === '' ? null : <span class={`dot ${lost ? 'failed' : (state.log.run?.status ?? '')}`} />}
-      {words}
+      {statusText === '' ? null : <span class={`dot ${lost ? 'failed' : (state.log.run?.status ?? '')}`} />}
+      {statusText}
     </p>
   )
 }

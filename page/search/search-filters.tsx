@@ -19,7 +19,7 @@ export function SearchFilters({ query, change }: Props) {
   return (
     <div class="search-filters">
       <div class="row" role="group" aria-label="What kind of entry">
-        {Object.entries({ '': 'everything', ...ROLES }).map(([value, words]) => (
+        {Object.entries({ '': 'everything', ...ROLES }).map(([value, caption]) => (
           <button
             key={value}
             type="button"
@@ -27,7 +27,7 @@ export function SearchFilters({ query, change }: Props) {
             aria-pressed={role === value}
             onClick={() => change({ role: value })}
           >
-            {words}
+            {caption}
           </button>
         ))}
       </div>

@@ -170,7 +170,7 @@ function Summary({ text, found }: { readonly text: string; readonly found: Found
         Searching…
       </p>
     )
-  const words =
+  const caption =
     found.hits.length === 0
       ? 'Nothing found'
       : found.next === null
@@ -178,7 +178,7 @@ function Summary({ text, found }: { readonly text: string; readonly found: Found
         : `${found.hits.length}+ hits`
   return (
     <p class="quiet" role="status">
-      {words}
+      {caption}
       {found.ms === 0 ? '' : ` in ${found.ms} ms`}
       {found.incomplete ? '; the newest entries are still being indexed' : ''}
     </p>

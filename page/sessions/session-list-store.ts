@@ -6,7 +6,7 @@ import { PAGE, withNewest } from './session-pages.ts'
 import type { Known } from './session-pages.ts'
 
 const OLDER = 100
-const LOOK_MS = 3_000
+const POLL_INTERVAL_MS = 3_000
 
 export interface SessionFilters {
   readonly owner: string
@@ -62,12 +62,12 @@ export function openSessionList(): SessionListStore {
     if (mine === turn) isReading = false
   }
 
-  const look = (): void => {
+  const poll = (): void => {
     // A slow answer is waited for: it would never come if the next look took its place.
     if (!document.hidden && !isReading) void refresh()
   }
-  const timer = setInterval(look, LOOK_MS)
-  document.addEventListener('visibilitychange', look)
+  const timer = setInterval(poll, POLL_INTERVAL_MS)
+  document.addEventListener('visibilitychange', poll)
   void refresh()
 
   return {
@@ -95,7 +95,7 @@ export function openSessionList(): SessionListStore {
     },
     close() {
       clearInterval(timer)
-      document.removeEventListener('visibilitychange', look)
+      document.removeEventListener('visibilitychange', poll)
     },
   }
 }

@@ -51,8 +51,8 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
 
     test('what can never be indexed was handed on, and nothing else was', () => {
       const gone = new Set(deleted.map(({ session }) => session))
-      const wanted = [...corpus.poisoned].filter(([, session]) => !gone.has(session)).map(([id]) => id)
-      expect([...new Set(harness.poisoned.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
+      const wanted = [...corpus.deadLettered].filter(([, session]) => !gone.has(session)).map(([id]) => id)
+      expect([...new Set(harness.deadLettered.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
       expect(wanted.length).toBeGreaterThan(0)
     })
 

@@ -14,7 +14,7 @@ const key = { tenant: 'acme', session: 's-1' }
 const session = { ...key, agent: 'default', metadata: {}, createdAt: 0, updatedAt: 0 }
 const totals = { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} }
 const clock = createSystemClock()
-const poison = { send: () => Promise.reject(new Error('nothing here is poison')) }
+const indexDeadLetters = { send: () => Promise.reject(new Error('nothing here is poison')) }
 let stored = 0
 const send: Parameters<typeof writeTo>[2]['send'] = async ({ lines = [] }) => {
   stored += lines.length / 2
@@ -28,8 +28,8 @@ const index = createIndexer<Message>({
   },
   sessions: { read: async () => ({ ...session, totals, messages: { count: 0 } }) },
   outputs: createDiskOutputStore({ folder }),
-  writer: { write: (changes) => writeTo(['history'], changes, { send, clock, poison }) },
-  poison,
+  writer: { write: (changes) => writeTo(['history'], changes, { send, clock, indexDeadLetters }) },
+  indexDeadLetters,
   clock,
   logger: { warn: () => undefined },
 })

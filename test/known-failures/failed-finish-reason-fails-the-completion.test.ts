@@ -34,12 +34,12 @@ async function expectFailure(name: string, _reason: string, frames: readonly (st
   const server = await startRecordingServer(() => ({ frames, headers: { 'content-type': provider.contentType } }))
   try {
     const model = await openModel(provider, server)
-    const told = async (): Promise<unknown> => {
+    const reported = async (): Promise<unknown> => {
       let last: unknown
       for await (const event of model.stream(REQUEST, AbortSignal.timeout(5_000))) last = event
       return last
     }
-    await expect(told()).rejects.toMatchObject({ name: 'ModelError' })
+    await expect(reported()).rejects.toMatchObject({ name: 'ModelError' })
   } finally {
     await server.close()
   }

@@ -23,14 +23,14 @@ withEngines(['opensearch'], ({ opensearch }) => {
       now: () => Date.now() * SPEED,
       sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms / SPEED)),
     }
-    const poison = { send: async () => {} }
+    const indexDeadLetters = { send: async () => {} }
     const clock = { ...fast, now: () => fast.now() + offset }
-    const writer = createOpenSearchHistoryWriter({ ...harness, clock, poison })
+    const writer = createOpenSearchHistoryWriter({ ...harness, clock, indexDeadLetters })
     try {
       const [one, two] = [document('walrus one'), document('walrus two')]
       await writer.write(changesOf([one]))
       offset = -back
-      const build = await createOpenSearchHistoryBuilder({ ...harness, clock: fast, poison }).begin()
+      const build = await createOpenSearchHistoryBuilder({ ...harness, clock: fast, indexDeadLetters }).begin()
       await build.write(changesOf([one]))
       await build.publish()
       const outcomes = await writer.write(changesOf([two]))

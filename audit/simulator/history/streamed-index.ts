@@ -152,7 +152,7 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
       sessions: over('sessions', { read: store.portsFor(clock).sessions.read }),
       outputs: over('outputs', { read: outputs.read }),
       writer: over('index', { write: engine.write }),
-      poison: { send: async ({ messageId, error }) => harness.fail(putAside(messageId, error)) },
+      indexDeadLetters: { send: async ({ messageId, error }) => harness.fail(putAside(messageId, error)) },
       clock,
       logger: { warn: (message, fields) => harness.note(`${process.name} logs: ${message} ${JSON.stringify(fields)}`) },
     })

@@ -6,10 +6,14 @@ import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import type { CompletionDraft } from './completion-draft.ts'
 import { toModelError } from './model-error.ts'
 
+/** Limits of one completion: 128,000 tokens are some 600,000 characters, and of a round's calls 64 execute. */
+const MAX_CHARACTERS = 8_000_000
+const MAX_PARTS = 4_096
+
 /**
  * The events of one streamed completion. Parts are in the order in which they began; text after a call begins a new part. Each
  * part keeps the metadata that the provider sent last, and reasoning is kept even when it is empty (signatures). Rejects with
- * `ModelError` when the stream ends, fails or is filtered before the completion ends.
+ * `ModelError` when the stream ends, fails or is filtered before the completion ends, and when the completion exceeds its limits.
  */
 export async function* readCompletion(
   stream: AsyncIterable<LanguageModelV4StreamPart>,
@@ -17,6 +21,7 @@ export async function* readCompletion(
 ): AsyncIterable<ModelEvent> {
   const draft = createDraft()
   let modelId = model.modelId
+  let characters = 0
   for await (const part of stream) {
     if (part.type === 'error') throw toModelError(part.error)
     if (part.type === 'response-metadata') modelId = part.modelId ?? modelId
@@ -24,17 +29,32 @@ export async function* readCompletion(
       const usage = toUsage(part.usage)
       const { parts, toolCalls } = whole(draft, part.finishReason, usage)
       const finishReason = part.finishReason.unified
-      yield {
-        type: 'completion',
-        completion: { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage },
-      }
+      const completion = { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage }
+      // What is stored has more than the texts: signatures, and the provider's own usage.
+      checkSize(JSON.stringify(completion).length, draft)
+      yield { type: 'completion', completion }
       return
     }
     const event = addPart(draft, part)
+    characters += charactersIn(part)
+    checkSize(characters, draft)
     if (event !== undefined) yield event
   }
   throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
 }
+
+function charactersIn(part: LanguageModelV4StreamPart): number {
+  if ('delta' in part && typeof part.delta === 'string') return part.delta.length
+  return part.type === 'tool-input-start' ? part.id.length + part.toolName.length : 0
+}
+
+function checkSize(characters: number, { parts }: CompletionDraft): void {
+  if (characters > MAX_CHARACTERS) throw tooLarge(`${MAX_CHARACTERS.toLocaleString('en')} characters`)
+  if (parts.length > MAX_PARTS) throw tooLarge(`${MAX_PARTS.toLocaleString('en')} parts`)
+}
+
+const tooLarge = (limit: string): ModelError =>
+  new ModelError('provider_error', `the completion exceeds the limit of ${limit}`, { retryable: false })
 
 /** The parts and calls of a stream that has ended; throws, with what it took, where they are no completion. */
 function whole(

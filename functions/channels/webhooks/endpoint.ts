@@ -9,7 +9,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Door, Refusal } from '../../ports/inbound-endpoint.ts'
+import type { InboundEndpoint, Refusal } from '../../ports/inbound-endpoint.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { Received } from '../../ports/received.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
@@ -34,7 +34,7 @@ const MAX_SHOWN_CHARACTERS = 2_048
 
 export interface WebhookDependencies {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
-  readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
+  readonly service: Pick<AgentService, 'submit' | 'assertCapacity'>
   readonly sessions: Pick<SessionStore, 'read' | 'create'>
   readonly deletion: Pick<SessionDeletion, 'state'>
   readonly received: Received
@@ -53,7 +53,7 @@ export interface WebhookDependencies {
  * Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once.
  * Rejects with `tenant_budget_used_up` until the day is over; a delivery that was accepted before keeps its run.
  */
-export function createWebhookDoor(dependencies: WebhookDependencies): Door {
+export function createWebhookEndpoint(dependencies: WebhookDependencies): InboundEndpoint {
   return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
 }
 
@@ -182,7 +182,7 @@ async function sessionOf(
   const key = { tenant, session }
   const found = await sessions.read(key)
   if (found !== undefined) return found
-  await service.requireRoom(tenant, countedFor({ tenant }, caps))
+  await service.assertCapacity(tenant, countedFor({ tenant }, caps))
   const ttlDays = agents.get(agent)?.policies.ttlDays ?? undefined
   try {
     return await sessions.create({

@@ -12,7 +12,7 @@ const USAGE = `Shows the state of a deployed environment on one screen. The exit
 `
 
 await runCommand(USAGE, async (line) => {
-  const flags = readFlags(line.words, ['count'])
+  const flags = readFlags(line.argv, ['count'])
   const operations = await openOperations(environmentOf(line), readOperationSettings())
   try {
     const status = await readStatus(operations, { count: flags.has('count') })

@@ -9,8 +9,8 @@ const USAGE = `Rebuilds the history index from the log. The program may keep run
   npx tooltrail rebuild --env <environment>  on a deployed environment
 `
 
-await runCommand(USAGE, async ({ environment, words }) => {
-  readFlags(words, [])
+await runCommand(USAGE, async ({ environment, argv }) => {
+  readFlags(argv, [])
   if (environment === undefined) {
     const ports = await openPorts(readSettings())
     try {

@@ -9,7 +9,7 @@ now), and hints that no worker could handle. What fails again stays put aside; t
 `
 
 await runCommand(USAGE, async (line) => {
-  readFlags(line.words, [])
+  readFlags(line.argv, [])
   const operations = await openOperations(environmentOf(line), readOperationSettings())
   try {
     const { done, failed, deadLetters } = await operations.redrive()

@@ -42,9 +42,9 @@ function linesOf(status: Status): Line[] {
       text: number(waiting + taken),
       ...(waiting + taken === 0 ? {} : { todo: `Workers failed on hints: see the errors, then ${redrive}` }),
     })),
-    line('Not indexed', bothOf(status.poison, status.failedBatches), ([poison, batches]) => ({
-      text: `${number(poison.waiting + poison.taken)} messages, ${number(batches)} batches`,
-      ...(poison.waiting + poison.taken + batches === 0
+    line('Not indexed', bothOf(status.indexDeadLetters, status.failedBatches), ([indexDeadLetters, batches]) => ({
+      text: `${number(indexDeadLetters.waiting + indexDeadLetters.taken)} messages, ${number(batches)} batches`,
+      ...(indexDeadLetters.waiting + indexDeadLetters.taken + batches === 0
         ? {}
         : { todo: `Messages could not be indexed: see the errors, then ${redrive}` }),
     })),
@@ -83,13 +83,13 @@ function errorLines({ errors }: Status): Line[] {
 function line<Found>(
   label: string,
   found: Found | Error,
-  tell: (found: Found) => { readonly text: string; readonly todo?: string },
+  report: (found: Found) => { readonly text: string; readonly todo?: string },
 ): Line {
   if (found instanceof Error) {
     const text = `cannot be read: ${printable(found.message || found.name)}`
     return { label, text, todo: `${label}: do these credentials allow it?` }
   }
-  return { label, ...tell(found) }
+  return { label, ...report(found) }
 }
 
 const bothOf = <One, Other>(one: One | Error, other: Other | Error): readonly [One, Other] | Error =>

@@ -4,12 +4,13 @@ import { damagedOfClaudeCode } from '../../log/session-files/damaged-messages.ts
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
+import { plainPath } from './find-files.ts'
 
 /** Bytes of a line of the import, of 32 MB at most. */
 const MAX_OUTPUT_BYTES = 30 * 1024 * 1024
 
 /** Whether this is the file of a sub-agent. */
-export const isAgentFile = (path: string): boolean => /^agent-[\w-]{1,64}\.jsonl$/u.test(basename(path))
+export const isAgentFile = (path: string): boolean => /^agent-[\w-]{1,64}\.jsonl$/u.test(basename(plainPath(path)))
 
 /** What stands beside a session of Claude Code in files of its own. */
 export interface FilesBeside {
@@ -26,7 +27,7 @@ export interface FilesBeside {
 export async function filesBeside(path: string, lines: readonly FileLine[]): Promise<FilesBeside> {
   const faults: Fault[] = []
   const [members, background] = [new Map<string, { place: string; lines: readonly FileLine[] }>(), new Set<string>()]
-  const folder = path.replace(/\.jsonl$/u, '')
+  const folder = plainPath(path).replace(/\.jsonl$/u, '')
   for (const { value } of isAgentFile(path) ? [] : lines) {
     const result = isRecord(value) ? value['toolUseResult'] : undefined
     const agent = isRecord(result) ? textIn(result, 'agentId') : undefined
@@ -58,7 +59,7 @@ export async function filesBeside(path: string, lines: readonly FileLine[]): Pro
 
 /** The folder of a session, or of that of a sub-agent. */
 function folderOf(path: string, lines: readonly FileLine[]): string {
-  if (!isAgentFile(path)) return path.replace(/\.jsonl$/u, '')
+  if (!isAgentFile(path)) return plainPath(path).replace(/\.jsonl$/u, '')
   const folder = dirname(path)
   return basename(folder) === 'subagents' ? dirname(folder) : join(folder, sessionIn(lines) ?? '')
 }

@@ -1,16 +1,25 @@
 import { createReadStream } from 'node:fs'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { linesOf, utf8Of } from '../../log/import/lines.ts'
 import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 
 /** Bytes that are read at a time. */
 const PIECE = 1024 * 1024
 
-/** A file's lines that are JSON, and what was wrong with the others. Never more than one long line is in memory twice. */
+/** Bytes of a compressed file once it is decompressed: a small file may become endlessly large. */
+const MAX_DECOMPRESSED_BYTES = 2 * 1024 ** 3
+
+/**
+ * The JSON lines of a file, plain or compressed (`.zst`, `.gz`), and the faults of its other lines. A compressed file that is damaged
+ * or too large is read up to there. At most one long line is in memory twice.
+ */
 export async function readLines(path: string): Promise<{ readonly lines: FileLine[]; readonly faults: Fault[] }> {
   const lines: FileLine[] = []
   const faults: Fault[] = []
-  const chunks = createReadStream(path, { highWaterMark: PIECE }) as AsyncIterable<Buffer>
-  for await (const { number, bytes, ended } of linesOf(chunks)) {
+  let last = 0
+  const end = (reason: string): unknown => faults.push({ line: last + 1, reason })
+  for await (const { number, bytes, ended } of linesOf(bytesOf(path, end))) {
+    last = number
     if (bytes === undefined) {
       faults.push({ line: number, reason: 'is longer than 32 MB' })
       continue
@@ -22,6 +31,37 @@ export async function readLines(path: string): Promise<{ readonly lines: FileLin
   }
   return { lines, faults }
 }
+
+/** The bytes of a file. A compressed one ends, after a call of `end`, where it cannot be decompressed. */
+async function* bytesOf(path: string, end: (reason: string) => unknown): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: PIECE })
+  const decompress = path.endsWith('.zst') ? createZstdDecompress() : path.endsWith('.gz') ? createGunzip() : undefined
+  if (decompress === undefined) {
+    yield* file as AsyncIterable<Buffer>
+    return
+  }
+  let failure: Error | undefined
+  file.on('error', (error) => {
+    failure = error
+    decompress.end()
+  })
+  let total = 0
+  try {
+    for await (const bytes of file.pipe(decompress) as AsyncIterable<Buffer>) {
+      total += bytes.length
+      if (total > MAX_DECOMPRESSED_BYTES) return void end('and what follows is skipped: more than 2 GB decompressed')
+      yield bytes
+    }
+  } catch (error) {
+    if (failure === undefined) end(`and what follows cannot be decompressed: ${codeOf(error)}`)
+  } finally {
+    file.destroy()
+  }
+  if (failure !== undefined) throw failure
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error)
 
 /** The JSON value of these bytes, or what is wrong with them; an empty text for none. A byte order mark before it is left out. */
 export function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 export interface FoundFile {
   readonly path: string
@@ -16,35 +16,62 @@ export interface Found {
   readonly faults: readonly { readonly path: string; readonly reason: string }[]
 }
 
+/** Endings of compressed files that `readLines` reads. */
+export const COMPRESSED = ['.zst', '.gz'] as const
+/** Endings of other files beside session files: what a program has not finished, and copies that editors keep. */
+const UNFINISHED = /\.(?:tmp|part|lock|bak|swp)[^/]*$|~$/u
+/** Lists that programs keep beside their sessions. */
+const LISTS = new Set(['session_index.jsonl', 'history.jsonl'])
+
 /** Folders within each other. */
 const DEEPEST = 16
 
 /**
- * Files of these endings in these places, in the order of their names. A place may be a file, whatever its ending. Links are not
- * followed, so no folder is seen twice; what cannot be read is told.
+ * Files of these endings in these places, in the order of their names, plain or compressed. If both exist, the plain file counts. A
+ * place may be a file, whatever its ending. Links are not followed, so no folder is read twice. Faults name what cannot be read, and
+ * files with another ending behind one of these.
  */
 export async function findFiles(places: readonly string[], endings: readonly string[]): Promise<Found> {
   const files: FoundFile[] = []
   const faults: { path: string; reason: string }[] = []
 
-  async function look(path: string, depth: number): Promise<void> {
+  async function visit(path: string, depth: number): Promise<void> {
     try {
       const found = await lstat(path)
-      const isWanted = depth === 0 || endings.some((ending) => path.endsWith(ending))
-      if (found.isFile() && isWanted) files.push({ path, bytes: found.size, changedAt: found.mtimeMs })
+      const kind = depth === 0 ? 'wanted' : kindOf(path, endings)
+      if (found.isFile() && kind === 'wanted') files.push({ path, bytes: found.size, changedAt: found.mtimeMs })
+      if (found.isFile() && kind === 'skipped')
+        faults.push({ path, reason: `is skipped: only ${readable(endings)} are read` })
       if (found.isSymbolicLink() && depth === 0) faults.push({ path, reason: 'is a link: name what it leads to' })
       if (!found.isDirectory()) return
       if (depth > DEEPEST) return void faults.push({ path, reason: `is more than ${DEEPEST} folders deep: name it` })
-      for (const name of (await readdir(path)).toSorted()) await look(join(path, name), depth + 1)
+      for (const name of (await readdir(path)).toSorted()) await visit(join(path, name), depth + 1)
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error
       faults.push({ path, reason: `cannot be read: ${String(error.code)}` })
     }
   }
 
-  for (const place of places) await look(place, 0)
-  return { files, faults }
+  for (const place of places) await visit(place, 0)
+  const paths = new Set(files.map(({ path }) => path))
+  return { files: files.filter(({ path }) => path === plainPath(path) || !paths.has(plainPath(path))), faults }
 }
+
+/** The path of a file before it was compressed. */
+export function plainPath(path: string): string {
+  const ending = COMPRESSED.find((one) => path.endsWith(one))
+  return ending === undefined ? path : path.slice(0, -ending.length)
+}
+
+function kindOf(path: string, endings: readonly string[]): 'wanted' | 'skipped' | 'other' {
+  if (LISTS.has(basename(path))) return 'other'
+  if (endings.some((ending) => plainPath(path).endsWith(ending))) return 'wanted'
+  const isSession = endings.some((ending) => basename(path).includes(`${ending}.`))
+  return isSession && !UNFINISHED.test(path) ? 'skipped' : 'other'
+}
+
+const readable = (endings: readonly string[]): string =>
+  endings.flatMap((ending) => ['', ...COMPRESSED].map((one) => ending + one)).join(', ')
 
 /** Where programs keep their settings, if not where they usually do. */
 export interface SessionFolders {

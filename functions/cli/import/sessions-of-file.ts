@@ -7,13 +7,15 @@ import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
 import { readClaudeCode } from '../../log/session-files/claude-code.ts'
 import { readCodex } from '../../log/session-files/codex.ts'
 import { damagedOfClaudeCode } from '../../log/session-files/damaged-messages.ts'
-import { isRecord, placeOf, textIn } from '../../log/session-files/transcript.ts'
+import { isRecord, NEWEST_PARSER, placeOf, textIn } from '../../log/session-files/transcript.ts'
 import type { Fault, FileLine, FileMessage, Transcript } from '../../log/session-files/transcript.ts'
 import { filesBeside, isAgentFile, sessionIn } from './claude-code-files.ts'
 import type { FilesBeside } from './claude-code-files.ts'
-import { countStored, type CountedMessage } from './counted-messages.ts'
+import { codexTitle } from './codex-titles.ts'
+import { countStored, type CountedMessage, type CountOptions } from './counted-messages.ts'
 import { readDocument } from './file-document.ts'
 import { readLines } from './file-lines.ts'
+import { plainPath } from './find-files.ts'
 import { threadsOf } from './langgraph-file.ts'
 
 export const KINDS = ['claude-code', 'codex', 'openai', 'ai-sdk', 'langgraph-sqlite', 'native'] as const
@@ -43,6 +45,8 @@ export interface FileSession {
   /** How many messages it stores, with the results that calls without one get. */
   readonly stored: number
   readonly messages: readonly CountedMessage[]
+  /** The same conversation as the first parser of its kind read it. */
+  readonly earlier?: () => FileSession
 }
 
 export interface FileContent {
@@ -109,26 +113,42 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
     const { messages, stored, refused } = countStored(reading, whole)
     faults.push(...one.faults, ...refused)
     const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
-    const { title, titleSource, metadata, instructions } = one
+    const { title, titleSource, metadata, instructions, earlier } = one
     const source = { source: kind, file: resolve(path), ...metadata }
-    return {
+    const readEarlier =
+      earlier && ((): FileSession => ({ ...session, ...earlierOf(earlier(), reading, { kind, idle }) }))
+    const session: FileSession = {
       id: id.slice(0, 128),
       ...reading,
       metadata: source,
       messages,
       stored,
-      ...definedFields({ title, titleSource, instructions }),
-    } as const
+      ...definedFields({ title, titleSource, instructions, earlier: readEarlier }),
+    }
+    return session
   })
   const agents = read.find((one) => one.agents !== undefined)?.agents
   return { sessions: sessions.filter((one) => one.messages.length > 0), faults, agents }
 }
+
+/** The messages of an earlier parser. Its faults are those of the newest one. */
+const earlierOf = (
+  messages: Transcript['messages'],
+  reading: CountOptions,
+  { kind, idle }: Pick<Around, 'kind' | 'idle'>,
+) =>
+  countStored(
+    reading,
+    withoutOpenEnd(messages, idle).map((message) => ofProgram(kind, message)),
+  )
 
 type Read = Omit<Transcript, 'metadata'> & {
   readonly metadata: JsonObject
   readonly titleSource?: string | undefined
   readonly instructions?: string | undefined
   readonly agents?: FilesBeside['agents']
+  /** The messages as the first parser read them. */
+  readonly earlier?: () => Transcript['messages']
 }
 
 /** Kinds whose files name no program, or name agents themselves. */
@@ -145,13 +165,26 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
   switch (kind) {
     case 'claude-code': {
       const beside = await filesBeside(path, lines)
-      const read = readClaudeCode(isAgentFile(path) ? lines.map(asLeaders) : lines, beside)
+      const own = isAgentFile(path) ? lines.map(asLeaders) : lines
+      const read = readClaudeCode(own, beside, NEWEST_PARSER)
+      const earlier = () => readClaudeCode(own, beside, 1).messages
       const parent = isAgentFile(path) ? sessionIn(lines) : undefined
       const metadata = { ...read.metadata, ...(parent !== undefined && { parent_session: parent }) }
-      return [{ ...read, metadata, faults: [...damagedOfClaudeCode(lines), ...beside.faults], agents: beside.agents }]
+      return [
+        {
+          ...read,
+          metadata,
+          faults: [...damagedOfClaudeCode(lines), ...beside.faults],
+          agents: beside.agents,
+          earlier,
+        },
+      ]
     }
-    case 'codex':
-      return [readCodex(lines)]
+    case 'codex': {
+      const read = readCodex(lines, NEWEST_PARSER)
+      const title = await codexTitle(path, read.id)
+      return [{ ...read, title, earlier: () => readCodex(lines, 1).messages }]
+    }
     case 'ai-sdk':
       return [readAiSdk(lines)]
     case 'openai':
@@ -209,7 +242,7 @@ function conversations(lines: readonly FileLine[]): Read[] {
 }
 
 function nameOf(kind: Kind, { id }: Read, path: string): string {
-  const own = kind === 'claude-code' ? basename(path, '.jsonl') : id
+  const own = kind === 'claude-code' ? basename(plainPath(path), '.jsonl') : id
   if (own !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,100}$/u.test(own)) return own
   return createHash('sha256').update(resolve(path)).digest('hex').slice(0, 16)
 }
@@ -218,8 +251,8 @@ function nameOf(kind: Kind, { id }: Read, path: string): string {
 function withoutOpenEnd(messages: readonly FileMessage[], idle: number): readonly FileMessage[] {
   const marked = messages.findIndex(({ open }) => open !== undefined)
   const place = marked === -1 ? openCalls(messages) : marked
-  const patience = messages[place]?.open === 'text' ? SAYING_MS : CALLING_MS
-  return idle < patience && place !== -1 ? messages.slice(0, place) : messages
+  const limit = messages[place]?.open === 'text' ? SAYING_MS : CALLING_MS
+  return idle < limit && place !== -1 ? messages.slice(0, place) : messages
 }
 
 /** The place of a completion at the end whose calls have no result yet; -1 if there is none. */

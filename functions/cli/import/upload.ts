@@ -7,10 +7,12 @@ import { NotRunning } from '../../runtime/command.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { isRecord, placeOf } from '../../log/session-files/transcript.ts'
-import type { FilePlace } from '../../log/session-files/transcript.ts'
+import type { FileMessage, FilePlace } from '../../log/session-files/transcript.ts'
 import { lateRound } from '../../log/session-files/late-round.ts'
 import { branchAt, compare } from './branches.ts'
 import type { CountedMessage } from './counted-messages.ts'
+import { continueEarlier, PARSER, parserAfter, storedEarlier } from './earlier-parser.ts'
+import { plainPath } from './find-files.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
 export interface Target {
@@ -53,7 +55,7 @@ export const clientOf = ({ url, key }: Target): Client =>
  */
 export async function requireRights(client: Client): Promise<void> {
   try {
-    await patiently(() => client.listSessions({ limit: 1 }))
+    await withRetries(() => client.listSessions({ limit: 1 }))
   } catch (error) {
     // Anything else is met, and told, by each file for itself.
     if (error instanceof NotRunning || isForAll(error)) throw error
@@ -72,10 +74,10 @@ export interface Uploaded {
  * program cannot take it for now. Rejects with `NotRunning`, or an `ApiProblem`.
  */
 export const upload = (client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> =>
-  patiently(() => uploadOnce({ client, source, owner }, session))
+  withRetries(() => uploadOnce({ client, source, owner }, session))
 
 /** Tries again where the program cannot take something for now. */
-async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++)
     try {
       return await work()
@@ -91,20 +93,27 @@ interface Way {
   readonly owner: string | undefined
 }
 
-async function uploadOnce(way: Way, session: FileSession, partedAt?: CountedMessage): Promise<Uploaded> {
+async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage): Promise<Uploaded> {
   const { client, source, owner } = way
-  const isNew = await create(client, session, owner)
-  const changed = isNew && partedAt !== undefined && !session.isLog && { ...placeOf(partedAt), session: session.id }
-  if (isNew) return { messages: await sendFrom(way, session, { there: 0 }), ...(changed && { changed }) }
-  const there = await storedOf(client, source, session)
-  const found = await seen(client.readSession(session.id))
-  if (isAsBefore(session, there, found.metadata)) return { messages: 0 }
+  const isNew = await create(client, file, owner)
+  const changed = isNew && partedAt !== undefined && !file.isLog && { ...placeOf(partedAt), session: file.id }
+  if (isNew) return { messages: await sendFrom(way, file, { there: 0 }), ...(changed && { changed }) }
+  const there = await storedOf(client, source, file)
+  const found = await seen(client.readSession(file.id))
+  const known = file.earlier === undefined ? 0 : storedEarlier(found.metadata[PARSER])
+  const { session, dropped } = continueEarlier(file, known ?? there)
+  if (known !== undefined && isAsBefore(session, there, found.metadata)) return { messages: 0 }
   const { parted, isNext, late } = await compare(client, session, there)
   if (parted !== undefined && !isNext) {
-    const branch = branchAt(source, session, parted)
+    const branch = branchAt(source, file, parted)
     return uploadOnce({ ...way, source: branch.source }, branch.session, parted)
   }
   let messages = 0
+  if (known === undefined) {
+    // The inputs come first: while the session does not name its parser, an import that was cut off does both again.
+    messages += await sendDropped(way, session, dropped)
+    await nameParser(way, session, there)
+  }
   // The model's answer to a result comes behind it.
   for (const result of late) messages += await sendLate(way, session, result)
   messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
@@ -113,10 +122,12 @@ async function uploadOnce(way: Way, session: FileSession, partedAt?: CountedMess
 
 /** Whether the file has nothing that its session does not have, as far as this can be told without reading the session. */
 function isAsBefore({ isLog, messages, stored, metadata }: FileSession, there: number, known: Metadata): boolean {
-  const isSame = there === stored && known['file'] === metadata['file']
+  const isSame = there === stored && plainFile(known) === plainFile(metadata)
   // The last result may have come when its call had been closed.
   return isLog && isSame && messages.at(-1)?.call === undefined
 }
+
+const plainFile = ({ file }: Metadata): unknown => (typeof file === 'string' ? plainPath(file) : undefined)
 
 type Metadata = { readonly [name: string]: unknown }
 
@@ -134,6 +145,20 @@ async function sendFrom(
   const lines = linesOf([sessionLineOf(session), ...sent.map(({ value }) => value)])
   const imported = await seen(client.importMessages(id, lines, { format, source, from }))
   return imported.messages
+}
+
+/** Appends the inputs that an earlier parser dropped, as one round, once however often this is called. */
+async function sendDropped({ client, source }: Way, { id, format }: FileSession, dropped: readonly FileMessage[]) {
+  if (dropped.length === 0) return 0
+  const lines = linesOf(dropped.map(({ value }) => value))
+  const imported = await seen(client.importMessages(id, lines, { format, source: `${source}#parser-2`, from: 0 }))
+  return imported.messages
+}
+
+/** Stores that the newest parser continues the session behind so many messages of an earlier one. */
+async function nameParser({ client, source }: Way, { id, format }: FileSession, stored: number): Promise<void> {
+  const lines = linesOf([{ object: 'session', metadata: { [PARSER]: parserAfter(stored) } }])
+  await seen(client.importMessages(id, lines, { format, source, from: 0 }))
 }
 
 /** Sends a result whose call the session has as `interrupted`, once however often it comes. */
@@ -176,7 +201,8 @@ function sessionLineOf({ title, titleSource = 'agent', metadata }: FileSession):
 
 /** Returns whether the session is new. */
 async function create(client: Client, session: FileSession, owner?: string): Promise<boolean> {
-  const { id, instructions, metadata } = session
+  const { id, instructions } = session
+  const metadata = { ...session.metadata, ...(session.earlier && { [PARSER]: parserAfter(0) }) }
   try {
     await client.createSession({
       id,

@@ -1,12 +1,11 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { damagedOfCodex } from './damaged-messages.ts'
-import { createMessages, isRecord, isText, textIn, textsIn, timeIn } from './transcript.ts'
-import type { FileLine, Transcript } from './transcript.ts'
+import { typedInputs } from './codex-inputs.ts'
+import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
+import type { FileLine, Parser, Transcript } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
-/** What begins like this was written by the program, not by its user. */
-const SCAFFOLD = /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
 const ITEMS = new Set([
   ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'],
   ...['custom_tool_call_output', 'local_shell_call', 'web_search_call'],
@@ -19,8 +18,9 @@ const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
  * A session of Codex: the items that its model saw. What only the screen showed, and what a compaction or a fork repeats, is left
  * out, but for how a command ended and its whole output. The oldest files have bare items, and no times but that of the first line.
  */
-export function readCodex(lines: readonly FileLine[]): Transcript {
+export function readCodex(lines: readonly FileLine[], parser: Parser): Transcript {
   const messages = createMessages()
+  const inputs = typedInputs(lines, parser)
   let id: string | undefined
   let model: string | undefined
   let metadata: Transcript['metadata'] = {}
@@ -34,8 +34,8 @@ export function readCodex(lines: readonly FileLine[]): Transcript {
     const payload = isRecord(value['payload']) ? value['payload'] : undefined
     if (value['type'] === 'session_meta' && payload !== undefined) describe(payload)
     else if (value['type'] === 'turn_context' && payload !== undefined) model = textIn(payload, 'model') ?? model
-    else if (value['type'] === 'event_msg' && payload?.['type'] === 'exec_command_end') ends.note(payload)
     else if (value['type'] === 'event_msg' && AT_END.has(String(payload?.['type']))) messages.ended()
+    else if (value['type'] === 'event_msg') ends.note(payload)
     else if (value['type'] === 'response_item' && payload !== undefined) take(line, payload)
     else if (payload === undefined && ITEMS.has(String(value['type']))) take(line, value)
     else if (payload === undefined && value['type'] === undefined) describe(value)
@@ -46,9 +46,7 @@ export function readCodex(lines: readonly FileLine[]): Transcript {
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')
-    const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
-    const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
-    metadata = { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
+    metadata = metadataOf(meta)
   }
 
   function take(line: number, item: Fields): void {
@@ -57,7 +55,8 @@ export function readCodex(lines: readonly FileLine[]): Transcript {
     else if (type === 'reasoning') assistant(line, { parts: reasoningOf(item), time })
     else if (type.endsWith('_output')) {
       const call = textIn(item, 'call_id')
-      if (call !== undefined) messages.result(line, { id: call, ...ends.applied(call, resultOf(item['output'])), time })
+      if (call !== undefined)
+        messages.result(line, { id: call, ...ends.applied(call, resultOf(item['output'], parser)), time })
       group++
     } else if (type.endsWith('_call')) {
       const call = callOf(type, item, line)
@@ -71,13 +70,19 @@ export function readCodex(lines: readonly FileLine[]): Transcript {
   }
 
   function spoken(line: number, item: Fields): void {
-    const parts = contentsOf(item['content']).flatMap(partOf)
+    const parts = contentsOf(item['content']).flatMap((block) => partOf(block, parser))
     if (item['role'] === 'assistant') assistant(line, { parts, time })
     if (item['role'] !== 'user') return
     group++
-    const own = parts.filter((part) => !isText(part, SCAFFOLD))
-    if (own.length > 0) messages.user(line, own, time)
+    const typed = inputs.typed(line, parts)
+    if (typed.length > 0) messages.user(line, typed, time)
   }
+}
+
+function metadataOf(meta: Fields): Transcript['metadata'] {
+  const git = isRecord(meta['git']) ? textsIn(meta['git'], { branch: 'branch' }) : {}
+  const parent = isRecord(meta['source']) ? parentOf(meta['source']) : {}
+  return { ...textsIn(meta, { cwd: 'folder', cli_version: 'agent_version' }), ...git, ...parent }
 }
 
 function parentOf(source: Fields): { readonly [name: string]: string } {
@@ -107,7 +112,8 @@ interface Result {
 function createCommandEnds() {
   const ends = new Map<string, { readonly failed: boolean; readonly output: string }>()
   return {
-    note(event: Fields): void {
+    note(event: Fields = {}): void {
+      if (event['type'] !== 'exec_command_end') return
       const [call, code] = [textIn(event, 'call_id'), event['exit_code']]
       const failed = typeof code === 'number' && code !== 0
       if (call !== undefined) ends.set(call, { failed, output: textIn(event, 'aggregated_output') ?? '' })
@@ -129,10 +135,11 @@ function callOf(type: string, item: Fields, line: number) {
 }
 
 /** An output is a text, JSON with a text and an exit code, or a list of contents. */
-function resultOf(output: unknown): Result {
-  if (Array.isArray(output)) return { parts: output.filter(isRecord).flatMap(partOf), failed: false }
+function resultOf(output: unknown, parser: Parser): Result {
+  if (Array.isArray(output))
+    return { parts: output.filter(isRecord).flatMap((block) => partOf(block, parser)), failed: false }
   if (isRecord(output)) {
-    const inner = resultOf(output['content'] ?? output['output'] ?? JSON.stringify(output))
+    const inner = resultOf(output['content'] ?? output['output'] ?? JSON.stringify(output), parser)
     return { parts: inner.parts, failed: output['success'] === false || inner.failed }
   }
   if (typeof output !== 'string' || output === '') return { parts: [], failed: false }
@@ -158,10 +165,12 @@ function parsedOutput(text: string): Result | undefined {
 const contentsOf = (content: unknown): Fields[] =>
   typeof content === 'string' ? [{ text: content }] : Array.isArray(content) ? content.filter(isRecord) : []
 
-function partOf(block: Fields): JsonObject[] {
+function partOf(block: Fields, parser: Parser): JsonObject[] {
   const text = textIn(block, 'text')
   if (text !== undefined) return [{ type: 'text', text }]
-  const [, type, data = ''] = DATA_URL.exec(textIn(block, 'image_url') ?? '') ?? []
+  const url = textIn(block, 'image_url') ?? ''
+  if (parser > 1 && /^https?:/iu.test(url)) return [{ type: 'text', text: url }]
+  const [, type, data = ''] = DATA_URL.exec(url) ?? []
   const clean = Buffer.from(data, 'base64').toString('base64')
   return type === undefined || clean === '' ? [] : [{ type: 'image', media_type: type, data: clean }]
 }

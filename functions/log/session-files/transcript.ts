@@ -29,6 +29,13 @@ export interface FileMessage extends FilePlace {
   readonly open?: 'text' | 'calls'
 }
 
+/**
+ * Versions of the readers of log files. Parser 1 dropped queued inputs and arguments of commands, and took notices of programs for
+ * words of their users. Sessions that it filled keep its messages; parser 2 continues them.
+ */
+export type Parser = 1 | 2
+export const NEWEST_PARSER: Parser = 2
+
 /** What a session file says. */
 export interface Transcript {
   /** Its name at its source; undefined if it does not say. */

@@ -31,7 +31,7 @@ export interface Status {
   /** Seconds that the oldest hint has waited, in the latest minute with a value; undefined without one. */
   readonly oldestSeconds: number | undefined | Error
   readonly deadLetters: QueueDepth | Error
-  readonly poison: QueueDepth | Error
+  readonly indexDeadLetters: QueueDepth | Error
   readonly failedBatches: number | Error
   /** Milliseconds, the maximum of the last 15 minutes; undefined if nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
@@ -61,7 +61,7 @@ export async function readStatus(operations: Operations, { count }: { readonly c
       table: Promise.resolve(size instanceof Error ? size : { name: deployment.table, ...size }),
       queue: depth(deployment.queueUrl),
       deadLetters: depth(deployment.deadLetterUrl),
-      poison: depth(deployment.poisonUrl),
+      indexDeadLetters: depth(deployment.indexDeadLetterUrl),
       failedBatches: attempt(() => countFailedRecords({ client: clients.s3, bucket: deployment.failuresBucket })),
       documents: attempt(() => documentsOfIndex(operations)),
       documentsOfTable: attempt(async () =>
@@ -124,9 +124,9 @@ async function settled(parts: Promised<Status>): Promise<Status> {
   return Object.fromEntries(fields) as unknown as Status
 }
 
-async function attempt<Found>(look: () => Promise<Found>): Promise<Found | Error> {
+async function attempt<Found>(read: () => Promise<Found>): Promise<Found | Error> {
   try {
-    return await look()
+    return await read()
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }

@@ -11,7 +11,7 @@ import { channelFields, channelSettings } from './channel-settings.ts'
 import type { ChannelSettings } from './channel-settings.ts'
 import { SettingsError } from './config.ts'
 import { mcpServers } from './mcp-settings.ts'
-import { beforeEachLine, faultText, reasonOf, settingWords } from './setting-text.ts'
+import { beforeEachLine, faultText, reasonOf, settingText } from './setting-text.ts'
 import { slackSettings } from './slack-settings.ts'
 import { DEFAULT_SLACK } from '../../channels/slack/settings.ts'
 import type { SlackSettings } from '../../channels/slack/settings.ts'
@@ -156,7 +156,7 @@ export function parseAgents(value: unknown, defaults: Defaults): Map<string, Age
 }
 
 function parseFile(value: unknown): z.output<typeof agentsFile> {
-  const parsed = agentsFile.safeParse(value, { error: settingWords })
+  const parsed = agentsFile.safeParse(value, { error: settingText })
   if (parsed.success) return parsed.data
   throw new SettingsError(parsed.error.issues.flatMap((issue) => faultsOf(issue, [])).join('\n'))
 }

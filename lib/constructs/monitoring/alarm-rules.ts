@@ -36,7 +36,7 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
     },
     {
       name: 'poison',
-      metric: queue.poison.metricApproximateNumberOfMessagesVisible(most),
+      metric: queue.indexDeadLetters.metricApproximateNumberOfMessagesVisible(most),
       at: 1,
       times: 1,
       description:

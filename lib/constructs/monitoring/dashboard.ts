@@ -42,7 +42,7 @@ export class StatusDashboard extends Construct {
         queue.queue.metricApproximateNumberOfMessagesVisible(MINUTE),
         queue.queue.metricApproximateNumberOfMessagesNotVisible(MINUTE),
         queue.deadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
-        queue.poison.metricApproximateNumberOfMessagesVisible(MINUTE),
+        queue.indexDeadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
       ]),
       graph('Hints and batches that failed, and come again', [
         failed('FailedHints', environment, MINUTE.period),

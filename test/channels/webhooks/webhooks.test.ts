@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { NO_CAPS, type Caps } from '../../../functions/access/rates.ts'
 import { sampleDelivery } from '../../../functions/channels/webhooks/sample.ts'
 import { channelFields, channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
-import { openChannels, openDoors } from '../../../functions/runtime/channels.ts'
+import { openChannels, openEndpoints } from '../../../functions/runtime/channels.ts'
 import type { Turn } from '../../agent/harness.ts'
 import { openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 import { openReceiver, SECRET } from '../callbacks/receiver.ts'
@@ -44,8 +44,8 @@ async function open(allowed: readonly string[] = [], caps: Caps = NO_CAPS): Prom
   harness = await openHttpHarness({
     script,
     channels: (ports) => openChannels({ ...ports, channels: channels(), allowedHosts: allowed, secrets }),
-    doors: (ports) => (service) =>
-      openDoors({ ...ports, agents: new Map(), caps, channels: channels(), secrets, here: true }, service),
+    endpoints: (ports) => (service) =>
+      openEndpoints({ ...ports, agents: new Map(), caps, channels: channels(), secrets, here: true }, service),
   })
 }
 

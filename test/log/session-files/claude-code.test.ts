@@ -13,6 +13,7 @@ const readAll = (records: readonly object[]) =>
   readClaudeCode(
     records.map((value, place) => ({ line: place + 1, value })),
     { agentLines: () => undefined, output: () => undefined },
+    2,
   ).messages.map(
     ({ line, value }) => `${line} ${value['role'] as string} ${(value['parent_tool_call_id'] ?? '') as string}`,
   )
@@ -44,6 +45,7 @@ test('a result has the times of its call and of itself', () => {
   const { messages } = readClaudeCode(
     [record('user', 'list it'), asked, answered].map((value, line) => ({ line, value })),
     { agentLines: () => undefined, output: () => undefined },
+    2,
   )
   expect(messages[2]?.value).toMatchObject({ created_at: asked.timestamp, completed_at: answered.timestamp })
 })

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { readCodex } from '../../../functions/log/session-files/codex.ts'
 
 const read = (records: readonly object[]) =>
-  readCodex(records.map((value, place) => ({ line: place + 1, value }))).messages.map(({ value }) => value)
+  readCodex(
+    records.map((value, place) => ({ line: place + 1, value })),
+    2,
+  ).messages.map(({ value }) => value)
 const line = (type: string, payload: object) => ({ timestamp: '2026-08-02T09:00:01.000Z', type, payload })
 const called = (id: string): object =>
   line('response_item', { type: 'function_call', name: 'exec_command', arguments: '{"cmd":"make"}', call_id: id })

@@ -9,7 +9,7 @@ const BETWEEN_MS = 1_000
 const MAX_TEXT_CHARACTERS = 300
 
 /** Tells followers how far a call is, some times. What is no number is not told. */
-export function progressTeller(
+export function throttledProgress(
   { ports: { clock }, emit }: Pick<RunState, 'emit'> & { readonly ports: Pick<RunState['ports'], 'clock'> },
   row: ToolMessage,
 ): (howFar: CallProgress) => void {

@@ -23,7 +23,7 @@ export interface SlackCall {
   readonly team: string
   readonly signal?: AbortSignal
   /** Milliseconds that it may wait for its turn. @default 60,000 */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 export interface SlackApi {
@@ -49,11 +49,11 @@ export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const limits = createRateLimits(clock)
   return {
     async call(one) {
-      const { method, signal, patienceMs = REQUEST_TIMEOUT_MS } = one
+      const { method, signal, timeoutMs = REQUEST_TIMEOUT_MS } = one
       const place = placeOf(one)
       for (const started = clock.now(); ;) {
         const waiting = limits.wait(place, method)
-        if (clock.now() + waiting - started > patienceMs) throw new SlackBusy(method, waiting)
+        if (clock.now() + waiting - started > timeoutMs) throw new SlackBusy(method, waiting)
         limits.take(place, method)
         if (waiting > 0) await clock.sleep(waiting, signal)
         const { status, retryAfter, body } = await send(dependencies, one)
@@ -81,7 +81,8 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
       limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
       allowedHosts,
     })
-    const retryAfter = Number(response.headers.get('retry-after')) || DEFAULT_PAUSE_SECONDS
+    const asked = Number(response.headers.get('retry-after') ?? '')
+    const retryAfter = asked > 0 ? asked : DEFAULT_PAUSE_SECONDS
     return { status: response.status, retryAfter, body: await response.text() }
   } catch (error) {
     throw new SlackSilence(method, error)

@@ -97,7 +97,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     if ((message as { readonly websocket?: unknown }).websocket === socket) wait(QUIET_MS)
   }
   let hasCome = false
-  let underWay = 0
+  let inFlight = 0
   wait(OPENING_MS)
   const stop = end('the program stops')
   signal.addEventListener('abort', stop)
@@ -111,15 +111,15 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     wait(QUIET_MS)
     const data = String(event.data)
     const size = data.length + MESSAGE
-    if (underWay + size > MAX_PENDING_CHARACTERS) {
+    if (inFlight + size > MAX_PENDING_CHARACTERS) {
       logger.warn(
         'more came over Slack’s socket than can be stored meanwhile: it is opened anew, and Slack sends it again',
       )
       return over.resolve('more came than can be stored')
     }
-    underWay += size
+    inFlight += size
     void take(dependencies, socket, data).then((reason) => {
-      underWay -= size
+      inFlight -= size
       if (reason !== undefined) over.resolve(reason)
     })
   })

@@ -1,7 +1,7 @@
 /** Characters of one message of Slack. */
 const MAX_MESSAGE_CHARACTERS = 12_000
 /** Characters that lines take which open a fence again, and close it. */
-const FENCE_ROOM = 300
+const FENCE_CHARACTERS = 300
 /** Characters after a possible cut that decide whether it lies within a link. */
 const AFTER = 1_000
 
@@ -29,7 +29,7 @@ export const sureEnd = (text: string, from: number): number => outsidePair(text,
  * between paragraphs, then between blocks, then between the items of a list, and never within a link or a pair of surrogates.
  */
 export function pieceEnd(text: string, from: number): number {
-  const most = MAX_MESSAGE_CHARACTERS - FENCE_ROOM
+  const most = MAX_MESSAGE_CHARACTERS - FENCE_CHARACTERS
   if (text.length - from <= most) return text.length
   const [low, high] = [from + SURE, from + most]
   const best = new Map<Rank, number>()

@@ -5,7 +5,7 @@ import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Session } from '../../../domain/session.ts'
 import { messageMarkdown, sessionMarkdown } from '../../../log/formats/markdown.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import type { Pieces, Stretch } from '../../streaming/sequential-bodies.ts'
+import type { Pieces, BodyChunk } from '../../streaming/sequential-bodies.ts'
 import { chatMessages } from '../messages/chat-messages.ts'
 import type { ChatPosition } from '../page-cursor.ts'
 import { messageResource } from '../messages/resource.ts'
@@ -33,10 +33,10 @@ export function exported(
 ): { readonly pieces: Pieces; readonly mediaType: string } {
   const texts = dependencies.shared.of(session.tenant)
   if (format === 'openai')
-    return { pieces: texts.inTurn({}, (at) => chatStretch(dependencies, session, at)), mediaType: LINES }
+    return { pieces: texts.sequential({}, (at) => chatChunk(dependencies, session, at)), mediaType: LINES }
   const textOf = format === 'markdown' ? asMarkdown(dependencies, session) : asLine(dependencies, session, outputs)
-  const pieces = texts.inTurn<LogPlace>({}, async ({ after, last }) => {
-    if (last !== undefined) return stretch(dependencies, session, { after, last }, textOf)
+  const pieces = texts.sequential<LogPlace>({}, async ({ after, last }) => {
+    if (last !== undefined) return chunk(dependencies, session, { after, last }, textOf)
     const end = await lastMessageId(dependencies, session)
     const text =
       format === 'markdown' ? sessionMarkdown(session) : line(await sessionResource(dependencies.reader, session))
@@ -54,12 +54,12 @@ interface LogPlace {
 }
 
 /** Messages until they make a stretch long enough. Rejects where the log ends before its end: it was deleted meanwhile. */
-async function stretch(
+async function chunk(
   { reader }: Dependencies,
   session: Session,
   { after, last }: LogPlace & { readonly last: string },
   textOf: (message: Message) => Promise<string>,
-): Promise<Stretch<LogPlace>> {
+): Promise<BodyChunk<LogPlace>> {
   const query = { order: 'ascending', limit: PAGE, mostCharacters: LONG, ...definedFields({ after }) } as const
   const { messages, more } = await reader.messages(session, query)
   let text = ''
@@ -90,11 +90,11 @@ const asMarkdown =
   async (message: Message): Promise<string> =>
     messageMarkdown(message, message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined)
 
-async function chatStretch(
+async function chatChunk(
   dependencies: Dependencies,
   session: Session,
   { from }: { readonly from?: ChatPosition },
-): Promise<Stretch<{ readonly from?: ChatPosition }>> {
+): Promise<BodyChunk<{ readonly from?: ChatPosition }>> {
   const { messages, next } = await chatMessages(dependencies, session, from, CHAT_PAGE)
   return { text: messages.map(line).join(''), next: next === undefined ? undefined : { from: next } }
 }

@@ -277,17 +277,3 @@ test('while Slack does not say who the bot is, events are refused with 503: Slac
   await idle()
   expect(inputs()).toEqual(['hello'])
 })
-
-test('a Slack that does not say in time who the bot is: 503 before Slack gives up, and the next delivery is taken', async () => {
-  harness = await openSlackHarness()
-  const { promise, resolve } = Promise.withResolvers<undefined>()
-  harness.slack.fault = ({ method }) => (method === 'auth.test' ? promise : undefined)
-  const event = directMessage({ ts: '1700000001.000100', text: 'hello' })
-  const begun = performance.now()
-  expect((await harness.deliver(event)).status).toBe(503)
-  expect(performance.now() - begun).toBeLessThan(3_000)
-  resolve(undefined)
-  expect((await harness.deliver(event, { 'x-slack-retry-num': '1' })).status).toBe(200)
-  await idle()
-  expect(inputs()).toEqual(['hello'])
-})

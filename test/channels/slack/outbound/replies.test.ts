@@ -46,32 +46,6 @@ test('text is streamed while it comes, in chunks and never as one text', async (
   expect(JSON.stringify(harness.slack.calls)).not.toContain('"markdown_text":')
 })
 
-test('the first words go out as they come, and later ones together', async () => {
-  const first = Promise.withResolvers<void>()
-  const over = Promise.withResolvers<void>()
-  harness = await openSlackHarness({
-    script: [
-      async function* () {
-        // Longer than what begins a run takes: it has been shown without a word by then.
-        await new Promise((resolve) => setTimeout(resolve, 100))
-        yield { type: 'text.delta', part: 0, text: 'At once.' }
-        first.resolve()
-        await over.promise
-        yield { type: 'completion', completion: completionOf({ text: 'At once.' }) }
-      },
-    ],
-  })
-  await ask()
-  await first.promise
-  const said = performance.now()
-  await expect.poll(() => harness.slack.replies('D1', TS)[0]?.text, { interval: 10, timeout: 5_000 }).toBe('At once.')
-  const waited = performance.now() - said
-  over.resolve()
-  await delivered()
-  // Otherwise they wait for the rest of the second in which Slack is asked once.
-  expect(waited).toBeLessThan(750)
-})
-
 test('tools show with their names and states; no text of a call or a result reaches Slack', async () => {
   // It ends when its message streams, and the answer follows before Slack is told more.
   const execute: typeof leakyTool.execute = async (...call) => {
@@ -125,8 +99,8 @@ test('nothing of a call that fails, of a member’s words and calls, or of a fai
   expect(everything).not.toContain('SECRET')
   const log = await harness.http.send('GET', `/v1/sessions/slack-T1-D1-${TS}/messages?limit=100`)
   const words = ['TASK', 'ARGUMENT', 'MALFORMED', 'WORDS', 'PROGRESS', 'RESULT', 'ANSWER', 'REASON', 'ERROR']
-  const told = await log.text()
-  expect(words.filter((word) => !told.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
+  const reported = await log.text()
+  expect(words.filter((word) => !reported.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
 })
 
 test('a long answer takes several messages, and one of more than five comes whole as a file too', async () => {

@@ -38,7 +38,7 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
   const rows = createSessionRows(dependencies)
   return {
     enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
-    requireRoom: (tenant, limits) => requireRoomOf(rows, tenant, limits),
+    assertCapacity: (tenant, limits) => assertCapacityOf(rows, tenant, limits),
     join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
     resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
     // Loaded with the first cancel.
@@ -95,7 +95,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
     : putInQueue(rows, key, header, run, { now, claimed })
 }
 
-async function requireRoomOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
+async function assertCapacityOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
   await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
   // The actions are those of no run: only the refusal counts.
   await countRun(rows, { tenant, session: '' }, limits, '')

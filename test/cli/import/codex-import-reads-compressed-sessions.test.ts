@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Page, SearchHit } from '../e2e/backend/client.ts'
-import { startScriptedProgram } from '../e2e/scripted-program.ts'
-import type { ScriptedProgram } from '../e2e/scripted-program.ts'
+import type { Page, SearchHit } from '../../e2e/backend/client.ts'
+import { startScriptedProgram } from '../../e2e/scripted-program.ts'
+import type { ScriptedProgram } from '../../e2e/scripted-program.ts'
 
 const line = (type: string, payload: object): string =>
   `${JSON.stringify({ timestamp: '2026-10-01T10:00:00.000Z', type, payload })}\n`
@@ -54,7 +54,7 @@ async function isFound(word: string): Promise<boolean> {
 
 test('a plain session file is imported', async () => expect(await isFound('quoll')).toBe(true))
 
-test.fails.each([
+test.each([
   ['zst', 'kowari'],
   ['gz', 'mulgara'],
 ])('a session file in .%s is imported or reported', async (ending, word) =>

@@ -1,0 +1,45 @@
+import type { FileMessage } from '../../log/session-files/transcript.ts'
+import { countStored } from './counted-messages.ts'
+import type { FileSession } from './sessions-of-file.ts'
+
+/** Metadata of a session that says which parser filled it: `2`, or `2 after 57` if the first 57 messages are of parser 1. */
+export const PARSER = 'parser'
+const NEWEST = '2'
+
+/** The value of `metadata.parser` for a session of which an earlier parser stored so many messages. */
+export const parserAfter = (messages: number): string => (messages === 0 ? NEWEST : `${NEWEST} after ${messages}`)
+
+/** How many of a session's first messages an earlier parser stored; undefined if the session does not say. */
+export function storedEarlier(parser: unknown): number | undefined {
+  if (parser === NEWEST) return 0
+  const [, count] = typeof parser === 'string' ? (/^2 after (\d{1,9})$/u.exec(parser) ?? []) : []
+  return count === undefined ? undefined : Number(count)
+}
+
+/** A file's conversation behind messages that an earlier parser stored. */
+export interface Continued {
+  /** These messages, and what the newest parser reads behind them: positions count both. */
+  readonly session: FileSession
+  /** Inputs before that end which the earlier parser dropped. */
+  readonly dropped: readonly FileMessage[]
+}
+
+/**
+ * Continues a session whose first `stored` messages an earlier parser took: these stay as they are, nothing is inserted between them.
+ * A message is known by its line, role and call.
+ */
+export function continueEarlier(session: FileSession, stored: number): Continued {
+  if (session.earlier === undefined || stored === 0) return { session, dropped: [] }
+  const kept = session.earlier().messages.filter(({ place }) => place < stored)
+  const known = new Set(kept.map(keyOf))
+  const end = session.messages.findLastIndex((message) => known.has(keyOf(message))) + 1
+  const dropped = session.messages
+    .slice(0, end)
+    .filter((message) => message.beginsTurn && !known.has(keyOf(message)))
+    .map(({ line, value }) => ({ line, value: { ...value, run_id: 'dropped', metadata: { dropped_by_parser: '1' } } }))
+  const { messages, stored: count } = countStored(session, [...kept, ...session.messages.slice(end)])
+  return { session: { ...session, messages, stored: count }, dropped }
+}
+
+const keyOf = ({ line, value }: FileMessage): string =>
+  JSON.stringify([line, value['role'], value['tool_call_id'], value['parent_tool_call_id']])

@@ -1,0 +1,64 @@
+import { isRecord, textIn } from './transcript.ts'
+import type { Loop } from './transcript.ts'
+
+type Fields = { readonly [name: string]: unknown }
+
+/** Tools that start a sub-agent. */
+const SPAWNING = new Set(['Task', 'Agent'])
+
+/** What a sub-agent wrote, with the call that it works for. */
+export interface WorkLine {
+  readonly line: number
+  readonly record: Fields
+  readonly call: string
+}
+
+/** The sub-agents of a session by the calls that started them. */
+export function createSubAgents() {
+  const types = new Map<string, string>()
+  /** Calls without a result. */
+  const open: string[] = []
+  /** In older files sub-agents write between the call that started them and its result: kept until that has come, by call. */
+  const aside = new Map<string, { readonly line: number; readonly record: Fields }[]>()
+  return {
+    /** Takes note of a call. */
+    note(block: Fields): void {
+      const [call] = callOf(block)
+      if (call === undefined) return
+      open.push(call.id)
+      const input = isRecord(block['input']) ? textIn(block['input'], 'subagent_type') : undefined
+      if (SPAWNING.has(call.name)) types.set(call.id, input ?? 'subagent')
+    },
+    end(call: string): void {
+      if (open.includes(call)) open.splice(open.indexOf(call), 1)
+    },
+    loopOf: (call: string): Loop => ({
+      agent: (types.get(call) ?? 'subagent').slice(0, 128),
+      parentToolCallId: call,
+    }),
+    /** Keeps what the sub-agent that was started last has written; false if none is at work. */
+    keep(line: number, record: Fields): boolean {
+      const call = open.findLast((one) => types.has(one))
+      if (call === undefined) return false
+      const records = aside.get(call) ?? []
+      records.push({ line, record })
+      aside.set(call, records)
+      return true
+    },
+    /** Hands out what was kept for this call. */
+    kept(call: string): WorkLine[] {
+      const records = aside.get(call) ?? []
+      aside.delete(call)
+      return records.map((one) => ({ ...one, call }))
+    },
+    /** The calls for which something is kept, with its first line. */
+    unanswered: () => [...aside].map(([call, [first]]) => ({ call, line: first?.line ?? 0 })),
+  }
+}
+
+/** The call of a `tool_use` block, or nothing. */
+export function callOf(block: Fields): { readonly id: string; readonly name: string; readonly arguments: string }[] {
+  const [id, name] = [textIn(block, 'id'), textIn(block, 'name')]
+  if (block['type'] !== 'tool_use' || id === undefined || name === undefined) return []
+  return [{ id, name, arguments: JSON.stringify(block['input'] ?? {}) }]
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from '../../domain/json.ts'
+import { isRecord, isText, textIn } from './transcript.ts'
+import type { Parser } from './transcript.ts'
+
+type Fields = { readonly [name: string]: unknown }
+
+/** Texts that begin like this were written by the program, in its user's name. */
+const PROGRAM_TEXT =
+  /^\s*(?:<(?:command-(?:name|message|args)|local-command-[a-z]+|task-notification|bash-std(?:out|err)|system-reminder)>|Caveat: The messages below|\[Request interrupted by user)/u
+/** What the first parser knew of them. */
+const PROGRAM_TEXT_BEFORE =
+  /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
+const COMMAND = /<command-name>([^<]{1,200})<\/command-name>/u
+const ARGUMENTS = '<command-args>'
+const [REMINDER, REMINDER_END] = ['<system-reminder>', '</system-reminder>']
+
+/** Whether the program wrote this record in the name of its user or its model. */
+export const isProgramRecord = (record: Fields, message: Fields, parser: Parser): boolean =>
+  record['isMeta'] === true ||
+  record['isCompactSummary'] === true ||
+  record['isApiErrorMessage'] === true ||
+  message['model'] === '<synthetic>' ||
+  (parser > 1 && record['type'] === 'user' && !isOfPerson(record['origin']))
+
+/** Origins name other sources than the person: `task-notification`, `peer`, `coordinator`. */
+const isOfPerson = (origin: unknown): boolean => !isRecord(origin) || ['human', undefined].includes(kindOf(origin))
+
+const kindOf = (origin: Fields): string | undefined => textIn(origin, 'kind')
+
+/** The contents of a user record that its person typed or attached. */
+export function typedParts(blocks: readonly Fields[], parser: Parser): JsonObject[] {
+  const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap((block) => contentOf(block, parser))
+  if (parser === 1) return parts.filter((part) => !isText(part, PROGRAM_TEXT_BEFORE))
+  return parts.flatMap((part) => {
+    if (part['type'] !== 'text' || typeof part['text'] !== 'string') return [part]
+    const text = withoutReminders(part['text'])
+    const typed = commandOf(text) ?? (PROGRAM_TEXT.test(text) ? '' : text)
+    return typed.trim() === '' ? [] : [{ ...part, text: typed }]
+  })
+}
+
+/**
+ * The parts of an input that was typed while the model worked, from its `queued_command` attachment; empty for other records and for
+ * notices of the program. `seen`: uuids of records that were read; a copied attachment is skipped.
+ */
+export function queuedInput(record: Fields, seen: Set<string>): JsonObject[] {
+  const { attachment } = record
+  if (record['type'] !== 'attachment' || !isRecord(attachment) || attachment['type'] !== 'queued_command') return []
+  const [mode, uuid, source] = [attachment['commandMode'], textIn(record, 'uuid'), textIn(attachment, 'source_uuid')]
+  if (attachment['isMeta'] === true || record['isSidechain'] === true || !isOfPerson(attachment['origin'])) return []
+  if (mode !== undefined && mode !== 'prompt') return []
+  if ([uuid, source].some((one) => one !== undefined && seen.has(one))) return []
+  for (const one of [uuid, source]) if (one !== undefined) seen.add(one)
+  return typedParts(blocksOf(attachment['prompt']), 2)
+}
+
+/** The blocks of a content, which may be a text alone. */
+export function blocksOf(content: unknown): readonly Fields[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content.filter(isRecord) : []
+}
+
+/** A command with arguments, as it was typed: `/review the parser`. Empty for a command without arguments. */
+function commandOf(text: string): string | undefined {
+  const name = text.trimStart().startsWith('<command-') ? COMMAND.exec(text)?.[1]?.trim() : undefined
+  if (name === undefined) return undefined
+  const from = text.indexOf(ARGUMENTS)
+  const end = text.indexOf('</command-args>', from)
+  const typed = from === -1 || end === -1 ? '' : text.slice(from + ARGUMENTS.length, end).trim()
+  return typed === '' ? '' : `${name} ${typed}`
+}
+
+/** The text without the reminders that the program put before or behind it. */
+function withoutReminders(text: string): string {
+  let rest = text
+  for (let trimmed = rest.trimStart(); trimmed.startsWith(REMINDER); trimmed = rest.trimStart()) {
+    const end = trimmed.indexOf(REMINDER_END)
+    if (end === -1) break
+    rest = trimmed.slice(end + REMINDER_END.length)
+  }
+  for (let trimmed = rest.trimEnd(); trimmed.endsWith(REMINDER_END); trimmed = rest.trimEnd()) {
+    const start = trimmed.lastIndexOf(REMINDER)
+    if (start === -1) break
+    rest = trimmed.slice(0, start)
+  }
+  return rest === text ? text : rest.trim()
+}
+
+/** A block of text, an image or a document, as an import takes it; an image or document by its address is kept as that address. */
+export function contentOf(block: Fields, parser: Parser): JsonObject[] {
+  const text = textIn(block, 'text')
+  if (block['type'] === 'text') return text === undefined ? [] : [{ type: 'text', text }]
+  const source = block['source']
+  if (!isRecord(source) || (block['type'] !== 'image' && block['type'] !== 'document')) return []
+  const url = parser > 1 && source['type'] === 'url' ? textIn(source, 'url') : undefined
+  if (url !== undefined) return [{ type: 'text', text: url }]
+  const type = textIn(source, 'media_type') ?? 'application/octet-stream'
+  const encoding = parser > 1 && source['type'] === 'text' ? 'utf8' : 'base64'
+  const data = Buffer.from(textIn(source, 'data') ?? '', encoding).toString('base64')
+  return data === '' ? [] : [{ type: block['type'] === 'image' ? 'image' : 'file', media_type: type, data }]
+}

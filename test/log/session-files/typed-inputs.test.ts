@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { readClaudeCode } from '../../../functions/log/session-files/claude-code.ts'
+import { readCodex } from '../../../functions/log/session-files/codex.ts'
+import type { FileMessage } from '../../../functions/log/session-files/transcript.ts'
+
+const BESIDE = { agentLines: () => undefined, output: () => undefined }
+const linesOf = (records: readonly object[]) => records.map((value, place) => ({ line: place + 1, value }))
+/** The text of each part of each input, and the media type and bytes of files. */
+const inputsOf = (messages: readonly FileMessage[]): unknown[] =>
+  messages
+    .filter(({ value }) => value['role'] === 'user')
+    .flatMap(({ value }) => value['parts'] as { text?: string; media_type?: string; data?: string }[])
+    .map(({ text, media_type: type, data }) => text ?? [type, Buffer.from(data ?? '', 'base64').toString()])
+
+describe('Claude Code', () => {
+  const inputs = (...records: readonly object[]): unknown[] =>
+    inputsOf(readClaudeCode(linesOf(records.map((one, place) => ({ uuid: `u${place}`, ...one }))), BESIDE, 2).messages)
+  const user = (content: unknown, more: object = {}): object => ({ type: 'user', message: { content }, ...more })
+  const queued = (prompt: unknown, more: object = {}): object => ({
+    type: 'attachment',
+    attachment: { type: 'queued_command', prompt, ...more },
+  })
+
+  test.each([
+    ['a text', queued('go on')],
+    ['blocks', queued([{ type: 'text', text: 'go on' }])],
+    ['a prompt of a human', queued('go on', { commandMode: 'prompt', origin: { kind: 'human' } })],
+    ['a text behind a reminder', user('<system-reminder>mind</system-reminder>\n\ngo on')],
+    [
+      'a text before reminders',
+      user('go on\n<system-reminder>a</system-reminder> <system-reminder>b</system-reminder>'),
+    ],
+    [
+      'a text beside the block of a reminder',
+      user([
+        { type: 'text', text: 'go on' },
+        { type: 'text', text: '<system-reminder>x</system-reminder>' },
+      ]),
+    ],
+  ])('%s is an input', (_, record) => expect(inputs(record)).toEqual(['go on']))
+
+  test.each([
+    ['a queued notice', queued('done', { commandMode: 'task-notification' })],
+    ['a queued message of a peer', queued('done', { origin: { kind: 'peer' } })],
+    ['queued bookkeeping', queued('done', { isMeta: true })],
+    ['a record of another origin', user('done', { origin: { kind: 'coordinator' } })],
+    ['a notice', user('<task-notification><status>completed</status></task-notification>')],
+    ['an output of a command', user('<bash-stdout>done</bash-stdout><bash-stderr></bash-stderr>')],
+    ['a caveat', user('<local-command-caveat>Caveat</local-command-caveat>')],
+    ['an interruption', user([{ type: 'text', text: '[Request interrupted by user for tool use]' }])],
+    ['a command without arguments', user('<command-name>/model</command-name><command-args></command-args>')],
+    ['a reminder', user('<system-reminder>mind</system-reminder>')],
+  ])('%s is no input', (_, record) => expect(inputs(record)).toEqual([]))
+
+  test('a queued input that was copied, or that is a user line too, is stored once', () => {
+    const copied = { ...queued('go on', { source_uuid: 's' }), uuid: 'q' }
+    expect(inputs(copied, copied, { ...user('go on'), uuid: 's' })).toEqual(['go on'])
+  })
+
+  test('a command keeps its arguments, whatever their order', () => {
+    const command = '<command-message>review</command-message>\n<command-name>/review</command-name>\n'
+    expect(inputs(user(`${command}<command-args>the parser, <b>twice</b></command-args>`))).toEqual([
+      '/review the parser, <b>twice</b>',
+    ])
+  })
+
+  test('text documents and addresses of images and documents are kept', () => {
+    const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'naïve notes' } }
+    const [image, paper] = ['image', 'document'].map((type) => ({
+      type,
+      source: { type: 'url', url: `https://example.org/${type}` },
+    }))
+    expect(inputs(user([document, image, paper]))).toEqual([
+      ['text/plain', 'naïve notes'],
+      'https://example.org/image',
+      'https://example.org/document',
+    ])
+  })
+})
+
+describe('Codex', () => {
+  const item = (role: string, ...texts: readonly string[]): object => ({
+    type: 'response_item',
+    payload: { type: 'message', role, content: texts.map((text) => ({ type: `${role}_text`, text })) },
+  })
+  const typed = (message: string): object => ({ type: 'event_msg', payload: { type: 'user_message', message } })
+  const inputs = (...records: readonly object[]): unknown[] => inputsOf(readCodex(linesOf(records), 2).messages)
+
+  test('an item that no event lists is of the program, whatever it looks like', () => {
+    const records = [
+      item('user', 'Plugins: bilby'),
+      item('user', 'repair it'),
+      typed('repair it'),
+      item('assistant', 'ok'),
+    ]
+    expect(inputs(...records)).toEqual(['repair it'])
+  })
+
+  test('an input is found beside a program text that quotes it', () => {
+    expect(inputs(item('user', '# Rules: say ok to "ok"'), item('user', 'ok'), typed('ok'))).toEqual(['ok'])
+  })
+
+  test('an input with context of an editor around it is kept whole', () => {
+    const wrapped = '# Context from my editor\nparser.ts\n## My request:\nrepair it'
+    expect(inputs(item('user', wrapped), typed('repair it'))).toEqual([wrapped])
+  })
+
+  test('an input that looks like a program text is kept if an event lists it', () => {
+    const pasted = '<user_instructions>x</user_instructions>'
+    expect(inputs(item('user', pasted), typed(pasted))).toEqual([pasted])
+  })
+
+  test('two equal inputs are two inputs', () => {
+    expect(inputs(item('user', 'go on'), typed('go on'), item('user', 'go on'), typed('go on'))).toEqual([
+      'go on',
+      'go on',
+    ])
+  })
+
+  test('without events, known program texts are dropped and all others are kept', () => {
+    const program = ['<environment_context>x</environment_context>', '# AGENTS.md instructions for /p\n\nmind']
+    const more = [
+      '<user_shell_command>ls</user_shell_command>',
+      '<permissions instructions>x</permissions instructions>',
+    ]
+    expect(inputs(...[...program, ...more, 'repair <b>it</b>'].map((text) => item('user', text)))).toEqual([
+      'repair <b>it</b>',
+    ])
+  })
+})
