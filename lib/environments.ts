@@ -48,6 +48,11 @@ const settings = z
     pointInTimeRecovery: z.boolean().default(true),
     /** A table that was restored from a backup and replaces the one that the stack made: docs/operations.md. */
     restoredTable: restoredTable.optional(),
+    /** A bucket of outputs that another deployment has kept, in place of the one that the stack made: docs/operations.md. */
+    restoredBucket: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
+      .optional(),
     /** Logs each request to the bucket in a bucket of its own. */
     bucketAccessLogs: z.boolean().default(false),
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
@@ -97,8 +102,15 @@ const settings = z
     allowedHosts: z.array(allowedHost).default([]),
     /** X-Ray gets the times of requests and invocations. */
     xray: z.boolean().default(false),
-    /** Of the whole API: requests a second, and how large a burst may be. */
+    /** Requests a second to paths that need a key (`/v1`, `/openai`, `/mcp`), and how large a burst may be. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
+    /** Limits for all other paths: the page, its documentation, health, webhooks and Slack. Tenants keep theirs while these are full. */
+    openThrottle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 25, burst: 50 }),
+    /**
+     * The role by which API Gateway writes logs belongs to the account and region. `own`: each deployment makes a role and sets it for
+     * all APIs there. `shared`: another stack has set one, and this environment changes nothing in the account.
+     */
+    apiGatewayLogs: z.enum(['own', 'shared']).default('own'),
     /** Of keys that have none of their own: requests a second, runs at a time, streams and waiting calls at a time, and tokens a day (UTC). */
     keyCaps: z
       .strictObject({
@@ -148,8 +160,8 @@ const settings = z
       .min(1)
       .optional(),
     /**
-     * Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. Choose it before the first
-     * deployment: with another one AWS makes the index anew, empty, and it must be rebuilt.
+     * Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. It cannot change after the first
+     * deployment: AWS encrypts a domain or a collection with one key for good, so `npm run deploy` refuses another one.
      */
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
@@ -226,6 +238,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     logDays: 90,
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
+    openThrottle: { rate: 100, burst: 200 },
     // Five minutes of what a key may send, 20 a second: a program calls with one key from one address.
     firewall: { requestsPerAddress: 6_000, requestsPerKey: 12_000 },
     maxWorkers: 200,

@@ -17,10 +17,10 @@ export interface RunQueueProps {
 /** Beyond the worker's own time: Lambda takes a hint out of the queue before it starts the function. */
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
- * A hint that could not be handled this often goes to the dead letters: after three quarters of an hour, for each time it is hidden
- * for as long as a worker may take. The sweeper finds its session all the same.
+ * Receives after which a hint becomes a dead letter. Each receive hides it for as long as a worker may take, so this takes 80 minutes.
+ * AWS recommends at least 5, because Lambda receives hints that it then throttles. The sweeper finds the session in any case.
  */
-const MAX_RECEIVES = 3
+const MAX_RECEIVES = 5
 
 /** Hints for the workers, hints that no worker could handle, and rows that can never be indexed. */
 export class RunQueue extends Construct {
