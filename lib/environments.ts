@@ -46,9 +46,9 @@ const settings = z
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /** A table that was restored from a backup and replaces the one that the stack made: docs/operations.md. */
+    /** A table that was restored from a backup and replaces the one that the stack made: docs/operations/restore.md. */
     restoredTable: restoredTable.optional(),
-    /** A bucket of outputs that another deployment has kept, in place of the one that the stack made: docs/operations.md. */
+    /** A bucket of outputs that another deployment has kept, in place of the one that the stack made: docs/operations/restore.md. */
     restoredBucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
@@ -166,7 +166,10 @@ const settings = z
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
       .optional(),
-    /** Roles of people and pipelines that may rebuild and read the index of a serverless collection. */
+    /**
+     * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c operator=<role ARN>` adds
+     * one for as long as it is given at each deployment.
+     */
     operators: z.array(arn('iam')).default([]),
   })
   .refine(
@@ -255,6 +258,8 @@ export interface Given {
   readonly alarmEmail?: unknown
   /** Only where the environment has versions. */
   readonly canary?: unknown
+  /** ARN of a role, such as the deployer's, that is an operator beside those of the settings. */
+  readonly operator?: unknown
 }
 
 /** The settings of the environment `name`, complete. Throws `EnvironmentError`, which names each wrong setting. */
@@ -273,11 +278,12 @@ export function readEnvironment(name: unknown, given: Given = {}, environments =
     throw new EnvironmentError(
       `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, and begins with a letter`,
     )
-  const { alarmEmail, canary } = given
+  const { alarmEmail, canary, operator } = given
   const all = {
     ...chosen,
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(canary === undefined || chosen.canary === undefined ? {} : { canary }),
+    ...(operator === undefined ? {} : { operators: [...new Set([...(chosen.operators ?? []), operator])] }),
   }
   const parsed = settings.safeParse(all, { error: settingText })
   if (!parsed.success)

@@ -76,7 +76,7 @@ export const OWN_ENVIRONMENT = {
   encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
   operators: ['arn:aws:iam::111122223333:role/operators'],
 
-  // Only after a restore, or to use a bucket that a deleted environment has left: docs/operations.md, "Back up and restore".
+  // Only after a restore, or to use a bucket that a deleted environment has left: docs/operations/restore.md.
   restoredTable: {
     name: 'tooltrail-restored',
     stream: 'arn:aws:dynamodb:eu-central-1:111122223333:table/tooltrail-restored/stream/2026-11-22T05:00:00.000',

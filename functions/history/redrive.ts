@@ -14,20 +14,26 @@ export interface Redriven {
   readonly done: number
   /** What still cannot be indexed. It stays put aside. */
   readonly failed: readonly { readonly messageId: string; readonly error: string }[]
+  /** The error that ended the redrive early, such as a refusal by the index. The batches from there on stay put aside. */
+  readonly stoppedBy?: Error
 }
 
 /**
  * Indexes what was put aside: from the rows as they are now, never from the stored change itself, which may be older
- * than what the index has. What fails again stays put aside.
+ * than what the index has. What fails again stays put aside. Never rejects: an error is returned with what was done before it.
  */
 export async function redrive(dependencies: Dependencies, batches: FailedBatches): Promise<Redriven> {
   let done = 0
   const failed: Redriven['failed'][number][] = []
-  for await (const batch of batches) {
-    const failures = await redriveBatch(dependencies, batch)
-    failed.push(...failures)
-    done += changesOf(batch).length - failures.length
-    if (failures.length === 0) await batch.forget()
+  try {
+    for await (const batch of batches) {
+      const failures = await redriveBatch(dependencies, batch)
+      failed.push(...failures)
+      done += changesOf(batch).length - failures.length
+      if (failures.length === 0) await batch.forget()
+    }
+  } catch (error) {
+    return { done, failed, stoppedBy: error instanceof Error ? error : new Error(String(error)) }
   }
   return { done, failed }
 }

@@ -97,7 +97,7 @@ export function printable(error: unknown): string | undefined {
   if (error.message === 'Region is missing') return 'No AWS region was found: set AWS_REGION.'
   if ('$fault' in error) return `AWS refused: ${error.name}: ${error.message}`
   if (error instanceof OpenSearchError && error.status === 403)
-    return `${error.message} Does your role allow it? See "Rebuild the index" in docs/operations.md.`
+    return `${error.message} Is your role an operator of the environment? See "Operators" in docs/operations/README.md.`
   if (error instanceof OpenSearchError || error instanceof TooltrailError) return error.message
   if ('syscall' in error) return `Could not reach a service: ${error.message}`
   return undefined

@@ -105,3 +105,15 @@ test('what fails again, for now or for good, is named and stays put aside, and h
   })
   expect(refused.forgotten).toEqual([])
 })
+
+test('an index that refuses ends the redrive, which returns what it has done before', async () => {
+  const refusal = new Error('the index refuses')
+  let writes = 0
+  const { run, forgotten } = harness(async () => {
+    if (writes++ > 0) throw refusal
+    return { done: true }
+  })
+  expect(await run([changed(one)], [changed(two)], [changed(one)])).toEqual({ done: 1, failed: [], stoppedBy: refusal })
+  expect(forgotten).toEqual(['0'])
+  expect(writes).toBe(2)
+})

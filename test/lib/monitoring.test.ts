@@ -196,7 +196,7 @@ describe('the alarms', () => {
     expect(mapping?.Properties['MetricsConfig']).toEqual({ Metrics: ['EventCount'] })
     const attempts = `${Number(mapping?.Properties['MaximumRetryAttempts']).toLocaleString('en-US')} attempts`
     expect(alarmOf(dev, 'given-up')['AlarmDescription']).toContain(attempts)
-    const operations = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+    const operations = readFileSync(resolve(import.meta.dirname, '../../docs/operations/alarms.md'), 'utf8')
     expect(operations.split('\n').find((line) => line.startsWith('| `given-up`'))).toContain(attempts)
   })
 

@@ -8,6 +8,7 @@ const USAGE = `Shows the state of a deployed environment on one screen. The exit
 
   npx tooltrail status --env <environment> [--count]
 
+Counting the documents of a serverless index wakes it if it sleeps, which costs for about ten minutes.
 --count counts the documents of the log, however large the table is. This reads the whole table.
 `
 

@@ -6,7 +6,7 @@ import { progressLine } from '../terminal.ts'
 const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
   npx tooltrail rebuild                      on this machine
-  npx tooltrail rebuild --env <environment>  on a deployed environment
+  npx tooltrail rebuild --env <environment>  on a deployed environment, if your role is among its operators
 `
 
 await runCommand(USAGE, async ({ environment, argv }) => {

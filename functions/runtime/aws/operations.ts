@@ -61,8 +61,9 @@ export async function openOperations(environment: string, { region, index, endpo
       const builder = createOpenSearchHistoryBuilder({ ...search, indexDeadLetters })
       return rebuildIndex({ ...indexing, indexDeadLetters, builder, clock })
     },
-    /** Indexes again what was put aside, and returns dead letters to their queue. */
+    /** Returns dead letters to their queue, which needs no index, and then indexes again what was put aside. */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
+      const deadLetters = await resendDeadLetters(sqs, deployment.deadLetterUrl)
       const records = createDynamoRowRecords({ outputs: ports.outputs })
       const batches = putAside(
         deadLetterMessages({ client: sqs, queueUrl: deployment.indexDeadLetterUrl }),
@@ -71,7 +72,7 @@ export async function openOperations(environment: string, { region, index, endpo
       const writer: Parameters<typeof redrive>[0]['writer'] = (indexDeadLetters) =>
         createOpenSearchHistoryWriter({ ...search, indexDeadLetters })
       const redriven = await redrive({ ...indexing, writer }, batches)
-      return { ...redriven, deadLetters: await resendDeadLetters(sqs, deployment.deadLetterUrl) }
+      return { ...redriven, deadLetters }
     },
     async close(): Promise<void> {
       for (const client of [cloudformation, dynamodb, s3, sqs]) client.destroy()

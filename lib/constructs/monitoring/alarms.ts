@@ -17,7 +17,7 @@ export interface AlarmsProps {
   readonly email?: string | undefined
 }
 
-/** Goes off for what somebody must look at. `docs/operations.md` explains each by its name. */
+/** Goes off for what somebody must look at. `docs/operations/alarms.md` explains each by its name. */
 export class Alarms extends Construct {
   readonly topic: Topic
   readonly alarms: readonly Alarm[]
