@@ -80,7 +80,7 @@ describe('a command that knows no environments', () => {
 
 describe('a command without its words', () => {
   test.each([
-    ['keys', 'name what to do: create, list or revoke'],
+    ['keys', 'name what to do: create, list, cap or revoke'],
     ['slack', 'name what to do: manifest or check'],
     ['webhook', 'name what to do: test'],
     ['import', 'name the kind of the files: '],
