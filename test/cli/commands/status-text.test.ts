@@ -10,7 +10,7 @@ const WELL: Status = {
   queue: { waiting: 0, taken: 0 },
   oldestSeconds: undefined,
   deadLetters: { waiting: 0, taken: 0 },
-  poison: { waiting: 0, taken: 0 },
+  indexDeadLetters: { waiting: 0, taken: 0 },
   failedBatches: 0,
   indexLagMs: undefined,
   documents: { count: 1, tookMs: 5 },
