@@ -65,11 +65,11 @@ export const LOOP_MUTANTS = [
       '.queued === 0) return\n  await state.writer.settled()\n',
       '.queued === 0) return\n',
     ],
-    ['a steering input is not told', '    state.emit(messageSteered(message))\n', ''],
+    ['a steering input is not emitted', 'events: [messageSteered(message)] }', 'events: [] }'],
     [
       'a steering input is not sent to the model',
-      '    remember(thread, [message])\n    state.emit(messageSteered',
-      '    state.emit(messageSteered',
+      '        remember(thread, [message])\n        return { result: undefined, events: [messageSteered',
+      '        return { result: undefined, events: [messageSteered',
     ],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
@@ -86,8 +86,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'calls that an end closes are not told',
-      'for (const message of ended.closed)',
-      'for (const message of ended.closed.slice(1_000))',
+      '...closed.map(callCompleted)',
+      '...closed.slice(1_000).map(callCompleted)',
     ],
     [
       'a failed run keeps no error message',
@@ -154,11 +154,7 @@ export const LOOP_MUTANTS = [
       "row.status === 'running' && !isRepeatable(row)",
       "row.status !== 'waiting' && !isRepeatable(row)",
     ],
-    [
-      'repairs are not told',
-      'for (const message of repaired) state.emit',
-      'for (const message of repaired.slice(1_000)) state.emit',
-    ],
+    ['repairs are not told', 'events: repaired.map(callCompleted)', 'events: repaired.slice(1_000).map(callCompleted)'],
   ]),
   ...inFile(`${LOOP}/open-thread.ts`, [
     [
@@ -229,8 +225,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a result is told before it is stored',
-      '    const message = await log.completeCall(lease, {',
-      "    emit({ type: 'tool_call.completed', id: eventId(row.id, 'tool_call.completed'), runId: row.runId, message: row })\n    const message = await log.completeCall(lease, {",
+      '      const message = await log.completeCall(lease, {',
+      '      void emitInOrder(async () => ({ result: undefined, events: [callCompleted(row)] }))\n      const message = await log.completeCall(lease, {',
     ],
     ['a failed write is not known', 'failed.abort(error)', 'void error'],
     ['settled awaits nothing', '      await Promise.all(pending)\n', ''],

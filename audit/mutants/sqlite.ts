@@ -71,7 +71,7 @@ export const SQLITE_MUTANTS = [
     ['an end does not move the head', '    head: message?.id ?? row.head,\n    cancelRun', '    cancelRun'],
     [
       'a pause is not recorded',
-      'pausedRun(stored.run, waiting, row.head ?? undefined)',
+      'pausedRun(stored.run, waiting, row.head ?? undefined, lease.generation)',
       "{ ...stored.run, status: 'paused' }",
     ],
     ['a pause stays due', 'paused: 1, due: null }', 'paused: 1 }'],
@@ -115,7 +115,7 @@ export const SQLITE_MUTANTS = [
     ],
     [
       'a run that is taken up again is not told',
-      'resumedRun(stored.run, row.head ?? undefined)',
+      'resumedRun(stored.run, row.head ?? undefined, row.generation + 1)',
       "{ ...stored.run, status: 'running' }",
     ],
     ['a taken run stays paused', 'paused: 0, takeovers }', 'takeovers }'],

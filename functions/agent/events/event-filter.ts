@@ -1,5 +1,5 @@
 import { eventId } from '../../domain/events.ts'
-import type { RunEvent } from '../../domain/events.ts'
+import type { RunEvent, StoredEvent } from '../../domain/events.ts'
 import type { ParentNames } from '../../domain/messages/message.ts'
 
 /** The characters of a ULID, with which an event's id begins. */
@@ -15,6 +15,8 @@ const MAX_THREADS = 1_000
 /** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
 export interface EventFilter {
   isNew(event: RunEvent): boolean
+  /** Whether the consumer has had this stored event. */
+  isKnown(event: StoredEvent): boolean
   /** Whether the consumer has had the beginning of this round, and not its end. */
   isStreaming(round: RoundNames): boolean
   /** The consumer has had all of the messages up to this one, which the log tells in their order, and will be told of no other. */
@@ -44,11 +46,14 @@ export function createEventFilter(): EventFilter {
   const forgetEmitted = (): void => {
     for (const id of known) if (!OF_RUN.test(id.slice(ULID)) && id.slice(0, ULID) <= emitted) known.delete(id)
   }
+  const isKnown = (event: StoredEvent): boolean =>
+    known.has(event.id) || ('message' in event && event.id.slice(0, ULID) <= emitted)
   return {
+    isKnown,
     isStreaming: (event) => event.round > last(stored, event) && event.round <= last(started, event),
     isNew(event) {
       if ('id' in event) {
-        if (known.has(event.id) || ('message' in event && event.id.slice(0, ULID) <= emitted)) return false
+        if (isKnown(event)) return false
         known.add(event.id)
         if (event.type === 'message.completed')
           stored.set(threadOf(event), Math.max(last(stored, event), event.message.round))
@@ -77,8 +82,7 @@ export function createEventFilter(): EventFilter {
     },
     forget(through) {
       if (through === undefined) return
-      passed = through
-      emitted = through
+      ;[passed, emitted] = [through, through]
       forgetEmitted()
       for (const rounds of [stored, started])
         for (const thread of rounds.keys()) if (isOver(thread)) rounds.delete(thread)

@@ -1,6 +1,5 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
-import type { RunEvent } from '../../domain/events.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import type { Lease, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { FittedContent } from '../../log/fit-content.ts'
@@ -12,6 +11,7 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import { raceAbort, withinTime } from '../../domain/time/time-limit.ts'
+import type { EmitInOrder } from './event-sequence.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
 /** Milliseconds that a store has for one attempt, body included. It is asked again after that. */
@@ -140,7 +140,7 @@ export interface ResultWriter {
 export function createResultWriter(
   { log, outputs }: Pick<LoopStore, 'log' | 'outputs'>,
   lease: Lease,
-  emit: (event: RunEvent) => void,
+  emitInOrder: EmitInOrder,
 ): ResultWriter {
   const failed = new AbortController()
   const pending = new Set<Promise<void>>()
@@ -148,16 +148,19 @@ export function createResultWriter(
   async function store(result: Parameters<ResultWriter['write']>[0]): Promise<void> {
     const { row, content } = result
     for (const { name, bytes, mediaType } of content.objects) await outputs.put(lease, name, bytes, mediaType)
-    const message = await log.completeCall(lease, {
-      messageId: row.id,
-      status: result.status,
-      parts: content.parts,
-      output: content.output,
-      ...definedFields({ sources: content.sources, searched: result.searched }),
-      completedAt: result.completedAt,
-      durationMs: result.durationMs,
+    await emitInOrder(async (position) => {
+      const message = await log.completeCall(lease, {
+        messageId: row.id,
+        status: result.status,
+        parts: content.parts,
+        output: content.output,
+        ...definedFields({ sources: content.sources, searched: result.searched }),
+        completedAt: result.completedAt,
+        durationMs: result.durationMs,
+        position,
+      })
+      return { result: undefined, events: [callCompleted(message)] }
     })
-    emit(callCompleted(message))
   }
 
   return {

@@ -12,6 +12,7 @@ import { CompletionFailed, nextCompletion } from './model/complete.ts'
 import { consolidateIfDue } from './context/consolidate.ts'
 import { mediaAtEnd } from './context/context.ts'
 import { openModel } from './open-thread.ts'
+import { emitResolvedCalls } from './resolved-calls.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
 import { allocate, assistantMessage, withLogMutex } from './run-state.ts'
@@ -124,13 +125,15 @@ async function steerRun(state: RunState, thread: Thread): Promise<void> {
   if ((await state.store.readHeader()).queued === 0) return
   await state.writer.settled()
   for (const queuedRunId of await reader.steering(lease, STEERED_AT_ONCE)) {
-    const message = await withLogMutex(state, async () => {
-      const [id = ''] = allocate(state, 1)
-      return log.steer(lease, queuedRunId, id)
-    })
-    if (message === undefined) continue
-    remember(thread, [message])
-    state.emit(messageSteered(message))
+    await withLogMutex(state, () =>
+      state.emitInOrder(async (position) => {
+        const [id = ''] = allocate(state, 1)
+        const message = await log.steer(lease, queuedRunId, id, position)
+        if (message === undefined) return { result: undefined, events: undefined }
+        remember(thread, [message])
+        return { result: undefined, events: [messageSteered(message)] }
+      }),
+    )
   }
 }
 
@@ -168,6 +171,7 @@ async function pauseRun(state: RunState): Promise<boolean> {
       rows.filter((row) => row !== undefined),
     )
   }
+  await emitResolvedCalls(state)
   const waiting = threads.flatMap(ownCalls).toSorted((one, other) => (one.id < other.id ? -1 : 1))
   if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false
   const run = await log.pause(lease)

@@ -21,6 +21,7 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import type { ToolRegistry } from '../../ports/tool.ts'
 import type { UsageLedger } from '../../ports/usage-ledger.ts'
 import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
+import type { EmitInOrder } from './event-sequence.ts'
 import type { RetryingStore, ResultWriter } from './retrying-store.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import { numbersToRecord } from './sources/source-counter.ts'
@@ -99,7 +100,9 @@ export interface RunState {
   readonly sources: SourceCounter
   /** Set when this holder has ended the run. Without `messages`, the log has some that this process does not know. */
   ended?: { readonly run: Run; readonly messages: readonly Message[] | undefined }
+  /** Emits what is not stored. */
   emit(event: RunEvent): void
+  readonly emitInOrder: EmitInOrder
 }
 
 /** Whose tokens the run's completions count as. */

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
 import { createResultWriter, retryingStore } from '../../../functions/agent/loop/retrying-store.ts'
 import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
@@ -41,7 +42,7 @@ function writing(completeCall?: RunLog['completeCall']) {
     },
   } as unknown as OutputStore
   const emit = ({ type }: RunEvent): void => void done.push(type)
-  return { done, writer: createResultWriter({ log, outputs }, {} as Lease, emit) }
+  return { done, writer: createResultWriter({ log, outputs }, {} as Lease, createEventSequence(1, emit)) }
 }
 
 test('a result is stored after its object, and told when it is', async () => {

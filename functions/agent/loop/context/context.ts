@@ -222,7 +222,7 @@ export async function fittingRequest(
   if (sized.decision === undefined && notices.length === 0) return sized
   // Inputs may have become messages since the notices were made.
   const stored = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
-  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: stored }, asked.thread)
+  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: stored }, asked)
   return sized
 }
 
@@ -240,7 +240,7 @@ export async function reducedRequest(
   const detail = `the model found a request of about ${refused.tokens} tokens too long: older messages were left out, about ${smaller.tokens} tokens stay`
   const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
   const notice = { ...stored, ...memberNames(asked.thread) }
-  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked.thread)
+  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked)
   return smaller
 }
 

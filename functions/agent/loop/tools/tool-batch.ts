@@ -6,6 +6,7 @@ import { MAX_ROUND_CALLS, parentNames } from '../../../domain/messages/message.t
 import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
 import { MAX_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
 import type { Source } from '../../../domain/messages/source.ts'
+import type { EventPosition } from '../../../domain/runs/event-position.ts'
 import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { callText } from '../../../log/call-text.ts'
 import { fitContent } from '../../../log/fit-content.ts'
@@ -14,6 +15,8 @@ import { READING_TOOLS } from '../../../search/documents/documents.ts'
 import { storeToolMedia } from '../../media.ts'
 import { checkCalls, warnOfUnchecked } from './call-checks.ts'
 import type { CheckedCall } from './call-checks.ts'
+import { positionAfter } from '../event-sequence.ts'
+import type { Emission } from '../event-sequence.ts'
 import { recordDecision } from '../record-decision.ts'
 import { accountOf, allocate, hasSearched, withLogMutex } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
@@ -35,7 +38,9 @@ const PARALLEL = 8
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const calls = message.toolCalls.slice(0, MAX_ROUND_CALLS)
   const checks = await checkCalls(state, thread, message, calls)
-  await withLogMutex(state, () => storeWithMutex(state, thread, message, { calls, checks }))
+  await withLogMutex(state, () =>
+    state.emitInOrder((position) => storeWithMutex(state, thread, { ...message, position }, { calls, checks })),
+  )
   await storeRefused(state, thread)
   await warnOfUnchecked(state, thread, calls, checks)
 }
@@ -45,7 +50,7 @@ async function storeWithMutex(
   thread: Thread,
   message: AssistantMessage,
   { calls, checks }: { readonly calls: readonly ToolCall[]; readonly checks: readonly CheckedCall[] },
-): Promise<void> {
+): Promise<Emission<void>> {
   const { lease } = state.held
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
@@ -62,8 +67,7 @@ async function storeWithMutex(
   remember(thread, [assistant, ...rows])
   for (const [sequence, { fault }] of checks.entries())
     if (fault !== undefined) thread.faults.set(rowIds[sequence] ?? '', fault)
-  state.emit(messageCompleted(assistant))
-  for (const row of rows) state.emit(callStarted(row))
+  return { result: undefined, events: [messageCompleted(assistant), ...rows.map(callStarted)] }
 }
 
 /** The running row of a message's call. */
@@ -97,23 +101,29 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
   const asked = ownMessages(thread).findLast((message) => message.role === 'assistant')
   if (asked === undefined || asked.toolCalls.length <= MAX_ROUND_CALLS) return
   const rows = ownMessages(thread).filter((one) => one.role === 'tool' && one.assistantMessageId === asked.id)
-  for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS)
-    await withLogMutex(state, () => storeSome(asked, first))
+  for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS) {
+    const count = Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first)
+    await withLogMutex(state, () =>
+      state.emitInOrder((position) => storeSome(asked, first, { count, position }), count),
+    )
+  }
 
-  async function storeSome(asked: AssistantMessage, first: number): Promise<void> {
-    const ids = allocate(state, Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first))
+  async function storeSome(
+    asked: AssistantMessage,
+    first: number,
+    { count, position }: { readonly count: number; readonly position: EventPosition },
+  ): Promise<Emission<void>> {
+    const ids = allocate(state, count)
     const begun = ids.map((id, place) => rowOf(asked, first + place, id, lease.generation))
-    const refused = begun.map((row): ToolMessage => {
+    const refused = begun.map((row, place): ToolMessage => {
       const text = `error: ${refusalOf(thread, asked, row.sequence)}`
       const result = { parts: [{ type: 'text' as const, text }], completedAt: state.ports.clock.now(), durationMs: 0 }
-      return { ...row, status: 'error', ...result }
+      return { ...row, status: 'error', ...result, position: positionAfter(position, place) }
     })
     await state.store.log.append(lease, refused)
     remember(thread, refused)
-    for (const [place, row] of refused.entries()) {
-      state.emit(callStarted(begun[place] ?? row))
-      state.emit(callCompleted(row))
-    }
+    const events = refused.flatMap((row, place) => [callStarted(begun[place] ?? row), callCompleted(row)])
+    return { result: undefined, events }
   }
 }
 
