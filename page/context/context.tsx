@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Context } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { whole } from '../shell/times.ts'
 import { compact, plural } from '../shell/words.ts'
@@ -67,9 +68,9 @@ function Parts({ context, working, summarise }: Props) {
           <h2>The next request</h2>
           <span class="quiet">{context.model}</span>
           <span class="grow" />
-          <button type="button" disabled={working} onClick={() => void summarise()}>
+          <BusyButton isBusy={working} onClick={() => void summarise()}>
             {working ? 'Summarising…' : 'Summarise now'}
-          </button>
+          </BusyButton>
         </header>
         <p class="figure">
           ≈ {compact(estimated)}{' '}

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Message, Run } from '../../functions/client/api-types.ts'
 import { Failure, Problem } from '../shell/failure.tsx'
+import { useFocusKept } from '../shell/focus-kept.ts'
 import { useStore } from '../shell/store.ts'
 import { hasScreenKeyboard } from '../shell/touch.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
@@ -39,9 +40,11 @@ export function ConversationView(props: {
     setSent((times) => times + 1)
     return store.send(draft, busy)
   }
+  const element = useRef<HTMLDivElement>(null)
   useJump(store, target)
+  useFocusKept(element, '.scroller')
   return (
-    <div class="conversation">
+    <div class="conversation" ref={element}>
       <ShowOutput.Provider value={setViewed}>
         <VirtualList<Entry>
           label="Conversation"

@@ -4,6 +4,7 @@ import type { Queries, SearchHit } from '../../functions/client/api-types.ts'
 import { useTitles } from '../sessions/session-titles.ts'
 import { client } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
+import { useFocusKept } from '../shell/focus-kept.ts'
 import { snippet } from '../shell/marks.tsx'
 import { go, href, usePlace } from '../shell/place.ts'
 import { hasScreenKeyboard } from '../shell/touch.ts'
@@ -32,12 +33,14 @@ export function SearchView() {
   const { found, isCurrent, open, showMore } = useSearch(query)
   const titles = useTitles(found.hits.map(({ session_id: id }) => id))
   const field = useRef<HTMLInputElement>(null)
+  const body = useRef<HTMLDivElement>(null)
   const list = useRef<HTMLOListElement>(null)
 
   useEffect(() => {
     document.title = text === '' ? 'Search · Tooltrail' : `${text} · Tooltrail`
     if (text === '' || !hasScreenKeyboard()) field.current?.focus()
   }, [])
+  useFocusKept(body, '.hit:last-child a')
   const change = (values: { readonly [name: string]: string }): void => {
     const next = new URLSearchParams(query)
     for (const [key, value] of Object.entries(values))
@@ -56,7 +59,7 @@ export function SearchView() {
         <SearchField element={field} text={text} change={(q) => change({ q })} press={press} />
         <SearchFilters query={query} change={change} />
       </header>
-      <div class="search-body">
+      <div class="search-body" ref={body}>
         {isCurrent && found.error !== undefined ? (
           <Failure error={found.error} />
         ) : (

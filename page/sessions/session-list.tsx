@@ -1,7 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { ChangedField } from '../shell/changed-field.tsx'
 import { Failure } from '../shell/failure.tsx'
+import { useFocusKept } from '../shell/focus-kept.ts'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { clock, day, whole } from '../shell/times.ts'
@@ -34,8 +36,10 @@ export function SessionListView({
   useEffect(() => {
     if (wantsMore) void store.more()
   }, [wantsMore, sessions.length])
+  const element = useRef<HTMLElement>(null)
+  useFocusKept(element, '.session-row')
   return (
-    <nav class="sessions" aria-label="Sessions">
+    <nav class="sessions" aria-label="Sessions" ref={element}>
       <div class="filters">
         <input
           type="search"
@@ -66,9 +70,9 @@ export function SessionListView({
         </p>
       )}
       {next === null ? null : (
-        <button type="button" class="more" disabled={loading} onClick={() => void store.more()}>
+        <BusyButton class="more" isBusy={loading} onClick={() => void store.more()}>
           Older sessions
-        </button>
+        </BusyButton>
       )}
     </nav>
   )
