@@ -18,8 +18,7 @@ import { focusOn } from './focus-on.ts'
 import { isActive } from './log.ts'
 import { Waiting } from './waiting.tsx'
 
-/** A session's log as a conversation, live. `target`: the message that the address points to. */
-export function ConversationView(props: {
+interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
@@ -27,7 +26,10 @@ export function ConversationView(props: {
   readonly found: string
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
-}) {
+}
+
+/** A session's log as a conversation, live. `target`: the message that the address points to. */
+export function ConversationView(props: Props) {
   const { store, session, target, found, stepped } = props
   const state = useStore(store)
   const { log } = state

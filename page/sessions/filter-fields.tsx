@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 import { ChangedField } from '../shell/changed-field.tsx'
-import { originOf, programName, PROGRAMS } from './session-facts.ts'
+import { ProgramSelect } from './program-select.tsx'
+import { originOf } from './session-facts.ts'
 import { countFilters } from './session-filters.ts'
 import type { SessionFilters } from './session-filters.ts'
 import type { SessionListStore } from './session-list-store.ts'
@@ -58,7 +59,14 @@ function MoreFilters({ filters, sessions, change }: FilterProps) {
         Folder
         <ChangedField list="folders" value={filters.folder} change={(folder) => change({ ...filters, folder })} />
       </label>
-      <ProgramField filters={filters} sessions={sessions} change={change} />
+      <label>
+        Program
+        <ProgramSelect
+          value={filters.source}
+          sources={sessions.map((session) => originOf(session).source)}
+          change={(source) => change({ ...filters, source })}
+        />
+      </label>
       <label>
         Owner
         <ChangedField list="owners" value={filters.owner} change={(owner) => change({ ...filters, owner })} />
@@ -83,25 +91,6 @@ function MoreFilters({ filters, sessions, change }: FilterProps) {
       <Choices id="owners" values={sessions.map(({ owner }) => owner ?? undefined)} />
       <Choices id="agents" values={sessions.map(({ agent }) => agent)} />
     </details>
-  )
-}
-
-/** The program that an import comes from. */
-function ProgramField({ filters, sessions, change }: FilterProps) {
-  const seen = sessions.map((session) => originOf(session).source)
-  const sources = distinct([...Object.keys(PROGRAMS), ...seen, filters.source])
-  return (
-    <label>
-      Program
-      <select value={filters.source} onChange={(event) => change({ ...filters, source: event.currentTarget.value })}>
-        <option value="">any</option>
-        {sources.map((source) => (
-          <option key={source} value={source}>
-            {programName(source)}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }
 
