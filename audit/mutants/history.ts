@@ -10,8 +10,13 @@ export const HISTORY_MUTANTS = [
     ],
     [
       'deleted sessions are indexed',
-      '    if (session === undefined) return\n    const parts',
-      '    if (session === null) return\n    const parts',
+      'if (!isStored(change) || session === undefined) {',
+      'if (!isStored(change) || session === null) {',
+    ],
+    [
+      'a stored row of a deleted session is no removal',
+      'for (const part of documentParts(role, documents)) await',
+      'for (const part of documentParts(role, isStored(change) ? 0 : documents)) await',
     ],
     [
       'the oldest state of a message counts',

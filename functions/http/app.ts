@@ -62,7 +62,7 @@ export function createApp(dependencies: AppDependencies): App {
   // Also responds when the storage does not, which every other request needs first.
   healthRoutes(app, dependencies)
   const budget = createBodyBudget()
-  serviceRoutes(app, dependencies, budget)
+  serviceRoutes(app, dependencies)
   app.use(originGuard(dependencies))
   if (settings.corsOrigins.length > 0)
     app.use(

@@ -73,6 +73,7 @@ export interface AppEnv {
     readonly base?: string
     /** On one machine: what the response is written to. */
     readonly outgoing?: { destroy(): void }
+    readonly incoming?: { readonly socket: { readonly remoteAddress?: string | undefined } }
   }
   Variables: {
     requestId: string

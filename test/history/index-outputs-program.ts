@@ -3,6 +3,7 @@ import { createSystemClock } from '../../functions/adapters/memory/system-clock.
 import { writeTo } from '../../functions/adapters/opensearch/history-writer.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
+import { mostDocuments } from '../../functions/search/documents/documents.ts'
 import { redactSecrets } from '../../functions/search/redaction/redact.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import { sayMemory } from './memory-of.ts'
@@ -24,7 +25,16 @@ const index = createIndexer<Message>({
   records: {
     sequence: ({ id }) => id,
     at: () => undefined,
-    change: (message) => ({ stored: { key, messageId: message.id, revision: 1, message: async () => message } }),
+    change: (message) => ({
+      stored: {
+        key,
+        messageId: message.id,
+        revision: 1,
+        role: message.role,
+        documents: mostDocuments(message),
+        message: async () => message,
+      },
+    }),
   },
   sessions: { read: async () => ({ ...session, totals, messages: { count: 0 } }) },
   outputs: createDiskOutputStore({ folder }),

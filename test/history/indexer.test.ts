@@ -5,7 +5,7 @@ import type { Message } from '../../functions/domain/messages/message.ts'
 import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import { documentParts } from '../../functions/search/documents/document-parts.ts'
-import { historyDocuments } from '../../functions/search/documents/documents.ts'
+import { historyDocuments, mostDocuments } from '../../functions/search/documents/documents.ts'
 import type { HistoryChange, DeadLetter, WriteOutcome } from '../../functions/ports/history-writer.ts'
 import type { RowChange } from '../../functions/ports/message-rows.ts'
 import type { ByteRange } from '../../functions/ports/output-store.ts'
@@ -33,7 +33,6 @@ interface Record {
 }
 type Fate = (change: HistoryChange) => WriteOutcome
 
-/** What the clock shows. */
 let now = NOW
 afterEach(() => void (now = NOW))
 
@@ -77,7 +76,16 @@ const [hello, look, listing, thanks] = log as [Message, Message, Message, Messag
 
 const stored = (sequence: string, message: Message, revision = 1): Record => ({
   sequence,
-  change: { stored: { key, messageId: message.id, revision, message: async () => message } },
+  change: {
+    stored: {
+      key,
+      messageId: message.id,
+      revision,
+      role: message.role,
+      documents: mostDocuments(message),
+      message: async () => message,
+    },
+  },
 })
 const removed = (sequence: string, message: Message, revision: number, documents: number): Record => ({
   sequence,
@@ -126,10 +134,18 @@ test('a removed row takes all documents away that it may have had, one revision 
   ])
 })
 
-test('a late record of a deleted session is dropped', async () => {
+test('a late record of a deleted session is a removal, one revision later', async () => {
   const { index, written } = harness({ lives: [false] })
-  expect(await index([stored('1', hello)])).toEqual({ failed: [] })
-  expect(written).toEqual([])
+  expect(await index([stored('1', listing, 2), stored('2', hello)])).toEqual({ failed: [] })
+  expect(written).toEqual([
+    { key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
+    { key, messageId: hello.id, revision: 2, documents: [], removed: ['u'] },
+  ])
+})
+
+test('a late record of a deleted session that cannot be removed is tried again', async () => {
+  const { index } = harness({ lives: [false], fate: () => ({ done: false, error: 'busy' }) })
+  expect(await index([stored('4', listing)])).toEqual({ failed: ['4'] })
 })
 
 test('what was written while its session was being deleted is taken out again', async () => {
@@ -181,7 +197,10 @@ test.each([
   ['is of no role', async () => ({ id: hello.id }) as Message],
 ])('a row that %s is poison and holds up nothing', async (_, message) => {
   const { index, deadLettered, written } = harness()
-  const broken: Record = { sequence: '1', change: { stored: { key, messageId: hello.id, revision: 1, message } } }
+  const broken: Record = {
+    sequence: '1',
+    change: { stored: { key, messageId: hello.id, revision: 1, role: 'user', documents: 1, message } },
+  }
   expect(await index([broken, stored('2', thanks)])).toEqual({ failed: [] })
   expect(deadLettered).toMatchObject([{ messageId: hello.id }])
   expect(written).toHaveLength(1)
@@ -189,18 +208,7 @@ test.each([
 
 test('a store that does not respond fails its record, for a later try', async () => {
   const { index, deadLettered } = harness()
-  const unread: Record = {
-    sequence: '1',
-    change: {
-      stored: {
-        key,
-        messageId: look.id,
-        revision: 1,
-        message: () => Promise.reject(new TooltrailError('storage_failed', 'no response', { retryable: true })),
-      },
-    },
-  }
-  expect(await index([unread])).toEqual({ failed: ['1'] })
+  expect(await index([unread('1', look, NOW)])).toEqual({ failed: ['1'] })
   expect(deadLettered).toEqual([])
 })
 
@@ -212,6 +220,8 @@ const unread = (sequence: string, message: Message, at: number): Record => ({
       key,
       messageId: message.id,
       revision: 1,
+      role: message.role,
+      documents: 1,
       message: () => Promise.reject(new TooltrailError('storage_failed', 'access denied', { retryable: true })),
     },
   },

@@ -33,7 +33,16 @@ function harness(
         rows: {
           async row(at, messageId) {
             const message = [one, two].find(({ id }) => id === messageId)
-            return message && { key: at, messageId, revision: 7, message: async () => message }
+            return (
+              message && {
+                key: at,
+                messageId,
+                revision: 7,
+                role: message.role,
+                documents: 1,
+                message: async () => message,
+              }
+            )
           },
         },
         sessions: { read: async () => session },

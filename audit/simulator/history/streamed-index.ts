@@ -125,7 +125,9 @@ function createStream({ timeline }: Harness, shards: readonly Shard[]) {
         const documents = Math.max(before?.documents ?? 0, mostDocuments(message))
         known.set(name, { message, revision, documents })
         names.add(message.id)
-        add(key, { stored: { key, messageId: message.id, revision, message: async () => message } })
+        add(key, {
+          stored: { key, messageId: message.id, revision, role: message.role, documents, message: async () => message },
+        })
       }
       for (const id of names) {
         if (ids.has(id)) continue

@@ -17,7 +17,7 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import { callbackDelivery } from '../callbacks/state.ts'
 import { readBytes, TOO_LARGE } from '../read-bytes.ts'
 import { readJson } from './body.ts'
-import { liveSessionOf } from './live-session.ts'
+import { sessionOfDelivery } from './live-session.ts'
 import { sessionIdOf } from './session-id.ts'
 import type { WebhookSettings } from './settings.ts'
 import { fillTemplate, valueAt, type Delivered } from './template.ts'
@@ -99,9 +99,10 @@ async function accept(
   if (named.missing.length > 0) return unusable('session', named.missing)
   // Nothing signs GitHub's header with the id.
   const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
+  const place = { tenant: webhook.tenant, webhook: webhook.name, owner: ownerIn(webhook, delivered) }
   const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
     id,
-    session: await liveSessionOf(dependencies, webhook.tenant, sessionIdOf(named.text)),
+    session: await sessionOfDelivery(dependencies, { ...place, name: sessionIdOf(named.text) }),
     keyHash: keyHashOf(webhook, own),
   })
   const runId = await submit(dependencies, webhook, delivered, first)
@@ -140,7 +141,7 @@ async function submit(
   { session, keyHash }: Known,
 ): Promise<string> {
   const { service, caps, here } = dependencies
-  const owner = webhook.owner === undefined ? '' : ownerOf(fillTemplate(webhook.owner, delivered).text)
+  const owner = ownerIn(webhook, delivered)
   const found = await sessionOf(dependencies, webhook, session, owner)
   if (!channelMayEnter(found, owner))
     throw new TooltrailError('owner_not_allowed', `session ${session} was made for another owner`)
@@ -161,6 +162,9 @@ async function submit(
   } as const
   return (await service.submit(found, fields, { here })).runId
 }
+
+const ownerIn = ({ owner }: WebhookSettings, delivered: Signed): string =>
+  owner === undefined ? '' : ownerOf(fillTemplate(owner, delivered).text)
 
 /** Owners that only begin alike do not become one. */
 function ownerOf(rendered: string): string {

@@ -99,10 +99,18 @@ async function* readAndLeave(body: ReadableStream<Uint8Array>, entering: Enterin
   }
 }
 
+interface Reading {
+  /** Rejects when the body has to give way. */
+  readonly evicted?: Promise<never>
+  /** The body must come at the least rate from its first byte, and not only once it holds room. */
+  readonly isHurried?: boolean
+}
+
 /** The pieces of a body as far as there is room for them. Refuses one that breaks off, or that has room and hardly comes. */
 export async function* chunksWithinBudget(
   body: ReadableStream<Uint8Array>,
   entering: EnteringBody,
+  { evicted, isHurried = false }: Reading = {},
 ): AsyncGenerator<Uint8Array> {
   let size = 0
   let step = { from: 0, leftMs: STEP_MS }
@@ -110,8 +118,9 @@ export async function* chunksWithinBudget(
   try {
     for (;;) {
       const begun = performance.now()
-      const isCounted = size > FREE
-      const next = reader.read().catch(brokenOff)
+      const isCounted = isHurried || size > FREE
+      const read = reader.read().catch(brokenOff)
+      const next = evicted === undefined ? read : Promise.race([read, evicted])
       const { done, value } = isCounted ? await within(step.leftMs, next) : await next
       if (done) return
       size += value.byteLength

@@ -1,18 +1,14 @@
-/*
- * Slow bodies of a webhook without a signature do not keep out signed deliveries of more than 64 KB. Today 17 of them do.
- *
- * Suite: test/channels/webhooks/
- */
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startScriptedProgram } from '../e2e/scripted-program.ts'
-import type { ScriptedProgram } from '../e2e/scripted-program.ts'
+import { startScriptedProgram } from '../../e2e/scripted-program.ts'
+import type { ScriptedProgram } from '../../e2e/scripted-program.ts'
 
 const SECRET = 'a-secret-of-a-webhook-for-this-test'
-const SLOW_BODIES = 17
+const SLOW_BODIES = 40
+/** Bytes of a slow body that come at once: together they exceed the budget of a sender. */
+const FIRST_BYTES = 3_000_000
 const hook = {
   verify: { preset: 'github', secrets: ['${secret:HOOK}'] },
   text: '{{/t}}',
@@ -40,7 +36,7 @@ async function openSlowBodies(): Promise<() => void> {
   const head = ['POST /webhooks/hook HTTP/1.1', `host: ${host}`, 'content-type: application/json']
   const sockets = Array.from({ length: SLOW_BODIES }, () => {
     const socket = connect({ port: Number(port), host: hostname }).on('error', () => undefined)
-    socket.write(`${[...head, 'content-length: 4194304'].join('\r\n')}\r\n\r\n${'x'.repeat(70_000)}`)
+    socket.write(`${[...head, 'content-length: 4194304'].join('\r\n')}\r\n\r\n${'x'.repeat(FIRST_BYTES)}`)
     return socket
   })
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
@@ -55,10 +51,9 @@ async function openSlowBodies(): Promise<() => void> {
 
 test('a signed delivery of 100 KB is accepted', async () => expect(await statusOfDelivery('alone')).toBe(202))
 
-test.fails('a signed delivery of 100 KB is accepted beside 17 slow bodies without a signature', async () => {
+test('a signed delivery of 100 KB is accepted beside 40 slow bodies without a signature', async () => {
   const close = await openSlowBodies()
   try {
-    await sleep(1_000)
     const statuses = [await statusOfDelivery('first'), await statusOfDelivery('second')]
     expect(statuses).toEqual([202, 202])
   } finally {
