@@ -53,7 +53,7 @@ export async function finishReply(
   }
   await resume(MAX_REPLY_MESSAGES)
   // Where Slack takes no file, the answer is whole nevertheless.
-  if (end < text.length && !(await addFile(finishing, text))) await resume(Infinity)
+  if (end < text.length && !(await addFile(finishing, text, how))) await resume(Infinity)
 }
 
 interface Kind {
@@ -188,22 +188,28 @@ async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
 }
 
 /**
- * The whole answer as a file of the thread; returns false where Slack takes none. Slack takes no metadata with it: the recorded id
+ * Adds a file with all of the text to the thread, unless the recorded one has it; returns false where Slack takes none. A run that
+ * continues after a pause has more text, hence another file. Slack takes no metadata with it: the recorded id
  * tells it apart. An address for its bytes is good for some time only, so the next attempt asks for another where this one's takes
  * none. What was never completed is shown nowhere.
  */
-async function addFile({ reply, target, work, upload, logger }: Finishing, text: string): Promise<boolean> {
+async function addFile(
+  { reply, target, work, upload, logger }: Finishing,
+  text: string,
+  { isRated }: Pick<Kind, 'isRated'>,
+): Promise<boolean> {
   let isSent = true
   try {
     await reply.retry(async () => {
       await reply.recover()
-      const file = reply.state().file ?? (await newFile(reply, text))
+      const known = reply.state().file
+      const file = known !== undefined && known.says === hashOf(text) ? known : await newFile(reply, text)
       if (file.done === true) return
       isSent = false
       await upload(file.url, text)
       isSent = true
       const place = { channel_id: target.channel, thread_ts: target.thread }
-      const files = [{ id: file.id, title: 'The whole answer' }]
+      const files = [{ id: file.id, title: isRated ? 'The whole answer' : 'The answer so far' }]
       await reply.call('files.completeUploadExternal', { files, ...place })
       await reply.save({ ...reply.state(), file: { ...file, done: true } })
     })
@@ -222,7 +228,7 @@ async function newFile(reply: Reply, text: string): Promise<NonNullable<ReplySta
   const args = { filename: 'answer.md', length: Buffer.byteLength(text) }
   const { file_id: id, upload_url: url } = await reply.call('files.getUploadURLExternal', args)
   if (typeof id !== 'string' || typeof url !== 'string') throw new Error('Slack gave out no address for a file')
-  const file = { id, url }
+  const file = { id, url, says: hashOf(text) }
   await reply.save({ ...reply.state(), file })
   return file
 }
