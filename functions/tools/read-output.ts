@@ -1,3 +1,4 @@
+import { steadyTime } from '../domain/time/steady-time.ts'
 import { z } from 'zod'
 import { findLines, pickLines } from '../search/documents/output-lines.ts'
 import type { ReadableOutput } from '../ports/tool.ts'
@@ -62,10 +63,11 @@ export async function readPart(
     throw new TypeError(
       `there is no output behind ${pointer}: take the pointer from a tool result or from search_history`,
     )
-  const begun = reading.now()
+  const now = steadyTime(() => reading.now())
+  const begun = now()
   const resume = (): void => {
     reading.signal.throwIfAborted()
-    if (reading.now() - begun > READ_TIMEOUT_MS)
+    if (now() - begun > READ_TIMEOUT_MS)
       throw new RangeError(
         `${pointer} is too large: reading it took longer than ${READ_TIMEOUT_MS / 1_000} s. Use search_history to find the part you need`,
       )

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../domain/time/steady-time.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryBuilder } from '../../ports/history-build.ts'
@@ -75,7 +76,8 @@ async function untilFindable(
   index: string,
   ids: readonly string[],
 ): Promise<void> {
-  const deadline = clock.now() + FINDABLE_MS
+  const now = steadyTime(() => clock.now())
+  const deadline = now() + FINDABLE_MS
   while (ids.length > 0) {
     const stored = await countStored(send, index, ids)
     const found = await ask<{ hits: { total: { value: number } } }>(send, {
@@ -84,7 +86,7 @@ async function untilFindable(
       body: { size: 0, track_total_hits: true, query: { ids: { values: ids } } },
     })
     if (found.hits.total.value >= stored) return
-    if (clock.now() > deadline)
+    if (now() > deadline)
       throw new TooltrailError('search_unavailable', `${index} does not show what was stored in it`, {
         retryable: true,
       })

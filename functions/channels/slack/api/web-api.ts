@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -46,14 +47,15 @@ export interface SlackApiDependencies {
 /** Slack's Web API over the guarded fetch (record 28). */
 export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const { clock } = dependencies
-  const limits = createRateLimits(clock)
+  const now = steadyTime(() => clock.now())
+  const limits = createRateLimits({ now })
   return {
     async call(one) {
       const { method, signal, timeoutMs = REQUEST_TIMEOUT_MS } = one
       const place = placeOf(one)
-      for (const started = clock.now(); ;) {
+      for (const started = now(); ;) {
         const waiting = limits.wait(place, method)
-        if (clock.now() + waiting - started > timeoutMs) throw new SlackBusy(method, waiting)
+        if (now() + waiting - started > timeoutMs) throw new SlackBusy(method, waiting)
         limits.take(place, method)
         if (waiting > 0) await clock.sleep(waiting, signal)
         const { status, retryAfter, body } = await send(dependencies, one)

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as z from 'zod'
 import { jsonFault } from '../../../log/json/json-size.ts'
@@ -55,11 +56,12 @@ export async function listenOnSocket(
       const refused = refusedAddress(new URL(address.href.replace(/^ws/, 'http')), allowedHosts)
       signal.throwIfAborted()
       if (refused !== undefined) throw new Error(`the address of Slack's socket ${refused}`)
-      const began = clock.now()
+      const now = steadyTime(() => clock.now())
+      const began = now()
       const { hasCome, reason } = await receive(dependencies, address, signal)
       if (signal.aborted) return
       if (!hasCome) throw new Error('nothing came over it')
-      const lived = clock.now() - began
+      const lived = now() - began
       if (lived < SHORT_LIFE_MS) throw new Error(`it was over after ${lived} ms (${reason})`)
       logger.info('Slack’s socket is opened anew', { reason })
       failures = 0
