@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from '../../domain/time/time-limit.ts'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { outputTokensOf } from '../../adapters/models/models.ts'
@@ -79,7 +80,7 @@ const agent = z.strictObject({
     .strictObject({
       temperature: z.number().optional(),
       max_output_tokens: positive.optional(),
-      timeout_ms: positive.optional(),
+      timeout_ms: positive.max(MAX_TIMER_MS).optional(),
       provider: z.record(z.string(), json).optional(),
     })
     .default({}),

@@ -1,13 +1,8 @@
-/*
- * `model_options.timeout_ms` may be any positive number. Today, from 2^31 on (25 days), the timer fires after 1 ms, and every request
- * fails as "the model was silent".
- *
- * Suite: test/agent/loop/
- */
+/* A timeout may be longer than the platform's timers can wait (2^31 ms, 25 days): it is then as long as these can wait. */
 import { afterEach, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { completionOf, openHarness } from '../agent/harness.ts'
-import type { Harness } from '../agent/harness.ts'
+import { completionOf, openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 
 let harness: Harness
 afterEach(() => harness.close())
@@ -21,5 +16,5 @@ async function expectCompleted(timeoutMs: number): Promise<void> {
   expect(await harness.settled(await harness.submit('go'))).toMatchObject({ status: 'completed' })
 }
 
-test.each([2 ** 31 - 1])('a model that takes 50 ms is in time within %d ms', { timeout: 30_000 }, expectCompleted)
-test.fails.each([2 ** 31])('a model that takes 50 ms is in time within %d ms', { timeout: 30_000 }, expectCompleted)
+test.each([2 ** 31 - 1, 2 ** 31, 2 ** 40])('a model that takes 50 ms is in time within %d ms', expectCompleted)
+test.each([2 ** 31])('a model that takes 50 ms is in time within %d ms', { timeout: 30_000 }, expectCompleted)
