@@ -87,7 +87,11 @@ export const SQLITE_MUTANTS = [
       "if (isEnded(stored.run.status)) return { state: 'ended' }",
       "if (stored.run.rounds < 0) return { state: 'ended' }",
     ],
-    ['continue after a completed run', "latest?.run.status !== 'failed'", 'latest === undefined'],
+    [
+      'continue after a completed run',
+      "statusAtEnd(database, row) !== runStatusCode('failed')",
+      'statusAtEnd(database, row) === undefined',
+    ],
     ['reject is ignored', "if (onBusy === 'reject' && busy && !gives)", "if (onBusy === 'reject' && busy && gives)"],
     ['reject in a pause is refused', ' && busy && !gives)', ' && busy)'],
     [

@@ -12,7 +12,7 @@ import { runStatusCode } from '../codes.ts'
 import { readOne, snapshot, transaction, write, type Database } from '../../database.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 import { insertMessage } from '../messages/message-rows.ts'
-import { insertRun, resolvedRun, saveRun, type StoredRun } from './run-rows.ts'
+import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
 import { atStart, withRun, woken } from '../sessions/session-changes.ts'
 import { counted, introduced } from '../sessions/session-outline.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
@@ -141,8 +141,7 @@ function rememberClaim(
 function requireAcceptable(database: Database, row: SessionRow, { trigger, onBusy }: NewRun): void {
   const busy = row.activeRun !== null || row.queued > 0
   if (trigger === 'continue') {
-    const latest = row.tail === null ? undefined : resolvedRun(database, row.number, row.tail)
-    if (busy || latest?.run.status !== 'failed' || !isLastOfLog(database, row, latest))
+    if (busy || statusAtEnd(database, row) !== runStatusCode('failed'))
       throw new TooltrailError('nothing_to_continue', `session ${row.session} has no failed run to continue`)
     return
   }
@@ -151,10 +150,10 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
 }
 
-/** Behind a run there may be an import, whose runs `tail` does not name. */
-function isLastOfLog(database: Database, { number, head }: SessionRow, { number: run }: StoredRun): boolean {
-  const sql = 'SELECT run FROM messages WHERE session = ? AND id = ?'
-  return readOne<{ readonly run: number }>(database, sql, number, head)?.run === run
+/** The status of the run that the log ends with: later runs may have been cancelled before they began. */
+function statusAtEnd(database: Database, { number, head }: SessionRow): number | undefined {
+  const sql = 'SELECT r.status FROM messages m JOIN runs r ON r.number = m.run WHERE m.session = ? AND m.id = ?'
+  return readOne<{ readonly status: number }>(database, sql, number, head)?.status
 }
 
 function assertCapacityOf(database: Database, tenant: string, limits: RunLimits, now: number): void {
