@@ -1,9 +1,17 @@
 import type { z } from '@hono/zod-openapi'
-import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../../../agent/imports/closed-log.ts'
+import {
+  deletedMeanwhile,
+  lastMessageId,
+  LOST_TEXT,
+  mediaOrNote,
+  wholeOutput,
+  wholeSources,
+} from '../../../agent/imports/closed-log.ts'
 import type { Message, Part, ToolCall } from '../../../domain/messages/message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Session } from '../../../domain/session.ts'
 import { messageMarkdown, sessionMarkdown } from '../../../log/formats/markdown.ts'
+import type { Logger } from '../../../ports/logger.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import type { Pieces, BodyChunk } from '../../streaming/sequential-bodies.ts'
 import { chatMessages } from '../messages/chat-messages.ts'
@@ -19,7 +27,7 @@ const PAGE = 50
 /** Characters of a stretch that is long enough to be sent. */
 const LONG = 32 * 1024
 
-type Dependencies = RouteDependencies
+type Dependencies = RouteDependencies & { readonly logger: Logger }
 type Options = z.output<typeof exportQuery>
 
 /**
@@ -27,10 +35,11 @@ type Options = z.output<typeof exportQuery>
  * of the same session share. The log's end is that at the first piece.
  */
 export function exported(
-  dependencies: Dependencies,
+  given: RouteDependencies,
   session: Session,
   { format, outputs }: Options,
 ): { readonly pieces: Pieces; readonly mediaType: string } {
+  const dependencies = { ...given, logger: given.log }
   const texts = dependencies.shared.of(session.tenant)
   if (format === 'openai')
     return { pieces: texts.sequential({}, (at) => chatChunk(dependencies, session, at)), mediaType: LINES }
@@ -107,7 +116,7 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   const shown = { ...messageResource(session.session, message), ...beyondResource(message) }
   const stored = message.parts.filter(({ type }) => type !== 'note')
   const parts = await Promise.all(
-    shown.parts.map(async (part, place) => ({ ...part, ...(await more(dependencies, session, stored[place])) })),
+    shown.parts.map((part, place): Promise<ExportedPart> => more(dependencies, session, part, stored[place])),
   )
   if (message.role === 'assistant' && shown.tool_calls !== undefined)
     return {
@@ -119,9 +128,12 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
   const whole = await wholeOutput(dependencies, session, message)
   if (whole === undefined) return { ...shown, parts, ...sources }
+  // The size and the hash are those of the lost text.
+  const isLost = whole.endsWith(LOST_TEXT) && shown.output !== undefined
   return {
     ...shown,
     ...sources,
+    ...(isLost ? { output: { media_type: shown.output?.media_type } } : {}),
     parts: [{ type: 'text', text: whole }, ...parts.filter(({ type }) => type !== 'text')],
   }
 }
@@ -137,7 +149,15 @@ function beyondResource(message: Message): object {
 const attached = (one: Part | ToolCall | undefined): object =>
   one !== undefined && 'provider' in one ? definedFields({ provider: one.provider }) : {}
 
-async function more({ outputs }: Dependencies, session: Session, part: Part | undefined): Promise<object> {
-  if (part?.type !== 'image' && part?.type !== 'file') return attached(part)
-  return { data: Buffer.from(await outputs.read(session, part.id)).toString('base64') }
+/** A part as the API shows it, with its bytes. */
+type ExportedPart = ReturnType<typeof messageResource>['parts'][number] & { readonly data?: unknown }
+
+async function more(
+  dependencies: Dependencies,
+  session: Session,
+  shown: ExportedPart,
+  part: Part | undefined,
+): Promise<ExportedPart> {
+  if (part?.type !== 'image' && part?.type !== 'file') return { ...shown, ...attached(part) }
+  return mediaOrNote(dependencies, session, part, (data) => ({ ...shown, data: Buffer.from(data).toString('base64') }))
 }

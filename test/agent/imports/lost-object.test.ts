@@ -1,17 +1,12 @@
-/*
- * A lost object becomes a note in the request, with a warning (promises O4): a lost file does not end a conversation. Today it
- * prevents each fork of its session, and each export with contents.
- *
- * Suite: test/agent/imports/
- */
+/* A lost object becomes a note, with a warning (promises O4): it ends no conversation, no fork of its session, and no export. */
 import { afterEach, expect, test } from 'vitest'
-import { openHarness } from '../agent/harness.ts'
-import type { Harness } from '../agent/harness.ts'
+import { openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
 
 let harness: Harness
 afterEach(() => harness.close())
 
-test.fails('a session with a lost file is forked', async () => {
+test('a session with a lost file is forked', async () => {
   harness = await openHarness({ script: [{ text: 'nice' }, { text: 'still here' }] })
   const { ports, key, service } = harness
   const file = { type: 'file', mediaType: 'text/plain', filename: 'a.txt', data: Buffer.from('hello') } as const
