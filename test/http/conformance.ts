@@ -40,10 +40,20 @@ export async function deviations(document: OpenApiDocument, request: Request, re
   return [...missing, ...schemaErrors(document, content.schema, await response.clone().json())]
 }
 
+/** Making one takes much longer than using it. */
+const validators = new WeakMap<OpenApiDocument, WeakMap<Schema, Validator>>()
+
+function validatorOf(document: OpenApiDocument, schema: Schema): Validator {
+  const whole = JSON.stringify({ ...schema, components: document.components }, withoutExamples)
+  return new Validator(JSON.parse(whole) as Schema, '2020-12', false)
+}
+
 /** Where a value does not fit a schema of the description. */
 export function schemaErrors(document: OpenApiDocument, schema: Schema, value: unknown): string[] {
-  const whole = JSON.stringify({ ...schema, components: document.components }, withoutExamples)
-  const validator = new Validator(JSON.parse(whole) as Schema, '2020-12', false)
+  const ofDocument = validators.get(document) ?? new WeakMap<Schema, Validator>()
+  validators.set(document, ofDocument)
+  const validator = ofDocument.get(schema) ?? validatorOf(document, schema)
+  ofDocument.set(schema, validator)
   return validator.validate(value).errors.map((error) => `${error.instanceLocation}: ${error.error}`)
 }
 
