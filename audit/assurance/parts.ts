@@ -107,6 +107,12 @@ export const PARTS: readonly Part[] = [
     command: vitest('engines', 'test/e2e/engines/{transcripts,round-trips,races}.engine.test.ts'),
   },
   {
+    name: 'races-dynamodb',
+    question: 'Does DynamoDB keep one log beside many writers, and a batch of 260 MB its memory?',
+    minutes: 15,
+    command: vitest('engines', 'test/adapters/dynamodb/races', 'test/runtime/lambda/indexer-memory.engine.test.ts'),
+  },
+  {
     name: 'crashes',
     question: 'Is anything lost or done twice after a kill around each durable step?',
     minutes: 60,

@@ -73,9 +73,11 @@ program
   .option('--continue', 'go on with the session that was used last')
   .option('--agent <name>', 'agent of a new session')
   .option('--owner <owner>', 'owner of a new session')
-  .action(async (argv: string[], { print, ...options }: { print?: string }) => {
+  .action(async (words: string[], { print, ...options }: { print?: string }) => {
     const piped = await pipedInput()
-    const input = [print, argv.join(' '), piped].filter((text) => text !== undefined && text.trim() !== '').join('\n\n')
+    const input = [print, words.join(' '), piped]
+      .filter((text) => text !== undefined && text.trim() !== '')
+      .join('\n\n')
     const { converse, say } = await import('./commands/chat.ts')
     if (input === '' && !isInteractive())
       throw new Failed('There is no input. Give a text: tooltrail chat -p "…"', MISUSED)
@@ -95,9 +97,9 @@ program
   .option('--until <time>', 'a date or a time')
   .option('--limit <n>', 'at most so many hits', count)
   .option('--json', 'the page of hits as a line of JSON')
-  .action(async (argv: string[], options: SearchOptions) => {
+  .action(async (words: string[], options: SearchOptions) => {
     const { search } = await import('./commands/search.ts')
-    await on(({ client }) => search(client, argv.join(' '), options))
+    await on(({ client }) => search(client, words.join(' '), options))
   })
 
 program
@@ -269,8 +271,8 @@ function given(known: readonly string[]): string[] {
 }
 
 /** Runs a command that reads its own words. */
-async function own(load: () => Promise<unknown>, argv: readonly string[]): Promise<void> {
-  process.argv.splice(2, process.argv.length, ...argv)
+async function own(load: () => Promise<unknown>, words: readonly string[]): Promise<void> {
+  process.argv.splice(2, process.argv.length, ...words)
   await load()
 }
 

@@ -1,8 +1,7 @@
 import type { RunStatus } from './runs/run.ts'
 
 /** The time by which a list of sessions is sorted. */
-export type SessionSort = (typeof SESSION_SORTS)[number]
-export const SESSION_SORTS = ['last_message_at', 'updated_at', 'created_at'] as const
+export type SessionSort = 'last_message_at' | 'updated_at' | 'created_at'
 
 /** A field of the metadata: its text is this value, or begins with it. Numbers and booleans are compared as JSON has them. */
 export interface MetadataFilter {

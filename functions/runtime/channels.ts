@@ -1,8 +1,8 @@
-import { asJson, CALLBACK, destinationOf, stateOf, withAttempt } from '../channels/callbacks/state.ts'
+import { asJson, CALLBACK, stateOf, withAttempt } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/endpoint.ts'
 import type { RunChannel } from '../delivery/channel.ts'
 import { inTime } from '../ports/time-limited.ts'
-import type { InboundEndpoint } from '../ports/inbound-endpoint.ts'
+import type { Door } from '../ports/inbound-endpoint.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
 import type { ChannelSettings } from './settings/channel-settings.ts'
@@ -20,7 +20,6 @@ export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Ru
   const { clock } = dependencies
   const callbacks: RunChannel = {
     ...late('end', () => openCallbacks(dependencies)),
-    destination: destinationOf,
     givenUp: (delivery, error) => asJson(withAttempt(stateOf(delivery), { at: clock.now(), error })),
   }
   return new Map([[CALLBACK, callbacks]])
@@ -51,7 +50,7 @@ type WebhookPorts = Pick<
 >
 
 /** The webhooks' address, over the service that takes their inputs; none without webhooks. Loaded with the first delivery. */
-export function openEndpoints(
+export function openDoors(
   {
     channels,
     secrets,
@@ -59,13 +58,13 @@ export function openEndpoints(
     ...ports
   }: WebhookPorts & Pick<Dependencies, 'channels' | 'secrets'> & { readonly here: boolean },
   service: WebhookDependencies['service'],
-): readonly InboundEndpoint[] {
+): readonly Door[] {
   if (channels.webhooks.size === 0) return []
-  let opening: Promise<InboundEndpoint> | undefined
-  const open = async (): Promise<InboundEndpoint> => {
-    const { createWebhookEndpoint } = await import('../channels/webhooks/endpoint.ts')
+  let opening: Promise<Door> | undefined
+  const open = async (): Promise<Door> => {
+    const { createWebhookDoor } = await import('../channels/webhooks/endpoint.ts')
     const filled = async (text: string): Promise<string> => withSecrets(text, await secrets())
-    return createWebhookEndpoint({ ...ports, webhooks: channels.webhooks, service, filled, here })
+    return createWebhookDoor({ ...ports, webhooks: channels.webhooks, service, filled, here })
   }
   return [{ path: '/webhooks/*', open: async (request) => (await (opening ??= open())).open(request) }]
 }

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Run, ToolResults } from '../../functions/client/api-types.ts'
 import { withBidiShown } from '../shell/bidi.ts'
-import { BusyButton } from '../shell/busy-button.tsx'
 import { useStore } from '../shell/store.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
 import { Value } from '../tools/value.tsx'
@@ -51,12 +50,17 @@ function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly r
       <Value name="Arguments" text={call.arguments} />
       {call.needs === 'approval' ? (
         <div class="row">
-          <BusyButton class="primary" isBusy={sending} onClick={() => void send({ ...names, approve: true })}>
+          <button
+            type="button"
+            class="primary"
+            disabled={sending}
+            onClick={() => void send({ ...names, approve: true })}
+          >
             Approve
-          </BusyButton>
-          <BusyButton isBusy={sending} onClick={() => void send({ ...names, approve: false })}>
+          </button>
+          <button type="button" disabled={sending} onClick={() => void send({ ...names, approve: false })}>
             Deny
-          </BusyButton>
+          </button>
         </div>
       ) : (
         <>
@@ -65,12 +69,12 @@ function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly r
             <textarea rows={2} value={output} onInput={(event) => result.set(event.currentTarget.value)} />
           </label>
           <div class="row">
-            <BusyButton class="primary" isBusy={sending}>
+            <button type="submit" class="primary" disabled={sending}>
               Send result
-            </BusyButton>
-            <BusyButton isBusy={sending} onClick={() => void send({ ...names, error: output || 'failed' })}>
+            </button>
+            <button type="button" disabled={sending} onClick={() => void send({ ...names, error: output || 'failed' })}>
               Send as error
-            </BusyButton>
+            </button>
           </div>
         </>
       )}

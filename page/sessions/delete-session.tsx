@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
-import { BusyButton } from '../shell/busy-button.tsx'
 import { Dialog } from '../shell/dialog.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { go, isAt } from '../shell/place.ts'
@@ -52,12 +51,12 @@ function Question({ session, title, changed, cancel }: Props & { readonly cancel
       </p>
       {error === undefined ? null : <Failure error={error} />}
       <div class="row">
-        <BusyButton class="danger" isBusy={busy} onClick={() => void remove()}>
+        <button type="button" class="danger" disabled={busy} onClick={() => void remove()}>
           Delete for good
-        </BusyButton>
-        <BusyButton isBusy={busy} onClick={cancel}>
+        </button>
+        <button type="button" disabled={busy} onClick={cancel}>
           Keep it
-        </BusyButton>
+        </button>
       </div>
     </div>
   )

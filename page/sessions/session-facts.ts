@@ -1,8 +1,7 @@
 import type { Session } from '../../functions/client/api-types.ts'
 import { compact, plural } from '../shell/words.ts'
 
-/** Names of programs by the source that their imports are marked with. */
-export const PROGRAMS: { readonly [source: string]: string } = {
+const PROGRAMS: { readonly [source: string]: string } = {
   'claude-code': 'Claude Code',
   codex: 'Codex',
   openai: 'Chat Completions',
@@ -11,7 +10,7 @@ export const PROGRAMS: { readonly [source: string]: string } = {
 }
 
 /** Name of the program that an import comes from. */
-export const programName = (source: string): string => PROGRAMS[source] ?? source
+const programName = (source: string): string => PROGRAMS[source] ?? source
 
 const textOf = (session: Session, key: string): string | undefined => {
   const value = session.metadata[key]
@@ -22,7 +21,6 @@ const textOf = (session: Session, key: string): string | undefined => {
 export function originOf(session: Session) {
   const source = textOf(session, 'source')
   return {
-    source,
     program: source === undefined ? undefined : programName(source),
     folder: textOf(session, 'folder'),
     branch: textOf(session, 'branch'),

@@ -16,14 +16,14 @@ document.addEventListener('visibilitychange', () => {
 /** Resolves once the page is seen, or `signal` aborts. */
 export function untilSeen(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const update = (): void => {
+    const look = (): void => {
       if (!seen.get() && !signal.aborted) return
       unsubscribe()
-      signal.removeEventListener('abort', update)
+      signal.removeEventListener('abort', look)
       resolve()
     }
-    const unsubscribe = seen.subscribe(update)
-    signal.addEventListener('abort', update)
-    update()
+    const unsubscribe = seen.subscribe(look)
+    signal.addEventListener('abort', look)
+    look()
   })
 }

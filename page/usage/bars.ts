@@ -16,7 +16,7 @@ export interface Bar {
   readonly parts: readonly Part[]
   readonly length: number
   readonly hasUnknown: boolean
-  readonly label: string
+  readonly words: string
 }
 
 export const LEGENDS: Readonly<Record<Measure, readonly Part['name'][]>> = {
@@ -44,10 +44,10 @@ function bar(
   key: string | null,
   parts: readonly { readonly name: Part['name']; readonly value: number | undefined }[],
   hasUnknown: boolean,
-  label: string,
+  words: string,
 ): Bar {
   const known = parts.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
-  return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, label }
+  return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, words }
 }
 
 /** What these entries cost together when some models have no known price. */

@@ -78,8 +78,8 @@ export interface Sessions {
 }
 
 const READS = [
-  'readHeader',
-  'readHeaderEventually',
+  'look',
+  'glance',
   'read',
   'list',
   'messages',

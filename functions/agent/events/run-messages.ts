@@ -61,39 +61,37 @@ export async function* runMessages(
   }
 }
 
-/** Where to read on from: after the last message of which, and of all before it, every event has been shown. */
+/** Where to read on from: after the last message that is final with all before it. */
 export interface Place {
   readonly after: string | undefined
-  /** How many of the run's notices come before. */
-  readonly notices: number
   /** Calls that were found to wait for somebody else. */
   readonly waiting: readonly ToolMessage[]
   /** Begins to read on. */
   begin(): void
-  /** Takes note of a message that was read, and of what has been shown with it. */
-  pass(message: Message, shown: { readonly isSettled: boolean; readonly shown: number }): void
+  /** Takes note of a message that was read. */
+  pass(message: Message): void
 }
 
-/** A place after this message, undefined: before all, and so many notices. */
-export function createPlace(after: string | undefined, notices: number): Place {
-  let passed = { after, notices }
+/** A place after this message; undefined: before all. */
+export function createPlace(after: string | undefined): Place {
+  let passed = after
+  let open = false
   let waiting: ToolMessage[] = []
   return {
     get after() {
-      return passed.after
-    },
-    get notices() {
-      return passed.notices
+      return passed
     },
     get waiting() {
       return waiting
     },
     begin() {
+      open = false
       waiting = []
     },
-    pass(message, { isSettled, shown }) {
+    pass(message) {
       if (message.role === 'tool' && message.status === 'waiting') waiting.push(message)
-      if (isSettled) passed = { after: message.id, notices: shown }
+      open ||= !isFinal(message)
+      if (!open) passed = message.id
     },
   }
 }

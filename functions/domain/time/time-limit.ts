@@ -1,6 +1,3 @@
-/** Limit of the platform's timers: 24.8 days. A longer one would fire at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1
-
 export interface TimeLimit {
   /** Aborts with the reason of the work's signal, or with what says that the time is over. */
   readonly signal: AbortSignal
@@ -17,7 +14,7 @@ export interface TimeLimit {
 export function limitTime(signal: AbortSignal, milliseconds: number, late: () => Error): TimeLimit {
   const limited = new AbortController()
   const stop = (): void => limited.abort(signal.reason)
-  const timer = setTimeout(() => limited.abort(late()), Math.min(milliseconds, MAX_TIMER_MS))
+  const timer = setTimeout(() => limited.abort(late()), milliseconds)
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   return {
@@ -60,7 +57,7 @@ export async function withinTime<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new TimedOut(who, milliseconds)), Math.min(milliseconds, MAX_TIMER_MS))
+  const timer = setTimeout(() => late.abort(new TimedOut(who, milliseconds)), milliseconds)
   try {
     return await raceAbort(work(), late.signal)
   } finally {

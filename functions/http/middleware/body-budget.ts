@@ -20,7 +20,7 @@ export interface EnteringBody {
 }
 
 /** Bounds what bodies hold that have begun to come: a client may send all but the end of as many as it has connections. */
-export interface BodyBudget {
+export interface BodyRoom {
   /** `who`: a tenant, whose bodies wait for each other. `declared`: its length, if it is known. */
   enter(who: string, declared: string | undefined): EnteringBody
 }
@@ -32,11 +32,11 @@ interface Waiting {
 }
 
 /** The room of this process. */
-export function createBodyBudget({
+export function createBodyRoom({
   most = MAX_BYTES,
   mostOfTenant = MAX_BYTES_OF_TENANT,
-  timeoutMs = BUDGET_TIMEOUT_MS,
-} = {}): BodyBudget {
+  patienceMs = BUDGET_TIMEOUT_MS,
+} = {}): BodyRoom {
   const held = new Map<string, number>()
   const waiting = new Set<Waiting>()
   let total = 0
@@ -63,7 +63,7 @@ export function createBodyBudget({
       const late = setTimeout(() => {
         waiting.delete(one)
         reject(tooManyBodies())
-      }, timeoutMs)
+      }, patienceMs)
       waiting.add(one)
     })
   }
@@ -88,29 +88,21 @@ export function createBodyBudget({
 }
 
 /** The same body, which is read as far as there is room for it. */
-export const withinBudget = (body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> =>
+export const inRoom = (body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> =>
   ReadableStream.from(readAndLeave(body, entering))
 
 async function* readAndLeave(body: ReadableStream<Uint8Array>, entering: EnteringBody): AsyncGenerator<Uint8Array> {
   try {
-    yield* chunksWithinBudget(body, entering)
+    yield* piecesInRoom(body, entering)
   } finally {
     entering.leave()
   }
 }
 
-interface Reading {
-  /** Rejects when the body has to give way. */
-  readonly evicted?: Promise<never>
-  /** The body must come at the least rate from its first byte, and not only once it holds room. */
-  readonly isHurried?: boolean
-}
-
 /** The pieces of a body as far as there is room for them. Refuses one that breaks off, or that has room and hardly comes. */
-export async function* chunksWithinBudget(
+export async function* piecesInRoom(
   body: ReadableStream<Uint8Array>,
   entering: EnteringBody,
-  { evicted, isHurried = false }: Reading = {},
 ): AsyncGenerator<Uint8Array> {
   let size = 0
   let step = { from: 0, leftMs: STEP_MS }
@@ -118,14 +110,13 @@ export async function* chunksWithinBudget(
   try {
     for (;;) {
       const begun = performance.now()
-      const isCounted = isHurried || size > FREE
-      const read = reader.read().catch(brokenOff)
-      const next = evicted === undefined ? read : Promise.race([read, evicted])
-      const { done, value } = isCounted ? await within(step.leftMs, next) : await next
+      const hasRoom = size > FREE
+      const next = reader.read().catch(brokenOff)
+      const { done, value } = hasRoom ? await within(step.leftMs, next) : await next
       if (done) return
       size += value.byteLength
       const leftMs = step.leftMs - (performance.now() - begun)
-      step = isCounted && size - step.from < STEP ? { ...step, leftMs } : { from: size, leftMs: STEP_MS }
+      step = hasRoom && size - step.from < STEP ? { ...step, leftMs } : { from: size, leftMs: STEP_MS }
       await entering.holds(size)
       yield value
     }

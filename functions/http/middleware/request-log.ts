@@ -1,4 +1,3 @@
-import { steadyTime } from '../../domain/time/steady-time.ts'
 import { randomUUID } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import type { AppDependencies, AppEnv } from '../dependencies.ts'
@@ -23,8 +22,7 @@ export function requestLog({ clock, log, settings }: AppDependencies): Middlewar
     const requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
     c.set('requestId', requestId)
     c.set('request', c.req.raw)
-    const now = steadyTime(() => clock.now())
-    const begun = now()
+    const begun = clock.now()
     await next()
     c.res.headers.set('x-request-id', requestId)
     for (const [name, value] of Object.entries(HEADERS)) {
@@ -40,7 +38,7 @@ export function requestLog({ clock, log, settings }: AppDependencies): Middlewar
       method: c.req.method,
       path: new URL(c.req.url).pathname.slice(0, PATH_LENGTH),
       status: c.res.status,
-      duration_ms: now() - begun,
+      duration_ms: clock.now() - begun,
       tenant: caller?.tenant,
       key: caller?.key?.id,
     })

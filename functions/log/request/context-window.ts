@@ -27,20 +27,20 @@ export interface LoadedLog {
 }
 
 /**
- * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit `maxTokens` tokens.
+ * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit `room` tokens.
  * The turn of `currentRun` is loaded whole, whatever its size (promises R3): its messages and, if it has no input of its own, those
  * of the runs that it continues. `mediaFrom`: from there on media of earlier turns go out; left out: nowhere.
  */
 export function createContextWindow(
   currentRun: string,
-  maxTokens: number,
+  room: number,
   decisions: Decisions,
   mediaFrom?: string,
 ): ContextWindow {
   const begin = contextBegins(decisions)
   const turn: Message[] = []
   const older: Message[] = []
-  const most = maxTokens * LOADED
+  const most = room * LOADED
   let turnWeight = 0
   let olderWeight = 0
   let turnOpen = true

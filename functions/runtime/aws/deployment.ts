@@ -46,7 +46,7 @@ export async function readDeployment(client: CloudFormationClient, environment: 
     apiUrl: app.ApiUrl,
     queueUrl: app.RunQueueUrl,
     deadLetterUrl: app.RunDeadLetterUrl,
-    indexDeadLetterUrl: app.PoisonQueueUrl,
+    poisonUrl: app.PoisonQueueUrl,
     failuresBucket: app.StreamFailuresBucket,
     logGroups: [app.ApiLogGroup, app.WorkerLogGroup, app.IndexerLogGroup, app.SweeperLogGroup],
   }

@@ -44,7 +44,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
       pageFolder: join(settings.folder, 'page'),
     },
     mcp: openMcp({ ...ports, service, log: logger, version: VERSION }),
-    endpoints: loop.endpoints,
+    doors: loop.doors,
     stopping: () => closing.signal,
   })
 

@@ -78,7 +78,7 @@ export function openLocalPorts(
     models: createModels({ settings: settings.modelSettings }),
     clock,
     logger,
-    rebuildHistory: (onProgress) => rebuildSqliteHistory(rows, onProgress),
+    rebuildHistory: (tell) => rebuildSqliteHistory(rows, tell),
     close: () => closeAll(history, database),
   }
 }

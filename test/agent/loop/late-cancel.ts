@@ -8,15 +8,15 @@ import { until } from '../../eventually.ts'
 export const cancelledWhileStoring =
   (isDue: () => boolean, cancel: () => Promise<unknown>) =>
   (ports: Ports): Ports => {
-    let [isCancelled, hasRead] = [false, false]
+    let [isCancelled, hasLooked] = [false, false]
     return {
       ...ports,
       lease: {
         ...ports.lease,
-        async readHeader(at) {
+        async look(at) {
           const isAfter = isCancelled
-          const seen = await ports.lease.readHeader(at)
-          hasRead ||= isAfter
+          const seen = await ports.lease.look(at)
+          hasLooked ||= isAfter
           return seen
         },
       },
@@ -26,7 +26,7 @@ export const cancelledWhileStoring =
           await until(isDue)
           await cancel()
           isCancelled = true
-          await until(() => hasRead)
+          await until(() => hasLooked)
           await ports.outputs.put(...object)
         },
       },

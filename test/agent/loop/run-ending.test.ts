@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
 import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
 import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
@@ -47,7 +46,7 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
           return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
         },
       },
-      readHeader: async () => {
+      look: async () => {
         if (cancel !== undefined) throw cancel
       },
     },
@@ -58,7 +57,7 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
     head: 'm1',
     context: { decided: {} },
     sources: createSourceCounter(),
-    emitInOrder: createEventSequence(1, (event) => void events.push(event)),
+    emit: (event: RunEvent) => void events.push(event),
   } as unknown as RunState
   return { state, asked, events, logged }
 }
@@ -71,9 +70,8 @@ test.each([
   async (reason, why) => {
     const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
     await endRun(state, ANSWER)
-    const message = { ...ANSWER.message, position: { generation: 1, number: 0 } }
-    const cancelled = { outcome: 'cancelled', stopReason: why, message }
-    expect(asked).toEqual([{ ...ANSWER, message }, cancelled])
+    const cancelled = { outcome: 'cancelled', stopReason: why, message: ANSWER.message }
+    expect(asked).toEqual([ANSWER, cancelled])
     expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
   },
 )

@@ -51,11 +51,11 @@ function createBacklog({ due = [], tombstones = [], expired = [], failing = [], 
       clearDue: none,
     },
     lease: {
-      readHeader: async (key) => {
+      look: async (key) => {
         await step(key)
         return { ...key, status: times.get(key.session)?.deleted === true ? 'deleted' : 'live' } as SessionHeader
       },
-      readHeaderEventually: none,
+      glance: none,
       start: none,
       take: none,
       claim: none,

@@ -56,7 +56,7 @@ export function openMortalProgram(options: {
     agents,
     tools,
     channels: opening.channels,
-    endpoints: (service) => [opening.endpoint(service)],
+    doors: (service) => [opening.door(service)],
     app: { version: '0', openAccess: true, corsOrigins: [], caps: NO_CAPS },
     sweepMs: 100,
   })

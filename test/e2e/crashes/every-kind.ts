@@ -17,7 +17,8 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
-/** Every other kind is left to another day. */
+/** One kind of three is tried each day. */
+const DAYS = 3
 const today = Math.floor(Date.now() / 86_400_000)
 /** It is cancelled, so that there is no moment after it. */
 const NEVER_ENDS = 'tool.endless'
@@ -61,7 +62,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
       const [first] = benches
       const wishes = chooseCrashes(first === undefined ? new Map() : await stepsOfScenarios(first), randomNumbers(seed))
       const kinds = [...wishes.keys()]
-      const left = new Set(isWhole ? [] : kinds.filter((_, index) => index % 2 === today % 2))
+      const left = new Set(isWhole ? [] : kinds.filter((_, index) => index % DAYS !== today % DAYS))
       const chosen = kinds.filter((kind) => !left.has(kind))
       const taken = await Promise.all(
         benches.map((bench, place) =>

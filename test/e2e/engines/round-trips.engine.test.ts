@@ -5,9 +5,9 @@ import { generatedRoundTripsOn, roundTripsOn } from '../rules/round-trips.ts'
 import { oddest } from '../transcripts/oddest.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/rules/round-trips` for all conversations. */
-const CONVERSATIONS = isWhole ? Infinity : 15
+const CONVERSATIONS = isWhole ? Infinity : 8
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
-  generatedRoundTripsOn(awsBackend(endpoints), 15)
+  generatedRoundTripsOn(awsBackend(endpoints), isWhole ? 15 : 6)
   roundTripsOn(awsBackend(endpoints), (all) => oddest(all, CONVERSATIONS, 1))
 })

@@ -20,7 +20,7 @@ import { memoryOf } from '../../history/memory-of.ts'
 import { REGION } from '../../engines/region.ts'
 
 /** Outputs in MB of one batch. `WHOLE=1`: what once ended the function for want of memory, a hundred times. */
-const [LARGEST, OTHERS] = isWhole ? [100, 32] : [40, 4]
+const [LARGEST, OTHERS] = isWhole ? [100, 32] : [40, 2]
 const SIZES = [LARGEST, ...Array.from({ length: OTHERS }, () => 5)]
 /** Less than the heap of the function. */
 const HEAP = 96

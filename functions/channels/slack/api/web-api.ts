@@ -1,4 +1,3 @@
-import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -24,7 +23,7 @@ export interface SlackCall {
   readonly team: string
   readonly signal?: AbortSignal
   /** Milliseconds that it may wait for its turn. @default 60,000 */
-  readonly timeoutMs?: number
+  readonly patienceMs?: number
 }
 
 export interface SlackApi {
@@ -47,15 +46,14 @@ export interface SlackApiDependencies {
 /** Slack's Web API over the guarded fetch (record 28). */
 export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const { clock } = dependencies
-  const now = steadyTime(() => clock.now())
-  const limits = createRateLimits({ now })
+  const limits = createRateLimits(clock)
   return {
     async call(one) {
-      const { method, signal, timeoutMs = REQUEST_TIMEOUT_MS } = one
+      const { method, signal, patienceMs = REQUEST_TIMEOUT_MS } = one
       const place = placeOf(one)
-      for (const started = now(); ;) {
+      for (const started = clock.now(); ;) {
         const waiting = limits.wait(place, method)
-        if (now() + waiting - started > timeoutMs) throw new SlackBusy(method, waiting)
+        if (clock.now() + waiting - started > patienceMs) throw new SlackBusy(method, waiting)
         limits.take(place, method)
         if (waiting > 0) await clock.sleep(waiting, signal)
         const { status, retryAfter, body } = await send(dependencies, one)
@@ -83,8 +81,7 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
       limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
       allowedHosts,
     })
-    const asked = Number(response.headers.get('retry-after') ?? '')
-    const retryAfter = asked > 0 ? asked : DEFAULT_PAUSE_SECONDS
+    const retryAfter = Number(response.headers.get('retry-after')) || DEFAULT_PAUSE_SECONDS
     return { status: response.status, retryAfter, body: await response.text() }
   } catch (error) {
     throw new SlackSilence(method, error)

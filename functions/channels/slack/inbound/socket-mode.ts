@@ -1,4 +1,3 @@
-import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as z from 'zod'
 import { jsonFault } from '../../../log/json/json-size.ts'
@@ -56,12 +55,11 @@ export async function listenOnSocket(
       const refused = refusedAddress(new URL(address.href.replace(/^ws/, 'http')), allowedHosts)
       signal.throwIfAborted()
       if (refused !== undefined) throw new Error(`the address of Slack's socket ${refused}`)
-      const now = steadyTime(() => clock.now())
-      const began = now()
+      const began = clock.now()
       const { hasCome, reason } = await receive(dependencies, address, signal)
       if (signal.aborted) return
       if (!hasCome) throw new Error('nothing came over it')
-      const lived = now() - began
+      const lived = clock.now() - began
       if (lived < SHORT_LIFE_MS) throw new Error(`it was over after ${lived} ms (${reason})`)
       logger.info('Slack’s socket is opened anew', { reason })
       failures = 0
@@ -99,7 +97,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     if ((message as { readonly websocket?: unknown }).websocket === socket) wait(QUIET_MS)
   }
   let hasCome = false
-  let inFlight = 0
+  let underWay = 0
   wait(OPENING_MS)
   const stop = end('the program stops')
   signal.addEventListener('abort', stop)
@@ -113,15 +111,15 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     wait(QUIET_MS)
     const data = String(event.data)
     const size = data.length + MESSAGE
-    if (inFlight + size > MAX_PENDING_CHARACTERS) {
+    if (underWay + size > MAX_PENDING_CHARACTERS) {
       logger.warn(
         'more came over Slack’s socket than can be stored meanwhile: it is opened anew, and Slack sends it again',
       )
       return over.resolve('more came than can be stored')
     }
-    inFlight += size
+    underWay += size
     void take(dependencies, socket, data).then((reason) => {
-      inFlight -= size
+      underWay -= size
       if (reason !== undefined) over.resolve(reason)
     })
   })

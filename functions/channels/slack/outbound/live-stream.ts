@@ -1,4 +1,3 @@
-import { steadyTime } from '../../../domain/time/steady-time.ts'
 import type { Json } from '../../../domain/json.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
@@ -30,7 +29,7 @@ export interface OpenPart {
 
 interface Dependencies {
   readonly api: Pick<SlackApi, 'wait'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
   readonly logger: Logger
   readonly target: Target
   readonly team: string
@@ -60,8 +59,7 @@ interface Streaming extends Dependencies {
 }
 
 export function createLiveStream(dependencies: Dependencies): LiveStream {
-  const now = steadyTime(() => dependencies.clock.now())
-  const streaming: Streaming = { ...dependencies, clock: { now }, shown: new Map(), isOver: false }
+  const streaming: Streaming = { ...dependencies, shown: new Map(), isOver: false }
   return {
     open(progress) {
       const { isOver, open } = streaming

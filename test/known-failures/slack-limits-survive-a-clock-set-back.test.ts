@@ -1,0 +1,25 @@
+/*
+ * A clock that is set back by an hour (NTP, a resumed machine) delays nothing by an hour. Today this process counts Slack's rate
+ * limits in times of the wall clock: after the jump, calls wait until the old times come again.
+ *
+ * Suite: test/channels/slack/
+ */
+import { expect, test } from 'vitest'
+import { createRateLimits } from '../../functions/channels/slack/api/rate-limits.ts'
+
+function expectShortWait(_how: string, back: number): void {
+  let now = 1_800_000_000_000
+  const limits = createRateLimits({ now: () => now })
+  for (let call = 0; call < 20; call++) limits.take('T1', 'chat.startStream')
+  now -= back
+  expect(limits.wait('T1', 'chat.startStream')).toBeLessThanOrEqual(60_000)
+}
+
+test.each([['that continues', 0]] as const)(
+  'a process with a clock %s sends its 21st call within a minute',
+  expectShortWait,
+)
+test.fails.each([['that is set back by an hour', 3_600_000]] as const)(
+  'a process with a clock %s sends its 21st call within a minute',
+  expectShortWait,
+)
