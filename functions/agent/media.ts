@@ -17,6 +17,10 @@ interface Dependencies {
 
 /** Bytes of one image or file that a tool returns. */
 const MAX_MEDIA_BYTES = 20_000_000
+/** Images and files of one tool result, or of one imported message: each is an object, and a write of its own. */
+const MAX_MEDIA = 64
+/** Names of omitted media that a text lists. */
+const MAX_NAMED = 64
 
 /**
  * Stores the bytes of an input's media, type sniffed, and returns parts that point to them: no bytes ever stand in a row
@@ -36,9 +40,20 @@ export async function storeMedia(
   return stored
 }
 
+/** The media that one message may have, and a text that names the others. */
+export function limitMedia<Media extends Pick<IncomingMedia, 'type' | 'filename'>>(
+  media: readonly Media[],
+): { readonly kept: readonly Media[]; readonly omitted?: string } {
+  if (media.length <= MAX_MEDIA) return { kept: media }
+  const names = media.map(({ type, filename }, place) => filename ?? `${type} ${place + 1}`).slice(MAX_MEDIA)
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''
+  const omitted = `[${names.slice(0, MAX_NAMED).join(', ')}${more} left out: a message has at most ${MAX_MEDIA} images and files]`
+  return { kept: media.slice(0, MAX_MEDIA), omitted }
+}
+
 /**
- * The same for media of a tool's result, stored once by content within a session. What is too large is left out; `leftOut`
- * says so to the model.
+ * Stores the media of a tool's result, once by content within a session. Media that are too large or too many are left out;
+ * `leftOut` says so to the model.
  */
 export async function storeToolMedia(
   outputs: Pick<OutputStore, 'put'>,
@@ -46,12 +61,14 @@ export async function storeToolMedia(
   media: readonly IncomingMedia[],
 ): Promise<{ readonly stored: MediaPart[]; readonly leftOut: string[] }> {
   const stored: MediaPart[] = []
+  const { kept, omitted } = limitMedia(media)
   const leftOut: string[] = []
-  for (const one of media) {
+  for (const one of kept) {
     if (one.data.length > MAX_MEDIA_BYTES)
       leftOut.push(`[${one.filename ?? one.type} was left out: it has more than ${MAX_MEDIA_BYTES / 1_000_000} MB]`)
     else stored.push(await storeOne(outputs, key, idOfContent(one.data), one))
   }
+  if (omitted !== undefined) leftOut.push(omitted)
   return { stored, leftOut }
 }
 

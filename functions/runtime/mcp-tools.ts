@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
-import { withSecrets } from './settings/named-secrets.ts'
+import { secretNames, withSecrets } from './settings/named-secrets.ts'
 import { VERSION } from './version.ts'
 
 export interface McpSettings {
@@ -37,6 +37,7 @@ export function withMcpTools(settings: McpSettings): (list: ToolRegistry) => Too
 async function openRegistry(settings: McpSettings, list: ToolRegistry): Promise<ToolRegistry> {
   const { agents, outputs, clock, allowedHosts } = settings
   const { createConnection } = await import('../adapters/mcp/connection.ts')
+  const { hideSecrets } = await import('../adapters/mcp/hide-secrets.ts')
   const { createMcpToolRegistry } = await import('../adapters/mcp/tool-registry.ts')
   const connections = new Map<string, McpConnection>()
   const all = [...agents.values()].flatMap(({ mcp = [] }) => mcp)
@@ -45,10 +46,14 @@ async function openRegistry(settings: McpSettings, list: ToolRegistry): Promise<
     const name = JSON.stringify([url, headers])
     const known = connections.get(name)
     if (known !== undefined) return known
-    const sent = async (): Promise<Record<string, string>> => {
+    const sent = async () => {
       try {
         const secret = await settings.secrets()
-        return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, withSecrets(value, secret)]))
+        const filled = Object.entries(headers).map(([key, value]) => [key, withSecrets(value, secret)])
+        const secrets = Object.values(headers)
+          .flatMap(secretNames)
+          .map((one) => secret(one) ?? '')
+        return { headers: Object.fromEntries(filled) as Record<string, string>, secrets }
       } catch (error) {
         settings.logger.error('an MCP server cannot be asked: its headers need a secret', error, {
           host: new URL(url).host,
@@ -58,14 +63,15 @@ async function openRegistry(settings: McpSettings, list: ToolRegistry): Promise<
     }
     const opened = createConnection({
       url,
-      headers: sent,
+      headers: async () => (await sent()).headers,
       longestMs,
       version: VERSION,
       allowedHosts,
       clock,
     })
-    connections.set(name, opened)
-    return opened
+    const hidden = hideSecrets(opened, { url, sent })
+    connections.set(name, hidden)
+    return hidden
   }
   return createMcpToolRegistry({ list, outputs, connect })
 }

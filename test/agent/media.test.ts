@@ -89,6 +89,22 @@ describe('media that a tool returns', () => {
     ])
   })
 
+  it('and are more than 64 are left out by name', async () => {
+    const many = makeTool('draw', async () => ({
+      text: 'drawn',
+      media: Array.from({ length: 200 }, (_, place) => image(`${place + 1}.txt`, Buffer.from(`file ${place}`))),
+    }))
+    harness = await openHarness({ script: script(1), tools: [many] })
+    await harness.settled(await harness.submit('draw'))
+    const result = harness.requests[1]?.messages.find(({ role }) => role === 'tool')
+    const [text, ...media] = result?.parts ?? []
+    expect(media).toHaveLength(64)
+    const named = Array.from({ length: 64 }, (_, place) => `${place + 65}.txt`).join(', ')
+    const omitted = `[${named} and 72 more left out: a message has at most 64 images and files]`
+    expect(text).toEqual({ type: 'text', text: `drawn\n${omitted}` })
+    expect(files(join(harness.folder, 'outputs'))).toHaveLength(64)
+  })
+
   it('whose object is gone leave a note and one warning, and the turn goes on', async () => {
     harness = await openHarness({
       script: [drawing('a'), drawing('b'), { text: 'done' }],

@@ -10,8 +10,7 @@ import { callText } from '../../log/call-text.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import { storeMedia } from '../media.ts'
-import { mediaNote } from '../media.ts'
+import { limitMedia, mediaNote, storeMedia } from '../media.ts'
 
 export interface ContentDependencies {
   readonly outputs: OutputStore
@@ -114,10 +113,14 @@ async function withStored(
   parts: readonly ClosedPart[],
 ): Promise<{ readonly parts: (TextPart | MediaPart)[]; readonly media: readonly MediaPart[] }> {
   const given = parts.filter((part) => part.type !== 'text')
-  const media = await storeMedia(dependencies, key, given.map(asUpload))
+  const { kept, omitted } = limitMedia(given)
+  const media = await storeMedia(dependencies, key, kept.map(asUpload))
   const rest = [...media]
   const stored = parts.flatMap((part): (TextPart | MediaPart)[] => (part.type === 'text' ? [part] : rest.splice(0, 1)))
-  return { media, parts: stored }
+  const note = omitted === undefined ? [] : [{ type: 'text', text: omitted } as const]
+  // Texts before media, as in the results of tools.
+  const texts = stored.findLastIndex(({ type }) => type === 'text') + 1
+  return { media, parts: stored.toSpliced(texts, 0, ...note) }
 }
 
 /** Images that providers take. What says that it is one and has no image's first bytes is a file: they would refuse it. */

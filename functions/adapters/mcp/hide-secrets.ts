@@ -1,0 +1,99 @@
+import { SdkHttpError } from '@modelcontextprotocol/client'
+import type { McpConnection } from './connection.ts'
+
+/** Characters from which a value counts as a secret: one in the settings, and one that only stands where secrets stand. */
+const MIN_SECRET_CHARACTERS = 4
+const MIN_VALUE_CHARACTERS = 8
+/** Characters from which a part of a path counts as a key. */
+const MIN_PATH_CHARACTERS = 16
+const HIDDEN = '[secret removed]'
+
+export interface ServerSecrets {
+  readonly url: string
+  /** The headers that the server is sent now, and the secrets that the settings name in them. */
+  readonly sent: () => Promise<{
+    readonly headers: Readonly<Record<string, string>>
+    readonly secrets: readonly string[]
+  }>
+}
+
+/**
+ * A connection that shows no secret of the operator, whatever its server says: in lists, results, progress and errors. An error over
+ * HTTP is shown by its status only, because its text is written by any machine on the way.
+ */
+export function hideSecrets(connection: McpConnection, server: ServerSecrets): McpConnection {
+  const { host } = new URL(server.url)
+
+  async function guard<Result>(work: (hide: Hide) => Promise<Result>): Promise<Result> {
+    // A missing secret is an error of ours, whose text has only its name.
+    const hide = hiderOf(await secretsOf(server))
+    try {
+      return hideDeep(await work(hide), hide)
+    } catch (error) {
+      throw shownError(error, host, hide)
+    }
+  }
+
+  return {
+    async list() {
+      return guard(async (hide) => (await connection.list()).filter(({ name }) => hide(name) === name))
+    },
+    async call(tool, input, options) {
+      return guard((hide) => {
+        const { progressed } = options
+        const shown = progressed && { progressed: (notice: Progress) => progressed(notice && hideDeep(notice, hide)) }
+        return connection.call(tool, input, { ...options, ...shown })
+      })
+    },
+  }
+}
+
+type Progress = Parameters<NonNullable<Parameters<McpConnection['call']>[2]['progressed']>>[0]
+type Hide = (text: string) => string
+
+async function secretsOf({ url, sent }: ServerSecrets): Promise<readonly string[]> {
+  const { headers, secrets } = await sent()
+  const { username, password, searchParams, pathname } = new URL(url)
+  const values = Object.values(headers).flatMap((value) => [value, ...value.split(/[\s=;,:]+/u)])
+  const query = [username, password].map(decodeURIComponent).concat([...searchParams.values()])
+  const path = pathname.split('/').filter((part) => part.length >= MIN_PATH_CHARACTERS)
+  const all = [
+    ...secrets.filter(({ length }) => length >= MIN_SECRET_CHARACTERS),
+    ...[...values, ...query, ...path].filter(({ length }) => length >= MIN_VALUE_CHARACTERS),
+  ]
+  const encoded = all.flatMap((value) => [
+    value,
+    encodeURIComponent(value),
+    Buffer.from(value).toString('base64').replace(/=+$/u, ''),
+    Buffer.from(value).toString('base64url'),
+  ])
+  // The longest first: a value may contain another one.
+  return [...new Set(encoded)].toSorted((left, right) => right.length - left.length)
+}
+
+const hiderOf =
+  (secrets: readonly string[]): Hide =>
+  (text) =>
+    secrets.reduce((left, secret) => left.replaceAll(secret, HIDDEN), text)
+
+/** The same value without secrets in its texts and names. Its depth is bounded (`bounded-response.ts`). */
+function hideDeep<Value>(value: Value, hide: Hide): Value {
+  if (typeof value === 'string') return hide(value) as Value
+  if (Array.isArray(value)) return value.map((one: unknown) => hideDeep(one, hide)) as Value
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  const isMedia = 'mimeType' in value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) =>
+      isMedia && (name === 'data' || name === 'blob') ? [name, one] : [hide(name), hideDeep(one, hide)],
+    ),
+  ) as Value
+}
+
+/** Without the error as its cause, which has the secrets. */
+function shownError(error: unknown, host: string, hide: Hide): unknown {
+  if (!(error instanceof Error)) return error
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return error
+  const status = error instanceof SdkHttpError ? error.status : undefined
+  const text = status === undefined ? hide(error.message) : `${host} responded with HTTP status ${status}`
+  return Object.assign(new Error(text), { name: error.name })
+}
