@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep, setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { openDatabase, transaction } from '../functions/adapters/sqlite/database.ts'
 import { insertMessage } from '../functions/adapters/sqlite/log/messages/message-rows.ts'
 import { insertRun } from '../functions/adapters/sqlite/log/runs/run-rows.ts'
@@ -54,25 +54,25 @@ async function fill(key: SessionKey, messages: number): Promise<void> {
   while ((await ports.index.search({ scope, text: 'zzz', filters: {}, limit: 1 })).incomplete === true);
 }
 
-interface Turns {
+interface LoopDelays {
   readonly elapsed: number[]
   readonly used: number[]
 }
 
 /** Milliseconds of each turn of the event loop while `work` goes on: as they pass, and of the processor. */
-async function turnsDuring(work: Promise<unknown>): Promise<Turns> {
-  const turns: Turns = { elapsed: [], used: [] }
+async function delaysDuring(work: Promise<unknown>): Promise<LoopDelays> {
+  const delays: LoopDelays = { elapsed: [], used: [] }
   let over = false
   void work.finally(() => (over = true)).catch(() => undefined)
   for (let [last, lastUsed] = [performance.now(), threadTime()]; !over;) {
-    await nextTurn()
+    await yieldToEventLoop()
     const [now, used] = [performance.now(), threadTime()]
-    turns.elapsed.push(now - last)
-    turns.used.push(used - lastUsed)
+    delays.elapsed.push(now - last)
+    delays.used.push(used - lastUsed)
     ;[last, lastUsed] = [now, used]
   }
   await work
-  return turns
+  return delays
 }
 
 function threadTime(): number {
@@ -81,14 +81,14 @@ function threadTime(): number {
 }
 
 const most = (times: readonly number[]): number => times.reduce((longest, time) => Math.max(longest, time), 0)
-const figures = ({ elapsed, used }: Turns): number[] => [
+const figures = ({ elapsed, used }: LoopDelays): number[] => [
   quantile(elapsed, 0.99),
   most(elapsed),
   quantile(used, 0.99),
   most(used),
 ]
 
-const reference = await turnsDuring(sleep(IDLE_MS))
+const reference = await delaysDuring(sleep(IDLE_MS))
 const rows: (string | number)[][] = [['none: the machine', '', '', ...figures(reference)]]
 for (const size of SIZES) {
   const key = { tenant: 'default', session: `of-${size}` }
@@ -98,10 +98,10 @@ for (const size of SIZES) {
   const key = { tenant: 'default', session: `of-${size}` }
   await ports.deletion.tombstone(key)
   const begun = performance.now()
-  const turns = await turnsDuring(continueDeletion(ports, key, Infinity))
+  const delays = await delaysDuring(continueDeletion(ports, key, Infinity))
   const seconds = (performance.now() - begun) / 1_000
   const { messages = 0 } = (await ports.deletion.state(key)) ?? {}
-  rows.push([messages, seconds.toFixed(1), (seconds * 1_000) / size, ...figures(turns)])
+  rows.push([messages, seconds.toFixed(1), (seconds * 1_000) / size, ...figures(delays)])
 }
 printTable(
   'Deleting a session on SQLite',

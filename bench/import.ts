@@ -20,7 +20,7 @@ const { values } = parseArgs({ options: { megabytes: { type: 'string', default: 
 const MEGABYTE = 1_000_000
 /** What Linux calls a kB. */
 const KILOBYTE = 1_024
-const LOOK_MS = 250
+const POLL_INTERVAL_MS = 250
 const root = join(import.meta.dirname, '..')
 
 if (!hasRecordings()) throw new Error('the recorded conversations are not here')
@@ -53,7 +53,7 @@ async function report(): Promise<void> {
       ],
     )
     console.log(
-      `${entries} entries, ${Math.round(entries / seconds)} a second; ${first.told.trim()}; again: ${again.told.trim()}`,
+      `${entries} entries, ${Math.round(entries / seconds)} a second; ${first.reported.trim()}; again: ${again.reported.trim()}`,
     )
     console.log(`processor s of the program's threads: ${busiestThreads(program.pid).join(', ')}`)
     console.log(
@@ -71,7 +71,7 @@ interface Taken {
 
 interface Imported extends Taken {
   readonly seconds: number
-  readonly told: string
+  readonly reported: string
   /** MB of both processes at a time, at most: what they share is counted once. */
   readonly together: number
 }
@@ -84,20 +84,20 @@ function row(name: string, seconds: number, bytes: number, command: Imported, pr
 async function importAll(program: RunningProgram, files: string): Promise<Imported> {
   const { url } = program.client
   const begun = performance.now()
-  const words = ['functions/cli/commands/import.ts', 'claude-code', files, '--url', url]
-  const command = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  const argv = ['functions/cli/commands/import.ts', 'claude-code', files, '--url', url]
+  const command = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(command, 'exit')
-  let told = ''
-  command.stdout?.on('data', (piece) => (told += String(piece)))
+  let reported = ''
+  command.stdout?.on('data', (piece) => (reported += String(piece)))
   let taken: Taken = { processor: 0, memory: 0 }
   let together = 0
   while (command.exitCode === null) {
     taken = takenBy(command, taken)
     together = Math.max(together, shareOf(command) + shareOf(program))
-    await Promise.race([ended, sleep(LOOK_MS)])
+    await Promise.race([ended, sleep(POLL_INTERVAL_MS)])
   }
   if (command.exitCode !== 0) throw new Error(`the command ended with ${command.exitCode}`)
-  return { ...taken, seconds: (performance.now() - begun) / 1_000, told, together }
+  return { ...taken, seconds: (performance.now() - begun) / 1_000, reported, together }
 }
 
 /** Seconds until no message is marked any more. */

@@ -20,7 +20,7 @@ const SECONDS = Number(values.seconds)
 /** A run writes its input and its completion. */
 const RUNS_PER_SECOND = 10
 const MESSAGES_PER_RUN = 2
-const LOOK_EVERY_MS = 50
+const POLL_INTERVAL_MS = 50
 const MAX_WAIT_MS = 60_000
 const SESSIONS = 20
 const TENANT = 'default'
@@ -37,12 +37,12 @@ const found = new Map<string, number>()
 try {
   await prepare(ports)
   const done = new AbortController()
-  const looking = look(engines.endpoints.opensearch, done.signal)
+  const looking = poll(engines.endpoints.opensearch, done.signal)
   const begun = performance.now()
   await write(ports)
   const seconds = (performance.now() - begun) / 1_000
   for (const deadline = Date.now() + MAX_WAIT_MS; found.size < durable.size && Date.now() < deadline;)
-    await sleep(LOOK_EVERY_MS)
+    await sleep(POLL_INTERVAL_MS)
   done.abort()
   await looking
   const lags = [...durable].map(([id, at]) => (found.get(id) ?? Number.POSITIVE_INFINITY) - at)
@@ -118,7 +118,7 @@ async function oneRun({ inbox, log, clock }: OpenPorts, session: string, number:
 }
 
 /** Asks again and again for the latest documents, and notes those that are new. */
-async function look(endpoint: string, signal: AbortSignal): Promise<void> {
+async function poll(endpoint: string, signal: AbortSignal): Promise<void> {
   const url = `${endpoint}/${place.env['TOOLTRAIL_INDEX']}/_search`
   const size = 20 * RUNS_PER_SECOND * MESSAGES_PER_RUN
   const body = JSON.stringify({ size, _source: ['event'], sort: [{ time: 'desc' }] })
@@ -130,6 +130,6 @@ async function look(endpoint: string, signal: AbortSignal): Promise<void> {
       const id = source.event.slice(0, ID)
       if (!found.has(id)) found.set(id, now)
     }
-    await sleep(LOOK_EVERY_MS)
+    await sleep(POLL_INTERVAL_MS)
   }
 }

@@ -206,10 +206,10 @@ interface Measured {
   readonly health: number
 }
 
-/** What `look` sees in a new program: after clients that read everything, `come` brings those that read nothing. */
+/** What `inspect` sees in a new program: after clients that read everything, `come` brings those that read nothing. */
 async function within<Seen>(
   { clients, prepare }: Case,
-  look: (program: Program, come: (from: number, to: number) => Promise<void>) => Promise<Seen>,
+  inspect: (program: Program, come: (from: number, to: number) => Promise<void>) => Promise<Seen>,
 ): Promise<Seen> {
   const program = await start()
   const sockets: Socket[] = []
@@ -219,7 +219,7 @@ async function within<Seen>(
     // What clients that read everything leave behind, all the others share.
     await Promise.all(paths.slice(0, READERS).map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
     await sleep(1_000)
-    return await look(program, async (from, to) => {
+    return await inspect(program, async (from, to) => {
       sockets.push(...(await Promise.all(paths.slice(from, to).map(async (one) => ask(program.url, one)))))
     })
   } finally {

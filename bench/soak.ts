@@ -62,16 +62,16 @@ try {
 async function soak(): Promise<boolean> {
   const fleet = await startFleet({
     size: PROGRAMS,
-    start: () => startPatiently(bench),
+    start: () => startWithRetries(bench),
     random: randomNumbers(SEED + 1),
     gapMs: GAP_MS,
   })
   try {
     const signal = AbortSignal.timeout(MINUTES * 60_000)
-    const told = await load({ fleet, perSecond: PER_SECOND, random: randomNumbers(SEED + 2), signal })
+    const reported = await load({ fleet, perSecond: PER_SECOND, random: randomNumbers(SEED + 2), signal })
     await fleet.calm()
-    const settled = await untilEnded(fleet.any(), told.accepted)
-    const found = await audit(fleet.any(), told, bench.effects)
+    const settled = await untilEnded(fleet.any(), reported.accepted)
+    const found = await audit(fleet.any(), reported, bench.effects)
     const index = await untilSteady()
     const differences = await comparedWithRebuild(index)
     for (const problem of [...found.lost, ...found.doubled, ...found.forks].slice(0, 20)) console.error(problem)
@@ -79,8 +79,8 @@ async function soak(): Promise<boolean> {
       `${MINUTES} minutes of ${PER_SECOND} inputs a second on ${PROGRAMS} programs (seed ${SEED})`,
       ['', 'value'],
       [
-        ['inputs accepted', told.accepted.length],
-        ['inputs given up by their client', told.refused],
+        ['inputs accepted', reported.accepted.length],
+        ['inputs given up by their client', reported.refused],
         ['runs', found.runs],
         ['runs ended', found.ended],
         ['of them failed: crashed three times', found.failed],
@@ -95,14 +95,14 @@ async function soak(): Promise<boolean> {
       ],
     )
     const broken = found.lost.length + found.doubled.length + found.forks.length + differences
-    return broken === 0 && found.ended === found.runs && found.runs === told.accepted.length
+    return broken === 0 && found.ended === found.runs && found.runs === reported.accepted.length
   } finally {
     await fleet.close()
   }
 }
 
 /** A program that was not up in time, on a machine that is busy, is started once more. */
-async function startPatiently({ start }: CrashBench): ReturnType<CrashBench['start']> {
+async function startWithRetries({ start }: CrashBench): ReturnType<CrashBench['start']> {
   try {
     return await start()
   } catch (error) {

@@ -10,6 +10,7 @@ try {
     readEnvironment(app.node.tryGetContext('env'), {
       alarmEmail: app.node.tryGetContext('alarmEmail'),
       canary: app.node.tryGetContext('canary'),
+      operator: app.node.tryGetContext('operator'),
     }),
     {
       ...(account === undefined ? {} : { account }),

@@ -6,8 +6,8 @@ const ROOT = resolve(import.meta.dirname, '..')
 
 /** The client as JavaScript with declarations: Node runs no TypeScript that lies in `node_modules`. */
 export function buildClient(folder: string): void {
-  const words = ['--project', 'build/client.tsconfig.json', '--outDir', folder]
-  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...words], {
+  const argv = ['--project', 'build/client.tsconfig.json', '--outDir', folder]
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...argv], {
     cwd: ROOT,
     stdio: 'inherit',
   })

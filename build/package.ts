@@ -16,8 +16,8 @@ if (argv[2] === 'clean')
 else {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-package-'))
   try {
-    const words = ['--project', 'build/program.tsconfig.json', '--outDir', folder]
-    execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...words], {
+    const argv = ['--project', 'build/program.tsconfig.json', '--outDir', folder]
+    execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...argv], {
       cwd: ROOT,
       stdio: 'inherit',
     })

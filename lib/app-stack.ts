@@ -39,7 +39,7 @@ export class AppStack extends Stack {
       ApiUrl: publicApi.url,
       RunQueueUrl: stores.queue.queue.queueUrl,
       RunDeadLetterUrl: stores.queue.deadLetters.queueUrl,
-      PoisonQueueUrl: stores.queue.poison.queueUrl,
+      PoisonQueueUrl: stores.queue.indexDeadLetters.queueUrl,
       StreamFailuresBucket: stream.failures.bucketName,
       ApiLogGroup: functions.api.logs.logGroupName,
       WorkerLogGroup: functions.worker.logs.logGroupName,

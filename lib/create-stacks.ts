@@ -8,6 +8,12 @@ import { MonitoringStack } from './monitoring-stack.ts'
 import { checkRegions } from './regions.ts'
 import { SearchStack } from './search-stack.ts'
 
+/**
+ * Types whose tags CloudFormation sets at creation only. A changed tag would replace such a resource, and its fixed name prevents
+ * that. The group of a collection has the tags.
+ */
+const TAGGED_ONCE = ['AWS::OpenSearchServerless::Collection']
+
 /** The four stacks of an environment, checked by cdk-nag as they are synthesised. */
 export function createStacks(app: App, environment: Environment, deployer: Place = {}) {
   const account = environment.account ?? deployer.account
@@ -18,6 +24,7 @@ export function createStacks(app: App, environment: Environment, deployer: Place
   }
   if (region !== undefined) checkRegions(environment, region)
   const { name } = environment
+  // All four are protected: `cdk destroy --all` begins with monitoring and the API, and must not remove these before it is refused.
   const common = { environment, env, terminationProtection: environment.retain }
   const data = new DataStack(app, `tooltrail-${name}-data`, {
     ...common,
@@ -29,18 +36,17 @@ export function createStacks(app: App, environment: Environment, deployer: Place
   })
   const main = new AppStack(app, `tooltrail-${name}-app`, {
     ...common,
-    terminationProtection: false,
     description: `Tooltrail ${name}: API, workers, indexer, sweeper`,
     data,
     search,
   })
   const monitoring = new MonitoringStack(app, `tooltrail-${name}-monitoring`, {
     ...common,
-    terminationProtection: false,
     description: `Tooltrail ${name}: dashboard and alarms`,
     app: main,
   })
-  for (const [tag, value] of Object.entries(environment.tags)) Tags.of(app).add(tag, value)
+  for (const [tag, value] of Object.entries(environment.tags))
+    Tags.of(app).add(tag, value, { excludeResourceTypes: TAGGED_ONCE })
   Tags.of(app).add('tooltrail:environment', name)
   Validations.of(app).addPlugins(new HouseChecks(app))
   return { data, search, app: main, monitoring }

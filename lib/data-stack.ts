@@ -17,11 +17,18 @@ export class DataStack extends Stack {
     { environment, ...props }: StackProps & { readonly environment: Environment },
   ) {
     super(scope, id, props)
-    const { retain, pointInTimeRecovery, bucketAccessLogs, restoredTable: restored, warmThroughput } = environment
+    const { retain, pointInTimeRecovery, bucketAccessLogs: accessLogs, warmThroughput } = environment
+    const { restoredTable, restoredBucket } = environment
     const encryptionKey =
       environment.encryptionKey === undefined ? undefined : Key.fromKeyArn(this, 'Key', environment.encryptionKey)
-    this.table = new LogTable(this, 'Log', { retain, pointInTimeRecovery, encryptionKey, restored, warmThroughput })
-    this.outputs = new OutputBucket(this, 'Outputs', { retain, accessLogs: bucketAccessLogs, encryptionKey })
+    this.table = new LogTable(this, 'Log', {
+      retain,
+      pointInTimeRecovery,
+      encryptionKey,
+      restored: restoredTable,
+      warmThroughput,
+    })
+    this.outputs = new OutputBucket(this, 'Outputs', { retain, accessLogs, encryptionKey, restored: restoredBucket })
     new CfnOutput(this, 'TableName', { value: this.table.table.tableName })
     new CfnOutput(this, 'StreamArn', { value: this.table.streamArn })
     new CfnOutput(this, 'BucketName', { value: this.outputs.bucket.bucketName })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { faultText, reasonOf, settingWords } from '../functions/runtime/settings/setting-text.ts'
+import { faultText, reasonOf, settingText } from '../functions/runtime/settings/setting-text.ts'
 import { searchKinds } from './search-kinds.ts'
 import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
 
@@ -46,8 +46,13 @@ const settings = z
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /** A table that was restored from a backup and replaces the one that the stack made: docs/operations.md. */
+    /** A table that was restored from a backup and replaces the one that the stack made: docs/operations/restore.md. */
     restoredTable: restoredTable.optional(),
+    /** A bucket of outputs that another deployment has kept, in place of the one that the stack made: docs/operations/restore.md. */
+    restoredBucket: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
+      .optional(),
     /** Logs each request to the bucket in a bucket of its own. */
     bucketAccessLogs: z.boolean().default(false),
     /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
@@ -97,8 +102,15 @@ const settings = z
     allowedHosts: z.array(allowedHost).default([]),
     /** X-Ray gets the times of requests and invocations. */
     xray: z.boolean().default(false),
-    /** Of the whole API: requests a second, and how large a burst may be. */
+    /** Requests a second to paths that need a key (`/v1`, `/openai`, `/mcp`), and how large a burst may be. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
+    /** Limits for all other paths: the page, its documentation, health, webhooks and Slack. Tenants keep theirs while these are full. */
+    openThrottle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 25, burst: 50 }),
+    /**
+     * The role by which API Gateway writes logs belongs to the account and region. `own`: each deployment makes a role and sets it for
+     * all APIs there. `shared`: another stack has set one, and this environment changes nothing in the account.
+     */
+    apiGatewayLogs: z.enum(['own', 'shared']).default('own'),
     /** Of keys that have none of their own: requests a second, runs at a time, streams and waiting calls at a time, and tokens a day (UTC). */
     keyCaps: z
       .strictObject({
@@ -148,13 +160,16 @@ const settings = z
       .min(1)
       .optional(),
     /**
-     * Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. Choose it before the first
-     * deployment: with another one AWS makes the index anew, empty, and it must be rebuilt.
+     * Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. It cannot change after the first
+     * deployment: AWS encrypts a domain or a collection with one key for good, so `npm run deploy` refuses another one.
      */
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
       .optional(),
-    /** Roles of people and pipelines that may rebuild and read the index of a serverless collection. */
+    /**
+     * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c operator=<role ARN>` adds
+     * one for as long as it is given at each deployment.
+     */
     operators: z.array(arn('iam')).default([]),
   })
   .refine(
@@ -226,6 +241,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     logDays: 90,
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
+    openThrottle: { rate: 100, burst: 200 },
     // Five minutes of what a key may send, 20 a second: a program calls with one key from one address.
     firewall: { requestsPerAddress: 6_000, requestsPerKey: 12_000 },
     maxWorkers: 200,
@@ -242,6 +258,8 @@ export interface Given {
   readonly alarmEmail?: unknown
   /** Only where the environment has versions. */
   readonly canary?: unknown
+  /** ARN of a role, such as the deployer's, that is an operator beside those of the settings. */
+  readonly operator?: unknown
 }
 
 /** The settings of the environment `name`, complete. Throws `EnvironmentError`, which names each wrong setting. */
@@ -260,13 +278,14 @@ export function readEnvironment(name: unknown, given: Given = {}, environments =
     throw new EnvironmentError(
       `${name}: the name of an environment has up to 12 lower case letters, digits and dashes, and begins with a letter`,
     )
-  const { alarmEmail, canary } = given
+  const { alarmEmail, canary, operator } = given
   const all = {
     ...chosen,
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(canary === undefined || chosen.canary === undefined ? {} : { canary }),
+    ...(operator === undefined ? {} : { operators: [...new Set([...(chosen.operators ?? []), operator])] }),
   }
-  const parsed = settings.safeParse(all, { error: settingWords })
+  const parsed = settings.safeParse(all, { error: settingText })
   if (!parsed.success)
     throw new EnvironmentError(
       parsed.error.issues.map((issue) => faultText([name, ...issue.path], reasonOf(issue))).join('\n'),

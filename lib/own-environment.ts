@@ -57,6 +57,8 @@ export const OWN_ENVIRONMENT = {
 
   // Who may call it, and how often.
   throttle: { rate: 100, burst: 200 },
+  openThrottle: { rate: 50, burst: 100 },
+  apiGatewayLogs: 'own', // `shared`, where another stack has set the role by which API Gateway writes logs
   keyCaps: { requestsPerSecond: 50, activeRuns: 100, openCalls: 200, tokensPerDay: 50_000_000 },
   tenantBudget: { dollarsPerDay: 200 },
   firewall: { requestsPerAddress: 15_000, requestsPerKey: 15_000 }, // five minutes of what a key may send
@@ -74,9 +76,10 @@ export const OWN_ENVIRONMENT = {
   encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
   operators: ['arn:aws:iam::111122223333:role/operators'],
 
-  // Only after a restore: docs/operations.md, "Back up and restore".
+  // Only after a restore, or to use a bucket that a deleted environment has left: docs/operations/restore.md.
   restoredTable: {
     name: 'tooltrail-restored',
     stream: 'arn:aws:dynamodb:eu-central-1:111122223333:table/tooltrail-restored/stream/2026-11-22T05:00:00.000',
   },
+  restoredBucket: 'tooltrail-kept-outputs',
 } satisfies Required<EnvironmentSettings>

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { beforeEachLine, faultText, reasonOf, settingWords } from '../functions/runtime/settings/setting-text.ts'
+import { beforeEachLine, faultText, reasonOf, settingText } from '../functions/runtime/settings/setting-text.ts'
 import { EnvironmentError } from './environments.ts'
 
 const AGENTS_FILE = 'agents.json'
@@ -52,7 +52,7 @@ function withDays(one: Agent, days: number | undefined): Agent {
 
 function parse(path: string): z.output<typeof file> {
   try {
-    return file.parse(JSON.parse(readFileSync(path, 'utf8')), { error: settingWords })
+    return file.parse(JSON.parse(readFileSync(path, 'utf8')), { error: settingText })
   } catch (error) {
     const text =
       error instanceof z.ZodError

@@ -21,7 +21,7 @@ export const FLOORS: { readonly [folder: string]: number } = {
   handlers: 6,
 }
 /** The same rule between the listed folders of a floor. Files outside of them are below them all. */
-const ROOMS: { readonly [folder: string]: { readonly [room: string]: number } } = {
+const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: number } } = {
   agent: { events: 1, loop: 1, worker: 2, imports: 3, service: 4 },
   runtime: { aws: 1, lambda: 2, local: 2 },
 }
@@ -35,7 +35,7 @@ interface Place {
   readonly folder: string
   readonly floor: number
   /** Where the folder has rooms: the file's, empty for a file outside of them. */
-  readonly room: string
+  readonly subfolder: string
 }
 
 /** Why a file may not import `specifier`; undefined when it may. Paths are relative to the root, with `/`. */
@@ -49,19 +49,19 @@ export function refusal(file: string, specifier: string, typeOnly = false): stri
   // The version that the program reports.
   if (target === 'package.json' && from.folder === 'runtime') return undefined
   if (to === undefined) return `functions/ must not import ${target}, which is not on a floor`
-  if (to.folder === from.folder) return refusedRoom(from, to, target)
+  if (to.folder === from.folder) return refusedSubfolder(from, to, target)
   if (to.folder.startsWith('adapters') && from.floor !== FLOORS['runtime'])
     return `only runtime/ imports adapters, and adapters never import one another: not ${target}`
   if (to.floor < from.floor) return undefined
   return `${from.folder} (floor ${from.floor}) must not import ${to.folder} (floor ${to.floor}): ${target}`
 }
 
-function refusedRoom({ folder, room }: Place, to: Place, target: string): string | undefined {
-  const order = ROOMS[folder]
-  if (order === undefined || to.room === room) return undefined
-  const [own, other] = [order[room] ?? 0, order[to.room] ?? 0]
+function refusedSubfolder({ folder, subfolder }: Place, to: Place, target: string): string | undefined {
+  const order = SUBFOLDERS[folder]
+  if (order === undefined || to.subfolder === subfolder) return undefined
+  const [own, other] = [order[subfolder] ?? 0, order[to.subfolder] ?? 0]
   if (other < own) return undefined
-  return `${folder}/${room} (${own}) must not import ${folder}/${to.room} (${other}): ${target}`
+  return `${folder}/${subfolder} (${own}) must not import ${folder}/${to.subfolder} (${other}): ${target}`
 }
 
 /** The description of the AWS system knows only which variables the code reads, and says the same of wrong settings. */
@@ -90,8 +90,8 @@ function placeOf(path: string): Place | undefined {
   const floor = folder === undefined ? undefined : FLOORS[folder]
   if (top !== 'functions' || folder === undefined || floor === undefined) return undefined
   const isAdapter = folder === 'adapters' && rest.length > 0
-  const room = next !== undefined && rest.length > 0 && ROOMS[folder]?.[next] !== undefined ? next : ''
-  return { folder: isAdapter ? `adapters/${next}` : folder, floor, room }
+  const subfolder = next !== undefined && rest.length > 0 && SUBFOLDERS[folder]?.[next] !== undefined ? next : ''
+  return { folder: isAdapter ? `adapters/${next}` : folder, floor, subfolder }
 }
 
 const relativePath = (absolute: string): string => relative('/', absolute).split(sep).join('/')

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 /** Milliseconds that this thread has worked. Other work on the machine hardly changes it, as it does the time of the clock. */
 export function processorTime(): number {
@@ -22,7 +22,7 @@ export async function longestTurn(work: () => Promise<unknown>): Promise<number>
     last = now
   }
   const watching = (async () => {
-    for (; !isOver; await nextTurn()) note()
+    for (; !isOver; await yieldToEventLoop()) note()
   })()
   try {
     await work()

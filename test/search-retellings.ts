@@ -39,10 +39,10 @@ export async function retellings(
   const documents: HistoryDocument[] = []
   for (const [number, { query }] of readRecordedQueries().entries()) {
     const { hits } = await index.search({ scope: { tenant }, text: query, filters: {}, limit: 2 })
-    const told = hits.map(({ snippet }) => withoutMarks(snippet)).join('\n')
+    const reported = hits.map(({ snippet }) => withoutMarks(snippet)).join('\n')
     for (const how of ways)
       for (let time = 0; time < TIMES; time++) {
-        const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${told}`
+        const reply = time === 0 ? `Nothing in the earlier history matches "${query}".` : `About ${query}: ${reported}`
         const session = `${how}-${number}-${time}`
         const log = createLog(session, number * TIMES + time)
         SESSIONS[how](log, { query, time, hits, reply })

@@ -65,8 +65,8 @@ function countStates(failures: readonly KnownFailure[]): string {
   return [...byState].map(([state, all]) => `${all.length} ${state}`).join(', ')
 }
 
-function git(...words: readonly string[]): string {
-  return execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim()
+function git(...argv: readonly string[]): string {
+  return execFileSync('git', argv, { cwd: ROOT, encoding: 'utf8' }).trim()
 }
 
 const commit = (): string =>

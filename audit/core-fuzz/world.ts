@@ -111,7 +111,7 @@ export async function openWorld({ seed, speed, dynamodb }: Settings): Promise<Wo
     },
     header: () =>
       again(async () => {
-        const header = await harness.ports.lease.look(harness.key)
+        const header = await harness.ports.lease.readHeader(harness.key)
         if (header === undefined) throw new Error('the session is gone')
         return header
       }),

@@ -98,7 +98,7 @@ const opensearch = openSearchHarness(engine.endpoint)
 const sqlite = openSqlite(documents)
 try {
   const outcomes = await opensearch.writer.write(changesOf(documents))
-  if (outcomes.some(({ done }) => !done) || opensearch.poisoned.length > 0) throw new Error('a write failed')
+  if (outcomes.some(({ done }) => !done) || opensearch.deadLettered.length > 0) throw new Error('a write failed')
   await opensearch.refresh()
   for (let count = 0; count < settings.queries; count++) {
     const query = randomQuery(dice, settings.documents)

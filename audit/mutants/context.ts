@@ -21,7 +21,7 @@ export const CONTEXT_MUTANTS = [
     ['the former summary is forgotten', 'former === undefined ?', 'former !== null ?'],
   ]),
   ...inFile('functions/log/request/context-cut.ts', [
-    ['a cut leaves the least that it may', 'Math.abs(tokens - room * MIDDLE_SHARE)', 'tokens'],
+    ['a cut leaves the least that it may', 'Math.abs(tokens - maxTokens * MIDDLE_SHARE)', 'tokens'],
     ['a refused request comes again nearly whole', 'const AFTER_REFUSAL = 2 / 3', 'const AFTER_REFUSAL = 3 / 4'],
     [
       'inputs of the turn leave',
@@ -95,8 +95,8 @@ export const CONTEXT_MUTANTS = [
     ],
     [
       'what a request decides is not recorded',
-      '{ ...definedFields({ context: sized.decision }), notices: told }',
-      '{ notices: told }',
+      '{ ...definedFields({ context: sized.decision }), notices: stored }',
+      '{ notices: stored }',
     ],
   ]),
   ...inFile(`${LOOP}/run-loop.ts`, [
@@ -112,9 +112,13 @@ export const CONTEXT_MUTANTS = [
   ...inFile('functions/agent/loop/context/consolidate.ts', [
     [
       'it is told twice that a summary is near',
-      'isNearlyFull(consolidation, count) && !isTold',
+      'isNearlyFull(consolidation, count) && !hasWarned',
       'isNearlyFull(consolidation, count)',
     ],
-    ['only who begins a run tells that a summary is near', '&& !isTold ?', "&& !isTold && held.origin === 'started' ?"],
+    [
+      'only who begins a run tells that a summary is near',
+      '&& !hasWarned ?',
+      "&& !hasWarned && held.origin === 'started' ?",
+    ],
   ]),
 ]

@@ -10,8 +10,13 @@ export const HISTORY_MUTANTS = [
     ],
     [
       'deleted sessions are indexed',
-      '    if (session === undefined) return\n    const parts',
-      '    if (session === null) return\n    const parts',
+      'if (!isStored(change) || session === undefined) {',
+      'if (!isStored(change) || session === null) {',
+    ],
+    [
+      'a stored row of a deleted session is no removal',
+      'for (const part of documentParts(role, documents)) await',
+      'for (const part of documentParts(role, isStored(change) ? 0 : documents)) await',
     ],
     [
       'the oldest state of a message counts',
@@ -82,17 +87,17 @@ export const PROJECTION_MUTANTS = [
     [
       'what is stored stays marked',
       "if (isSettled) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)",
-      'if (isSettled) owed.has(row.number)',
+      'if (isSettled) pending.has(row.number)',
     ],
     ['what was learned in a transaction that was undone is believed', '    tables.undone()\n', ''],
     ['the last batch is not stored', '  await storeBatch(true)\n  return changed', '  return changed'],
-    ['words are not stored at the end', '(isLast && !owed.isEmpty())', 'owed.has(-1)'],
+    ['words are not stored at the end', '(isLast && !pending.isEmpty())', 'pending.has(-1)'],
     [
       'two merges store the same documents',
-      "if (owed.has(row.number)) return 'gone'",
-      "if (owed.has(-1)) return 'gone'",
+      "if (pending.has(row.number)) return 'gone'",
+      "if (pending.has(-1)) return 'gone'",
     ],
-    ['what was undone counts as stored', '    owed.forget()\n', ''],
+    ['what was undone counts as stored', '    pending.forget()\n', ''],
     [
       'a long message is stored without its last documents',
       "if (outcome !== 'same' || !more) return",
@@ -106,7 +111,7 @@ export const PROJECTION_MUTANTS = [
       'if (known !== undefined) gathered.documents -= removeDocuments',
       'if (known === -1) gathered.documents -= removeDocuments',
     ],
-    ['words of documents that were undone are stored', '      owed.forget()\n', ''],
+    ['words of documents that were undone are stored', '      pending.forget()\n', ''],
     ['removed documents are still counted', '  countDocuments(database, rows, -count)\n', ''],
     [
       'pending words go with their documents',

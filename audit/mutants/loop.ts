@@ -54,22 +54,22 @@ export const LOOP_MUTANTS = [
       "if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false",
       'if (waiting.length === 0) return false',
     ],
-    ['a refused pause is taken for one', '    await state.store.look()\n    return false', '    return true'],
+    ['a refused pause is taken for one', '    await state.store.readHeader()\n    return false', '    return true'],
     [
       'a steering input runs as queued',
-      'if ((await state.store.look()).queued === 0) return',
-      'if ((await state.store.look()).queued >= 0) return',
+      'if ((await state.store.readHeader()).queued === 0) return',
+      'if ((await state.store.readHeader()).queued >= 0) return',
     ],
     [
       'a steering input comes before results',
       '.queued === 0) return\n  await state.writer.settled()\n',
       '.queued === 0) return\n',
     ],
-    ['a steering input is not told', '    state.emit(messageSteered(message))\n', ''],
+    ['a steering input is not emitted', 'events: [messageSteered(message)] }', 'events: [] }'],
     [
       'a steering input is not sent to the model',
-      '    remember(thread, [message])\n    state.emit(messageSteered',
-      '    state.emit(messageSteered',
+      '        remember(thread, [message])\n        return { result: undefined, events: [messageSteered',
+      '        return { result: undefined, events: [messageSteered',
     ],
   ]),
   ...inFile(`${LOOP}/run-ending.ts`, [
@@ -86,8 +86,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'calls that an end closes are not told',
-      'for (const message of ended.closed)',
-      'for (const message of ended.closed.slice(1_000))',
+      '...closed.map(callCompleted)',
+      '...closed.slice(1_000).map(callCompleted)',
     ],
     [
       'a failed run keeps no error message',
@@ -154,11 +154,7 @@ export const LOOP_MUTANTS = [
       "row.status === 'running' && !isRepeatable(row)",
       "row.status !== 'waiting' && !isRepeatable(row)",
     ],
-    [
-      'repairs are not told',
-      'for (const message of repaired) state.emit',
-      'for (const message of repaired.slice(1_000)) state.emit',
-    ],
+    ['repairs are not told', 'events: repaired.map(callCompleted)', 'events: repaired.slice(1_000).map(callCompleted)'],
   ]),
   ...inFile(`${LOOP}/open-thread.ts`, [
     [
@@ -202,8 +198,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a look that does not come back is waited for',
-      "await withinTime(LEASE_CALL_MS, 'the store', () => leases.look(lease))",
-      'await leases.look(lease)',
+      "await withinTime(LEASE_CALL_MS, 'the store', () => leases.readHeader(lease))",
+      'await leases.readHeader(lease)',
     ],
     ['looks every 5 s', 'const POLL_MS = 500', 'const POLL_MS = 5_000'],
     ['stopping ends nothing', 'stop: () => stopped.abort()', 'stop: () => undefined'],
@@ -229,8 +225,8 @@ export const LOOP_MUTANTS = [
     ],
     [
       'a result is told before it is stored',
-      '    const message = await log.completeCall(lease, {',
-      "    emit({ type: 'tool_call.completed', id: eventId(row.id, 'tool_call.completed'), runId: row.runId, message: row })\n    const message = await log.completeCall(lease, {",
+      '      const message = await log.completeCall(lease, {',
+      '      void emitInOrder(async () => ({ result: undefined, events: [callCompleted(row)] }))\n      const message = await log.completeCall(lease, {',
     ],
     ['a failed write is not known', 'failed.abort(error)', 'void error'],
     ['settled awaits nothing', '      await Promise.all(pending)\n', ''],

@@ -62,7 +62,7 @@ export const SERVING_MUTANTS = [
     ],
   ]),
   ...inFile('functions/agent/events/until-settled.ts', [
-    ['who waits for an end wakes for nothing', "glances.since(seen) !== 'change'", "glances.since(seen) !== 'time'"],
+    ['who waits for an end wakes for nothing', "poll.since(seen) !== 'change'", "poll.since(seen) !== 'time'"],
     ['a run that waits is waited for', '      if (header !== undefined && isBlocked(header)) return\n', ''],
   ]),
   ...inFile('functions/agent/events/coalescing-reader.ts', [
@@ -153,7 +153,11 @@ export const SERVING_MUTANTS = [
       '  await wake(dependencies, key, placement)\n  return { runId, repeated }\n',
       '  return { runId, repeated }\n',
     ],
-    ['a started run is executed by nobody', 'goOn(dependencies, key, done)', 'goOn(dependencies, key, worker.idle())'],
+    [
+      'a started run is executed by nobody',
+      'runInBackground(dependencies, key, done)',
+      'runInBackground(dependencies, key, worker.idle())',
+    ],
     [
       'a hint that fails is the caller’s failure',
       "    logger.error('could not send a hint', error, { tenant: key.tenant, session: key.session })\n",
@@ -168,8 +172,8 @@ export const SERVING_MUTANTS = [
   ...inFile('functions/agent/service/create-agent-service.ts', [
     [
       'a cancel takes no free run',
-      'goOn(dependencies, key, worker.serve(key))',
-      'goOn(dependencies, key, worker.idle())',
+      'runInBackground(dependencies, key, worker.serve(key))',
+      'runInBackground(dependencies, key, worker.idle())',
     ],
     [
       'a resolution wakes nobody',

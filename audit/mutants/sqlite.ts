@@ -71,7 +71,7 @@ export const SQLITE_MUTANTS = [
     ['an end does not move the head', '    head: message?.id ?? row.head,\n    cancelRun', '    cancelRun'],
     [
       'a pause is not recorded',
-      'pausedRun(stored.run, waiting, row.head ?? undefined)',
+      'pausedRun(stored.run, waiting, row.head ?? undefined, lease.generation)',
       "{ ...stored.run, status: 'paused' }",
     ],
     ['a pause stays due', 'paused: 1, due: null }', 'paused: 1 }'],
@@ -87,7 +87,11 @@ export const SQLITE_MUTANTS = [
       "if (isEnded(stored.run.status)) return { state: 'ended' }",
       "if (stored.run.rounds < 0) return { state: 'ended' }",
     ],
-    ['continue after a completed run', "latest?.run.status !== 'failed'", 'latest === undefined'],
+    [
+      'continue after a completed run',
+      "statusAtEnd(database, row) !== runStatusCode('failed')",
+      'statusAtEnd(database, row) === undefined',
+    ],
     ['reject is ignored', "if (onBusy === 'reject' && busy && !gives)", "if (onBusy === 'reject' && busy && gives)"],
     ['reject in a pause is refused', ' && busy && !gives)', ' && busy)'],
     [
@@ -115,7 +119,7 @@ export const SQLITE_MUTANTS = [
     ],
     [
       'a run that is taken up again is not told',
-      'resumedRun(stored.run, row.head ?? undefined)',
+      'resumedRun(stored.run, row.head ?? undefined, row.generation + 1)',
       "{ ...stored.run, status: 'running' }",
     ],
     ['a taken run stays paused', 'paused: 0, takeovers }', 'takeovers }'],

@@ -62,7 +62,7 @@ export function createHarness(script: Script, keepTrace: boolean): Harness {
   let failure: Violation | undefined
   let quietSince = script.quietAt
   const stuck = script.faults.filter((fault) => fault.type === 'stuck')
-  const poisons = script.faults.filter((fault) => fault.type === 'poison')
+  const fatals = script.faults.filter((fault) => fault.type === 'poison')
   const elapsed = (): number => timeline.now() - START - timeline.slept()
   const harness: Harness = {
     script,
@@ -93,11 +93,11 @@ export function createHarness(script: Script, keepTrace: boolean): Harness {
     strike(process, call, session) {
       const fault = harness.takeFault('strike', (one) => call.startsWith(one.call))
       if (fault !== undefined) timeline.after(fault.after, undefined, () => harness.afflict(process, fault))
-      const poison = poisons.find(
+      const fatal = fatals.find(
         (one) => call.startsWith(one.call) && sessionAt(script, one.session) === session && one.at <= elapsed(),
       )
-      if (poison === undefined) return
-      const { milliseconds } = poison
+      if (fatal === undefined) return
+      const { milliseconds } = fatal
       quietSince = Math.max(quietSince, elapsed() + milliseconds)
       timeline.after(0, undefined, () => harness.afflict(process, { how: 'kill', milliseconds, leavesRequests: true }))
     },
@@ -135,5 +135,5 @@ export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
 
 /** Whether something kills whoever does it to this session. */
-export const isPoisoned = ({ script }: Harness, session: string): boolean =>
+export const isFatal = ({ script }: Harness, session: string): boolean =>
   script.faults.some((fault) => fault.type === 'poison' && sessionAt(script, fault.session) === session)

@@ -25,7 +25,7 @@ export async function leaveSession(
   const parts = [{ type: 'text', text: JSON.stringify(input) } as const]
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', clientTools: [], input: { parts } } as const
   const { runId } = await inbox.enqueue(key, run)
-  const seen = await lease.look(key)
+  const seen = await lease.readHeader(key)
   if (left === 'running' && seen !== undefined) await lease.start(seen, 'gone')
   if (left === 'deleted') await deletion.tombstone(key)
   return { accepted: [{ runId, input: input.name }], activeAt }

@@ -100,14 +100,14 @@ export async function simulate(
       harness.elapsed() > script.quietAt &&
       clients.open() === 0 &&
       index.isCaughtUp() &&
-      deliveries.owed() === undefined &&
+      deliveries.pending() === undefined &&
       sessions.all.every((watch) => unrest(watch, harness.timeline.now()) === undefined)
     while (!isOver()) {
       if (!(await harness.timeline.step(Infinity))) break
       steps++
       await sessions.checkEvents()
       checkTime(harness, sessions, () =>
-        index.isCaughtUp() ? `${clients.open()} open requests, owed: ${deliveries.owed()}` : 'the index',
+        index.isCaughtUp() ? `${clients.open()} open requests, owed: ${deliveries.pending()}` : 'the index',
       )
       checkFairness(harness, sessions)
       const failure = harness.failure()
@@ -163,11 +163,11 @@ function checkTime(harness: Harness, { all }: Sessions, others: () => string): v
       if (now <= until || seen.header?.status !== 'live') continue
       must('a cancel takes effect in its time', seen.header.activeRun !== runId, `${runId} of ${key.session}`)
     }
-  const hasPoison = faults.some((fault) => fault.type === 'poison')
-  const taken = hasPoison ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
+  const hasFatal = faults.some((fault) => fault.type === 'poison')
+  const taken = hasFatal ? all.map(({ seen }) => takeoversOf(seen)).reduce((one, other) => one + other, 0) : 0
   if (now <= quietAt + REST_MS + taken) return
   const restless = all.map((watch) => unrest(watch, harness.timeline.now())).filter((why) => why !== undefined)
-  if (hasPoison && restless.length === 0 && now <= quietAt + REST_MS + taken + LEFT_MS) return
+  if (hasFatal && restless.length === 0 && now <= quietAt + REST_MS + taken + LEFT_MS) return
   throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others())
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Client, Message, RunBody } from '../../test/e2e/backend/client.ts'
 import { expectReplayable, textOf } from '../../test/e2e/crashes/invariants.ts'
-import type { Told } from './load.ts'
+import type { Report } from './load.ts'
 
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 /** Tools whose calls must not run twice. */
@@ -20,8 +20,8 @@ export interface Audit {
 }
 
 /** Compares what clients were told and tools have done with what the log holds in the end. */
-export async function audit(client: Client, told: Told, effectsFile: string): Promise<Audit> {
-  const sessions = [...new Set(told.accepted.map(({ session }) => session))]
+export async function audit(client: Client, reported: Report, effectsFile: string): Promise<Audit> {
+  const sessions = [...new Set(reported.accepted.map(({ session }) => session))]
   const messages = new Map<string, readonly Message[]>()
   const runs = new Map<string, RunBody>()
   const forks: string[] = []
@@ -42,10 +42,10 @@ export async function audit(client: Client, told: Told, effectsFile: string): Pr
     runs: runs.size,
     ended: [...runs.values()].filter((run) => ENDED.includes(run.status)).length,
     failed: [...runs.values()].filter((run) => run.status === 'failed').length,
-    lost: [...lostInputs(told, messages), ...lostMessages(told, all), ...lostCalls(effects, all)],
-    doubled: [...doubledInputs(told, messages), ...doubledCalls(effects)],
+    lost: [...lostInputs(reported, messages), ...lostMessages(reported, all), ...lostCalls(effects, all)],
+    doubled: [...doubledInputs(reported, messages), ...doubledCalls(effects)],
     forks,
-    waits: told.accepted.flatMap(({ run, at }) => {
+    waits: reported.accepted.flatMap(({ run, at }) => {
       const end = runs.get(run)?.ended_at
       return end === null || end === undefined ? [] : [Math.max(0, Date.parse(end) - at)]
     }),
@@ -59,16 +59,16 @@ function brokenOrder(session: string, messages: readonly Message[]): string[] {
   return order.join() === [...new Set(order)].toSorted().join() ? [] : [`${session}: runs out of order or interleaved`]
 }
 
-const timesInLog = ({ session, text }: Told['accepted'][number], messages: ReadonlyMap<string, readonly Message[]>) =>
+const timesInLog = ({ session, text }: Report['accepted'][number], messages: ReadonlyMap<string, readonly Message[]>) =>
   (messages.get(session) ?? []).filter((message) => message.role === 'user' && textOf(message) === text).length
 
-const lostInputs = (told: Told, messages: ReadonlyMap<string, readonly Message[]>): string[] =>
-  told.accepted.flatMap((one) => (timesInLog(one, messages) === 0 ? [`input ${one.text} of ${one.session}`] : []))
+const lostInputs = (reported: Report, messages: ReadonlyMap<string, readonly Message[]>): string[] =>
+  reported.accepted.flatMap((one) => (timesInLog(one, messages) === 0 ? [`input ${one.text} of ${one.session}`] : []))
 
-const doubledInputs = (told: Told, messages: ReadonlyMap<string, readonly Message[]>): string[] =>
-  told.accepted.flatMap((one) => (timesInLog(one, messages) > 1 ? [`input ${one.text} of ${one.session}`] : []))
+const doubledInputs = (reported: Report, messages: ReadonlyMap<string, readonly Message[]>): string[] =>
+  reported.accepted.flatMap((one) => (timesInLog(one, messages) > 1 ? [`input ${one.text} of ${one.session}`] : []))
 
-function lostMessages({ shown }: Told, all: readonly Message[]): string[] {
+function lostMessages({ shown }: Report, all: readonly Message[]): string[] {
   const stored = new Map(all.map((message) => [message.id, JSON.stringify(message)]))
   return [...shown].flatMap(([id, text]) => (stored.get(id) === text ? [] : [`message ${id} as it was shown`]))
 }

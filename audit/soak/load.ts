@@ -21,7 +21,7 @@ export interface Accepted {
 }
 
 /** What the clients know in the end. */
-export interface Told {
+export interface Report {
   readonly accepted: Accepted[]
   /** Inputs that were given up: nothing is promised of them. */
   refused: number
@@ -37,22 +37,22 @@ interface Settings {
 }
 
 /** Hands in inputs at a steady rate, whatever becomes of the programs, and looks at what they show. */
-export async function load({ fleet, perSecond, random, signal }: Settings): Promise<Told> {
-  const told: Told = { accepted: [], refused: 0, shown: new Map() }
+export async function load({ fleet, perSecond, random, signal }: Settings): Promise<Report> {
+  const reported: Report = { accepted: [], refused: 0, shown: new Map() }
   const pending: Promise<void>[] = []
   for (let index = 0; !signal.aborted; index++) {
     const session = `soak-${Math.floor(index / (INPUTS * AT_A_TIME))}-${index % AT_A_TIME}`
     const word = WORDS[Math.floor(random() * WORDS.length)] ?? 'say'
-    pending.push(submit(fleet, told, session, inputText(word, `n${index}`)))
-    const known = told.accepted[Math.floor(random() * told.accepted.length)]
-    if (known !== undefined && index % 5 === 0) pending.push(look(fleet, told, known.session))
+    pending.push(submit(fleet, reported, session, inputText(word, `n${index}`)))
+    const known = reported.accepted[Math.floor(random() * reported.accepted.length)]
+    if (known !== undefined && index % 5 === 0) pending.push(readSession(fleet, reported, known.session))
     await sleep(1_000 / perSecond, undefined, { signal }).catch(() => undefined)
   }
   await Promise.all(pending)
-  return told
+  return reported
 }
 
-async function submit(fleet: Fleet, told: Told, session: string, text: string): Promise<void> {
+async function submit(fleet: Fleet, reported: Report, session: string, text: string): Promise<void> {
   const headers = { 'content-type': 'application/json', prefer: 'respond-async', 'idempotency-key': text }
   const body = JSON.stringify({ content: text })
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -62,7 +62,7 @@ async function submit(fleet: Fleet, told: Told, session: string, text: string): 
       const reply =
         made.status < 500 ? await client.send('POST', `/v1/sessions/${session}/messages`, body, headers) : made
       if (reply.status < 300) {
-        told.accepted.push({ session, run: (reply.body as RunBody).id, text, at: Date.now() })
+        reported.accepted.push({ session, run: (reply.body as RunBody).id, text, at: Date.now() })
         return
       }
       if (reply.status < 500 && reply.status !== 429) throw new Error(`an input was refused: ${reply.text}`)
@@ -72,13 +72,13 @@ async function submit(fleet: Fleet, told: Told, session: string, text: string): 
     }
     await sleep(AGAIN_MS)
   }
-  told.refused++
+  reported.refused++
 }
 
-async function look(fleet: Fleet, told: Told, session: string): Promise<void> {
+async function readSession(fleet: Fleet, reported: Report, session: string): Promise<void> {
   try {
     for (const message of await fleet.any().messages(session))
-      if (isFinal(message)) told.shown.set(message.id, JSON.stringify(message))
+      if (isFinal(message)) reported.shown.set(message.id, JSON.stringify(message))
   } catch (error) {
     if (!(error instanceof TypeError) && !/: 5\d\d /.test(String(error))) throw error
   }

@@ -35,7 +35,7 @@ export function createDynamoMeter(endpoint: string) {
   const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 })
   const aside = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials })
   const requests: MeteredRequest[] = []
-  const underWay = new Map<object, MeteredRequest>()
+  const inFlight = new Map<object, MeteredRequest>()
   const known = new Map<string, Item>()
   const started = performance.now()
   const now = (): number => performance.now() - started
@@ -45,11 +45,11 @@ export function createDynamoMeter(endpoint: string) {
       const name = String(context['commandName']).replace(/Command$/, '')
       const request = { name, begun: now(), ended: 0, up: 0, down: 0, writeUnits: 0, readUnits: 0 }
       requests.push(request)
-      underWay.set(context, request)
+      inFlight.set(context, request)
       const input = args.input as Input
       const result = await next({ ...args, input: { ...input, ReturnConsumedCapacity: 'TOTAL' } }).finally(() => {
         request.ended = now()
-        underWay.delete(context)
+        inFlight.delete(context)
       })
       const written = keysWritten(input)
       for (const { table, key } of written)
@@ -64,7 +64,7 @@ export function createDynamoMeter(endpoint: string) {
   client.middlewareStack.add(
     (next, context) => async (args) => {
       const result = await next(args)
-      const request = underWay.get(context)
+      const request = inFlight.get(context)
       if (request === undefined) return result
       request.up += Buffer.byteLength((args.request as { body?: string }).body ?? '')
       const { headers } = result.response as { headers: Readonly<Record<string, string>> }

@@ -37,7 +37,7 @@ export declare function createClient(options: ClientOptions): {
     importMessages: (session: string, lines: string | ReadableStream<Uint8Array>, query?: Queries['importMessages'], rest?: Options) => Promise<Import>;
     readContext: (session: string, rest?: Options) => Promise<Context>;
     consolidate: (session: string) => Promise<Summary>;
-    search: (query: Queries['searchHistory'], rest?: Options) => Promise<SearchPage>;
+    search: (query: SearchQuery, rest?: Options) => Promise<SearchPage>;
     readUsage: (query?: Queries['readUsage'], rest?: Options) => Promise<UsagePage>;
     /** Responds as soon as the input is durable. `key`: of the first attempt, where the same input is sent again. */
     sendMessage: (session: string, body: NewMessage, { key }?: {
@@ -57,6 +57,7 @@ export type MetadataQuery = {
     readonly [field: `metadata.${string}`]: string | undefined;
 };
 export type SessionsQuery = Queries['listSessions'] & MetadataQuery;
+export type SearchQuery = Queries['searchHistory'] & MetadataQuery;
 /** A page of sessions, and the tag by which it is known again. */
 export interface TaggedPage {
     readonly page: SessionPage;

@@ -21,8 +21,8 @@ export async function problemOf(response) {
     // A refusal whose body breaks off is one all the same: its status tells.
     const text = await response.text().catch(() => '');
     const type = response.headers.get('content-type') ?? '';
-    const told = type.startsWith('application/problem+json') ? fieldsOf(text) : {};
-    const problem = { ...foreign(response, text), ...told, status: response.status };
+    const sent = type.startsWith('application/problem+json') ? fieldsOf(text) : {};
+    const problem = { ...foreign(response, text), ...sent, status: response.status };
     return new ApiProblem(problem, Number.isFinite(seconds) ? seconds * 1000 : undefined);
 }
 /** What a problem says of itself: it may leave out any field (RFC 9457), and be cut short. */

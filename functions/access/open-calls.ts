@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Caller } from './caller.ts'
-import { createWatchedCalls, type Watched } from './watched-calls.ts'
+import { createWatchedRequests, type Watched } from './watched-calls.ts'
 
 /**
  * Streams and waiting calls that one key without a cap of its own, one tenant and one process may have open at a time in a process:
@@ -14,7 +14,7 @@ const MAX_REQUESTS_OF_KEY = 256
 const MAX_REQUESTS_OF_TENANT = 1_024
 const MAX_REQUESTS = 2_048
 /** A place of a key with a cap is given back after so many milliseconds, unless its call goes on: its process may have been killed. */
-const PLACE_MS = 300_000
+const SLOT_MS = 300_000
 
 interface Dependencies {
   readonly keys: Pick<KeyStore, 'find' | 'enter' | 'leave'>
@@ -22,36 +22,36 @@ interface Dependencies {
   readonly log: Logger
 }
 
-export interface OpenCall {
+export interface OpenRequest {
   /** Aborts within 10 s after the key was revoked. */
   readonly signal: AbortSignal
   /** Never rejects. */
   close(): Promise<void>
 }
 
-export interface OpenCalls {
+export interface OpenRequests {
   /**
    * Counts a call that stays open until it is closed. Rejects with `too_many_open_calls` beyond what a key, a tenant or a process
    * may have; a key's own cap counts over all processes.
    */
-  open(caller: Caller): Promise<OpenCall>
+  open(caller: Caller): Promise<OpenRequest>
   /** The same for what takes no place: a file that is being sent. */
-  watch(caller: Caller): OpenCall
+  watch(caller: Caller): OpenRequest
 }
 
 /** Calls that stay open: they are counted, and end when their key is revoked. */
-export function createOpenCalls(dependencies: Dependencies): OpenCalls {
-  const places = createPlaces()
-  const watched = createWatchedCalls(dependencies)
+export function createOpenRequests(dependencies: Dependencies): OpenRequests {
+  const slots = createSlots()
+  const watched = createWatchedRequests(dependencies)
 
   /** A place for nobody keeps and gives back nothing. */
-  function begin({ secretHash }: Caller, takesPlace: boolean, place: Place = NO_PLACE): OpenCall {
-    const one: Watched = { call: new AbortController(), takesPlace, keep: place.keep }
+  function begin({ secretHash }: Caller, takesSlot: boolean, slot: Slot = NO_SLOT): OpenRequest {
+    const one: Watched = { call: new AbortController(), takesSlot, keep: slot.keep }
     if (secretHash !== undefined) watched.add(secretHash, one)
     let closed: Promise<void> | undefined
     const close = async (): Promise<void> => {
       if (secretHash !== undefined) watched.remove(secretHash, one)
-      await place.giveBack()
+      await slot.release()
     }
     return { signal: one.call.signal, close: () => (closed ??= close()) }
   }
@@ -60,16 +60,16 @@ export function createOpenCalls(dependencies: Dependencies): OpenCalls {
     async open(caller) {
       const { tenant, key, secretHash } = caller
       const most = key?.caps.openCalls
-      if (most === undefined && secretHash !== undefined && watched.placesOf(secretHash) >= MAX_REQUESTS_OF_KEY)
+      if (most === undefined && secretHash !== undefined && watched.slotsOf(secretHash) >= MAX_REQUESTS_OF_KEY)
         throw tooMany(`key ${key?.id} has`, MAX_REQUESTS_OF_KEY)
-      places.take(tenant)
-      const giveBack = async (): Promise<void> => places.giveBack(tenant)
-      if (key === undefined || most === undefined) return begin(caller, true, { ...NO_PLACE, giveBack })
+      slots.take(tenant)
+      const release = async (): Promise<void> => slots.release(tenant)
+      if (key === undefined || most === undefined) return begin(caller, true, { ...NO_SLOT, release })
       try {
-        const place = await takePlace(dependencies, key.id, most)
-        return begin(caller, true, { ...place, giveBack: () => giveBack().then(place.giveBack) })
+        const slot = await takeSlot(dependencies, key.id, most)
+        return begin(caller, true, { ...slot, release: () => release().then(slot.release) })
       } catch (error) {
-        places.giveBack(tenant)
+        slots.release(tenant)
         throw error
       }
     },
@@ -77,46 +77,46 @@ export function createOpenCalls(dependencies: Dependencies): OpenCalls {
   }
 }
 
-interface Place {
+interface Slot {
   /** Called every few seconds; never rejects. */
   keep(): Promise<void>
   /** Never rejects. */
-  giveBack(): Promise<void>
+  release(): Promise<void>
 }
 
-const NO_PLACE: Place = { keep: async () => undefined, giveBack: async () => undefined }
+const NO_SLOT: Slot = { keep: async () => undefined, release: async () => undefined }
 
 /** One of the places that a key has in all processes. */
-async function takePlace({ keys, clock, log }: Dependencies, key: string, most: number): Promise<Place> {
+async function takeSlot({ keys, clock, log }: Dependencies, key: string, most: number): Promise<Slot> {
   const call = randomBytes(9).toString('base64url')
-  let until = clock.now() + PLACE_MS
+  let until = clock.now() + SLOT_MS
   if (!(await keys.enter(key, { call, most, until }, clock.now()))) throw tooMany(`key ${key} has`, most)
   let isOver = false
   return {
     async keep() {
       const now = clock.now()
-      if (isOver || until - now > PLACE_MS / 2) return
+      if (isOver || until - now > SLOT_MS / 2) return
       try {
         // If somebody took its place meanwhile, the call goes on without one.
-        if (await keys.enter(key, { call, most, until: now + PLACE_MS }, now)) until = now + PLACE_MS
+        if (await keys.enter(key, { call, most, until: now + SLOT_MS }, now)) until = now + SLOT_MS
         if (isOver) await keys.leave(key, call)
       } catch (error) {
         log.error('could not keep the place of an open call', error)
       }
     },
-    async giveBack() {
+    async release() {
       isOver = true
       try {
         await keys.leave(key, call)
       } catch (error) {
-        log.error(`could not give back the place of an open call: it is taken for ${PLACE_MS / 60_000} minutes`, error)
+        log.error(`could not give back the place of an open call: it is taken for ${SLOT_MS / 60_000} minutes`, error)
       }
     },
   }
 }
 
 /** The places of a process and of each tenant. */
-function createPlaces() {
+function createSlots() {
   const ofTenants = new Map<string, number>()
   let taken = 0
   return {
@@ -128,7 +128,7 @@ function createPlaces() {
       taken++
       ofTenants.set(tenant, ofTenant + 1)
     },
-    giveBack(tenant: string): void {
+    release(tenant: string): void {
       const left = (ofTenants.get(tenant) ?? 0) - 1
       taken--
       if (left > 0) ofTenants.set(tenant, left)

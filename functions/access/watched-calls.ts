@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { isExpired } from '../domain/keys/api-key.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -17,18 +17,18 @@ interface Dependencies {
 export interface Watched {
   readonly call: AbortController
   /** Whether it takes a place of its key. */
-  readonly takesPlace: boolean
+  readonly takesSlot: boolean
   /** Called every few seconds; never rejects. */
   keep(): Promise<void>
 }
 
 /** Calls by the hash of their key's secret: they are kept while they go on, and end within 10 s after their key was revoked or has expired. */
-export function createWatchedCalls({ keys, clock, log }: Dependencies) {
+export function createWatchedRequests({ keys, clock, log }: Dependencies) {
   const byKey = new Map<string, Set<Watched>>()
   let watching: AbortController | undefined
   return {
-    placesOf: (secretHash: string): number =>
-      [...(byKey.get(secretHash) ?? [])].filter(({ takesPlace }) => takesPlace).length,
+    slotsOf: (secretHash: string): number =>
+      [...(byKey.get(secretHash) ?? [])].filter(({ takesSlot }) => takesSlot).length,
     add(secretHash: string, watched: Watched): void {
       const calls = byKey.get(secretHash) ?? new Set()
       byKey.set(secretHash, calls.add(watched))
@@ -61,7 +61,7 @@ export function createWatchedCalls({ keys, clock, log }: Dependencies) {
   async function keepAll(): Promise<void> {
     for (const { keep } of [...byKey.values()].flatMap((calls) => [...calls])) {
       await keep()
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 

@@ -1,5 +1,5 @@
 import { ApiProblem } from '../client/problem.ts'
-import { isUnreachable, tellable } from '../runtime/command.ts'
+import { isUnreachable, printable } from '../runtime/command.ts'
 import { causeOf } from './commands/doctor.ts'
 import { Failed } from './failed.ts'
 import { oneLine } from './terminal.ts'
@@ -10,7 +10,7 @@ export function lineOf(error: unknown, url = ''): string | undefined {
   if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error, url)
   if (isUnreachable(error))
     return `Nothing responds at ${url === '' ? 'the program' : url} (${causeOf(error)}). Check the address, or start a program there: tooltrail start`
-  return tellable(error)
+  return printable(error)
 }
 
 /** What to do about a refusal, where its text does not say. */

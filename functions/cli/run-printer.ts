@@ -24,7 +24,7 @@ export interface RunPrinter {
 export function createRunPrinter(): RunPrinter {
   const { text, rest, line, forget } = createTextPrinter()
   /** The code of an error that a message has told: the run's end says it again. */
-  let told: string | undefined
+  let shownCode: string | undefined
   return {
     show(event) {
       const member = 'parent_tool_call_id' in event && event.parent_tool_call_id !== undefined
@@ -38,7 +38,7 @@ export function createRunPrinter(): RunPrinter {
           for (const part of event.message.parts) {
             if (part.type !== 'error') continue
             line(onErrors('red', `${indent}${part.code}: ${harmless(part.text)}`))
-            if (!member) told = part.code
+            if (!member) shownCode = part.code
           }
           return
         case 'tool_call.started':
@@ -71,7 +71,7 @@ export function createRunPrinter(): RunPrinter {
         }
         case 'run.failed': {
           const { code, message } = event.run.error ?? { code: 'failed', message: 'the run failed' }
-          if (code === told) return
+          if (code === shownCode) return
           return line(onErrors('red', `${code}: ${oneLine(message, 400)}`))
         }
         default:
@@ -98,9 +98,9 @@ function createTextPrinter() {
     if (!atLineStart) put('\n')
     streamed = ''
   }
-  const line = (words: string): void => {
+  const line = (message: string): void => {
     if (!atLineStart) put('\n')
-    note(`${words}\n`)
+    note(`${message}\n`)
   }
   return {
     text(piece: string): void {

@@ -73,11 +73,9 @@ program
   .option('--continue', 'go on with the session that was used last')
   .option('--agent <name>', 'agent of a new session')
   .option('--owner <owner>', 'owner of a new session')
-  .action(async (words: string[], { print, ...options }: { print?: string }) => {
+  .action(async (argv: string[], { print, ...options }: { print?: string }) => {
     const piped = await pipedInput()
-    const input = [print, words.join(' '), piped]
-      .filter((text) => text !== undefined && text.trim() !== '')
-      .join('\n\n')
+    const input = [print, argv.join(' '), piped].filter((text) => text !== undefined && text.trim() !== '').join('\n\n')
     const { converse, say } = await import('./commands/chat.ts')
     if (input === '' && !isInteractive())
       throw new Failed('There is no input. Give a text: tooltrail chat -p "…"', MISUSED)
@@ -97,9 +95,9 @@ program
   .option('--until <time>', 'a date or a time')
   .option('--limit <n>', 'at most so many hits', count)
   .option('--json', 'the page of hits as a line of JSON')
-  .action(async (words: string[], options: SearchOptions) => {
+  .action(async (argv: string[], options: SearchOptions) => {
     const { search } = await import('./commands/search.ts')
-    await on(({ client }) => search(client, words.join(' '), options))
+    await on(({ client }) => search(client, argv.join(' '), options))
   })
 
 program
@@ -271,8 +269,8 @@ function given(known: readonly string[]): string[] {
 }
 
 /** Runs a command that reads its own words. */
-async function own(load: () => Promise<unknown>, words: readonly string[]): Promise<void> {
-  process.argv.splice(2, process.argv.length, ...words)
+async function own(load: () => Promise<unknown>, argv: readonly string[]): Promise<void> {
+  process.argv.splice(2, process.argv.length, ...argv)
   await load()
 }
 

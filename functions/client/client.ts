@@ -71,6 +71,7 @@ type Json = <Result>(method: string, path: string, call?: Call) => Promise<Resul
 /** Conditions on fields of the metadata: a value, or its beginning with `*` behind it. */
 export type MetadataQuery = { readonly [field: `metadata.${string}`]: string | undefined }
 export type SessionsQuery = Queries['listSessions'] & MetadataQuery
+export type SearchQuery = Queries['searchHistory'] & MetadataQuery
 
 /** A page of sessions, and the tag by which it is known again. */
 export interface TaggedPage {
@@ -131,8 +132,7 @@ const logRequests = (send: Send, json: Json) => ({
 const queries = (json: Json) => ({
   readContext: (session: string, rest: Options = {}) => json<Context>('GET', `${pathOf(session)}/context`, rest),
   consolidate: (session: string) => json<Summary>('POST', `${pathOf(session)}/consolidate`),
-  search: (query: Queries['searchHistory'], rest: Options = {}) =>
-    json<SearchPage>('GET', '/v1/search', { query, ...rest }),
+  search: (query: SearchQuery, rest: Options = {}) => json<SearchPage>('GET', '/v1/search', { query, ...rest }),
   readUsage: (query: Queries['readUsage'] = {}, rest: Options = {}) =>
     json<UsagePage>('GET', '/v1/usage', { query, ...rest }),
 })

@@ -12,17 +12,14 @@ import type { Outbox } from '../ports/outbox.ts'
 import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
 import { dueOf } from './due-of-session.ts'
-import { createTurns, type Turns } from './turns.ts'
+import { isFull, receiverOf, type InFlight } from './in-flight.ts'
+import { createDeliverySlots, type DeliverySlots } from './turns.ts'
 
-/** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
-const MAX_BY_HINT = 100
-/** Of these, those of one tenant to one target: a receiver that never responds must not hold up what others get. */
-const MAX_TO_TARGET = 50
 /** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
 const TAKEN_MS = 1_000
 /** Looks: together they take longer than the claim of a process that died. */
-const TAKEN_LOOKS = 75
-/** Milliseconds until the next look at what a run owes that has not begun, or whose session is being deleted. */
+const MAX_CLAIM_POLLS = 75
+/** Milliseconds until the next look at a delivery whose run has not begun, or whose session is being deleted. */
 const QUEUED_MS = 90_000
 /** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
 const FIRST_RETRY_MS = 5_000
@@ -62,60 +59,46 @@ export interface DeliveryDriver {
   resume(): void
 }
 
-interface UnderWay {
-  readonly key: DeliveryKey
-  readonly done: Promise<void>
-  /** Where one goes that began with a hint; a run's own goes beside all others. */
-  readonly to?: string
-  again: boolean
-}
-
-const toOf = (channels: DriverDependencies['channels'], { tenant, kind, target }: Delivery): string =>
-  JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
-
-const countTo = (underWay: ReadonlyMap<string, UnderWay>, to: string): number =>
-  underWay.values().reduce((count, one) => count + (one.to === to ? 1 : 0), 0)
-
 /** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
-  const dependencies = { ...inTime(given), turns: createTurns(given.clock) }
+  const dependencies = { ...inTime(given), slots: createDeliverySlots(given.clock) }
   const { channels, logger } = dependencies
-  const underWay = new Map<string, UnderWay>()
+  const inFlight = new Map<string, InFlight>()
   let stopping = new AbortController()
 
   function begin(key: DeliveryKey, to?: string): void {
     if (stopping.signal.aborted) return
     const name = `${key.tenant}/${key.session}/${key.id}`
-    const current = underWay.get(name)
+    const current = inFlight.get(name)
     if (current !== undefined) return void (current.again ||= to === undefined)
-    if (to !== undefined && (underWay.size >= MAX_BY_HINT || countTo(underWay, to) >= MAX_TO_TARGET)) return
+    if (to !== undefined && isFull(inFlight, to)) return
     const work = async (): Promise<void> => {
       try {
         do {
           entry.again = false
-          if (await deliverInTurn(dependencies, key, to === undefined ? 'by_run' : 'by_hint', stopping.signal))
+          if (await deliverInSlot(dependencies, key, to === undefined ? 'by_run' : 'by_hint', stopping.signal))
             await serve(key)
         } while (entry.again && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.
         logger.error('delivering failed', error, { ...key })
       } finally {
-        underWay.delete(name)
+        inFlight.delete(name)
       }
     }
     const entry = { key, again: false, done: Promise.resolve().then(work), ...definedFields({ to }) }
-    underWay.set(name, entry)
+    inFlight.set(name, entry)
   }
 
   async function serve(key: SessionKey): Promise<void> {
     for await (const delivery of dueOf(dependencies, key)) {
-      begin(delivery, toOf(channels, delivery))
-      if (underWay.size >= MAX_BY_HINT) return
+      begin(delivery, receiverOf(channels, delivery))
+      if (isFull(inFlight)) return
     }
   }
 
   const allDone = async (): Promise<void> => {
-    while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(({ done }) => done))
+    while (inFlight.size > 0) await Promise.allSettled([...inFlight.values()].map(({ done }) => done))
   }
 
   return {
@@ -130,7 +113,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
     idle: allDone,
     async handOver() {
       stopping.abort()
-      const keys = [...underWay.values()].map(({ key: { tenant, session } }) => ({ tenant, session }))
+      const keys = [...inFlight.values()].map(({ key: { tenant, session } }) => ({ tenant, session }))
       await allDone()
       return keys
     },
@@ -139,8 +122,8 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
 }
 
 /** Takes a turn for what can be claimed now, and delivers it. Returns whether more has been added to the outbox. */
-async function deliverInTurn(
-  dependencies: DriverDependencies & { readonly turns: Turns },
+async function deliverInSlot(
+  dependencies: DriverDependencies & { readonly slots: DeliverySlots },
   key: DeliveryKey,
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
@@ -149,12 +132,12 @@ async function deliverInTurn(
   if (first === undefined) return false
   if (isGivenUp(first)) await giveUp(dependencies, first)
   else if (!(await isPutOff(dependencies, first))) {
-    const turn = await dependencies.turns.take(isSuspect(first), stopping)
+    const slot = await dependencies.slots.take(isSuspect(first), stopping)
     try {
-      const seen = turn?.hasWaited === true ? await unclaimed(dependencies, key, 'by_hint', stopping) : first
-      return turn !== undefined && seen !== undefined && (await deliverOnce(dependencies, seen, stopping))
+      const seen = slot?.hasWaited === true ? await unclaimed(dependencies, key, 'by_hint', stopping) : first
+      return slot !== undefined && seen !== undefined && (await deliverOnce(dependencies, seen, stopping))
     } finally {
-      turn?.end()
+      slot?.end()
     }
   }
   return false
@@ -215,7 +198,7 @@ async function unclaimed(
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
 ): Promise<Delivery | undefined> {
-  for (let look = 0; look < TAKEN_LOOKS && !stopping.aborted; look++) {
+  for (let poll = 0; poll < MAX_CLAIM_POLLS && !stopping.aborted; poll++) {
     const seen = await outbox.read(key)
     if (seen === undefined || seen.status !== 'pending') return undefined
     if (isUnclaimed(seen, clock.now())) return seen

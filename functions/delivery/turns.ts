@@ -1,23 +1,23 @@
 import type { Clock } from '../ports/clock.ts'
 
 /** Milliseconds that whoever goes alone waits until the others have ended, and then has before others begin beside it. */
-const ALONE_MS = 10_000
+const EXCLUSIVE_MS = 10_000
 /** Those that wait to go alone; what comes then is left to a later hint. */
 const MAX_WAITING = 10
 
-export interface Turn {
+export interface DeliverySlot {
   /** Whether others have gone before it since it was asked for. */
   readonly hasWaited: boolean
   end(): void
 }
 
-export interface Turns {
+export interface DeliverySlots {
   /**
-   * Resolves when it may begin. Whoever goes `alone` begins when nothing else is under way, and nothing begins beside it; both for a
+   * Resolves when it may begin. Whoever goes `isExclusive` begins when nothing else is under way, and nothing begins beside it; both for a
    * bounded time, and between two that go alone all others begin that wait. Undefined: it may not begin, because too many wait to
    * go alone, or the signal has aborted.
    */
-  take(alone: boolean, signal: AbortSignal): Promise<Turn | undefined>
+  take(isExclusive: boolean, signal: AbortSignal): Promise<DeliverySlot | undefined>
 }
 
 interface Waiting {
@@ -26,8 +26,8 @@ interface Waiting {
 }
 
 /** Turns of one process. */
-export function createTurns(clock: Clock): Turns {
-  const lone: Waiting[] = []
+export function createDeliverySlots(clock: Clock): DeliverySlots {
+  const exclusives: Waiting[] = []
   const others: Waiting[] = []
   const begun = createBegun()
   let isHeld = false
@@ -36,26 +36,26 @@ export function createTurns(clock: Clock): Turns {
     if (isHeld) return
     for (;;) {
       for (const one of others.splice(0)) void one.begin()
-      if (lone.length === 0) return
+      if (exclusives.length === 0) return
       isHeld = true
       await within(clock, begun.noneLeft())
-      const next = lone.shift()
+      const next = exclusives.shift()
       if (next !== undefined) await within(clock, next.begin())
       isHeld = false
     }
   }
 
   return {
-    async take(alone, signal) {
-      if (signal.aborted || (alone && lone.length >= MAX_WAITING)) return undefined
-      if (!alone && !isHeld) return begun.add(false).turn
-      const asked = Promise.withResolvers<Turn | undefined>()
-      const queue = alone ? lone : others
+    async take(isExclusive, signal) {
+      if (signal.aborted || (isExclusive && exclusives.length >= MAX_WAITING)) return undefined
+      if (!isExclusive && !isHeld) return begun.add(false).slot
+      const asked = Promise.withResolvers<DeliverySlot | undefined>()
+      const queue = isExclusive ? exclusives : others
       const one: Waiting = {
         begin() {
           signal.removeEventListener('abort', leave)
-          const { turn, over } = begun.add(true)
-          asked.resolve(turn)
+          const { slot, over } = begun.add(true)
+          asked.resolve(slot)
           return over
         },
       }
@@ -74,19 +74,19 @@ export function createTurns(clock: Clock): Turns {
 
 /** What is under way. */
 function createBegun() {
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   return {
-    add(hasWaited: boolean): { readonly turn: Turn; readonly over: Promise<void> } {
+    add(hasWaited: boolean): { readonly slot: DeliverySlot; readonly over: Promise<void> } {
       const { promise: over, resolve } = Promise.withResolvers<void>()
-      underWay.add(over)
+      inFlight.add(over)
       const end = (): void => {
-        underWay.delete(over)
+        inFlight.delete(over)
         resolve()
       }
-      return { turn: { hasWaited, end }, over }
+      return { slot: { hasWaited, end }, over }
     },
     async noneLeft(): Promise<void> {
-      while (underWay.size > 0) await Promise.all(underWay)
+      while (inFlight.size > 0) await Promise.all(inFlight)
     },
   }
 }
@@ -94,6 +94,6 @@ function createBegun() {
 /** Waits for something, for a bounded time. */
 async function within(clock: Clock, work: Promise<void>): Promise<void> {
   const done = new AbortController()
-  await Promise.race([work, clock.sleep(ALONE_MS, done.signal).catch(() => undefined)])
+  await Promise.race([work, clock.sleep(EXCLUSIVE_MS, done.signal).catch(() => undefined)])
   done.abort()
 }

@@ -35,12 +35,12 @@ export interface Delivery extends DeliveryKey, NewDelivery {
 }
 
 /** Milliseconds after which a delivery that nobody has looked at is due. */
-const DELIVERY_LOOK_MS = 60_000
+const DELIVERY_POLL_MS = 60_000
 
 /** The delivery that is stored with the run. */
 export function newDelivery(key: DeliveryKey, { kind, target }: NewDelivery, now: number): Omit<Delivery, 'mark'> {
   const fields = { kind, target, status: 'pending', state: {}, failures: 0, createdAt: now } as const
-  return { tenant: key.tenant, session: key.session, id: key.id, ...fields, due: now + DELIVERY_LOOK_MS }
+  return { tenant: key.tenant, session: key.session, id: key.id, ...fields, due: now + DELIVERY_POLL_MS }
 }
 
 type Changes = {

@@ -1,4 +1,5 @@
 import type { AssistantMessage, ParentNames, ToolMessage, UserMessage } from './messages/message.ts'
+import type { EventPosition } from './runs/event-position.ts'
 import type { Run, WarningCode } from './runs/run.ts'
 
 /** Fields of every event. `agent` and the names of the delegate call are set on a team member's events. */
@@ -12,6 +13,11 @@ interface EventBase extends ParentNames {
  */
 interface StoredBase extends EventBase {
   readonly id: string
+}
+
+/** Set where the event has no message that says it. */
+interface Positioned {
+  readonly position?: EventPosition
 }
 
 export type RunStateEvent = StoredBase & {
@@ -80,15 +86,17 @@ export type RoundEvent = EventBase & { readonly round: number } & (
     | { readonly type: 'round.restarted'; readonly reason: string }
   )
 export type ContextEvent = StoredBase &
+  Positioned &
   (
     | { readonly type: 'context.nearly_full'; readonly messages: number; readonly threshold: number }
     | { readonly type: 'context.consolidated'; readonly through: string; readonly messages: number }
   )
-export type WarningEvent = StoredBase & {
-  readonly type: 'warning'
-  readonly code: WarningCode
-  readonly detail: string
-}
+export type WarningEvent = StoredBase &
+  Positioned & {
+    readonly type: 'warning'
+    readonly code: WarningCode
+    readonly detail: string
+  }
 
 /** Everything that shows progress handles this whole union. */
 export type RunEvent = StoredEvent | DeltaEvent | RoundEvent | CallProgressEvent

@@ -1,7 +1,8 @@
 import type { RunStatus } from './runs/run.ts'
 
 /** The time by which a list of sessions is sorted. */
-export type SessionSort = 'last_message_at' | 'updated_at' | 'created_at'
+export type SessionSort = (typeof SESSION_SORTS)[number]
+export const SESSION_SORTS = ['last_message_at', 'updated_at', 'created_at'] as const
 
 /** A field of the metadata: its text is this value, or begins with it. Numbers and booleans are compared as JSON has them. */
 export interface MetadataFilter {

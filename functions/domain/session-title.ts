@@ -27,8 +27,8 @@ const COPY = ' (copy)'
 
 /** The title of a fork: its origin's with `(copy)` behind it, and the origin's source. */
 export function titleOfCopy({ text, source }: SessionTitle): SessionTitle {
-  const room = MAX_TITLE_LENGTH - COPY.length
-  const kept = text.length <= room ? text : `${cutBefore(text, room - 1)}…`
+  const maxCharacters = MAX_TITLE_LENGTH - COPY.length
+  const kept = text.length <= maxCharacters ? text : `${cutBefore(text, maxCharacters - 1)}…`
   return { text: `${kept}${COPY}`, source }
 }
 

@@ -3,7 +3,7 @@ import type { HistoryDocument } from '../domain/history.ts'
 import type { ToolMessage } from '../domain/messages/message.ts'
 import { outputText } from '../log/output-text.ts'
 import { projectMessage, shownText, wholeText } from '../search/documents/documents.ts'
-import type { PoisonSink } from '../ports/history-writer.ts'
+import type { DeadLetterSink } from '../ports/history-writer.ts'
 import type { MessageRow } from '../ports/message-rows.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
@@ -11,7 +11,7 @@ import type { SessionStore } from '../ports/session-store.ts'
 export interface DocumentDependencies {
   readonly sessions: Pick<SessionStore, 'read'>
   readonly outputs: Pick<OutputStore, 'read'>
-  readonly poison: PoisonSink
+  readonly indexDeadLetters: DeadLetterSink
 }
 
 /**
@@ -90,14 +90,14 @@ async function* documentsOf(
 
 /** A store that is down says so, and will come back. What cannot be read will not: it must not hold up the others. */
 async function spoiled(
-  { poison }: DocumentDependencies,
+  { indexDeadLetters }: DocumentDependencies,
   { key, messageId }: MessageRow,
   error: unknown,
 ): Promise<Failure> {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   if (error instanceof TooltrailError) return { error: text, cause: 'unread' }
   try {
-    await poison.send({ tenant: key.tenant, session: key.session, messageId, error: text })
+    await indexDeadLetters.send({ tenant: key.tenant, session: key.session, messageId, error: text })
     return undefined
   } catch (cause) {
     return { error: cause instanceof Error ? cause.message : String(cause), cause: 'unread' }

@@ -16,8 +16,8 @@ const READ_AT_ONCE = 4
 
 /**
  * Brings the index to what these rows say; returns for each change why it failed, in their order. Late, doubled and reordered
- * changes do no harm. Nothing of a deleted session is left behind: it is looked for before writing, and once more afterwards,
- * for the index forgets what was removed sooner than a late change can arrive. Takes some MB of memory, however long the outputs
+ * changes do no harm. Nothing of a deleted session is left behind: the session is read before and after the write. A stored row of a
+ * deleted session is a removal, because an indexer that died may have written its documents behind their removal. Takes some MB of memory, however long the outputs
  * are. Once `signal` is aborted nothing more is begun, and what is under way ends.
  */
 export async function indexMessages(
@@ -44,13 +44,13 @@ async function indexSome(
   await eachOf(newest, async ([id, change]) => {
     if (signal?.aborted === true) return void done.set(id, LATE)
     const target = targetOf(change)
-    if ('removed' in change) {
-      const { role, documents } = change.removed
-      for (const part of documentParts(role, documents)) await buffer.remove(id, target, part)
+    const session = 'stored' in change ? live.get(sessionOf(target.key)) : undefined
+    if (!isStored(change) || session === undefined) {
+      const { role, documents, revision } = rowOf(change)
+      const removal = { ...target, revision: revision + 1 }
+      for (const part of documentParts(role, documents)) await buffer.remove(id, removal, part)
       return
     }
-    const session = live.get(sessionOf(target.key))
-    if (session === undefined) return
     const parts: string[] = []
     added.push({ id, target, parts })
     const failure = await addDocuments(dependencies, { stored: change.stored, session, signal }, async (document) => {

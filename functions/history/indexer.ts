@@ -70,7 +70,7 @@ export function createIndexer<StoreRecord>(
 
 /** Reports what fails by itself, and returns what still failed. */
 async function putAside<StoreRecord>(
-  { poison, clock, logger, failing }: Dependencies<StoreRecord> & { readonly failing: Map<string, number> },
+  { indexDeadLetters, clock, logger, failing }: Dependencies<StoreRecord> & { readonly failing: Map<string, number> },
   taken: readonly Taken[],
   failures: readonly Failure[],
 ): Promise<readonly Failure[]> {
@@ -91,7 +91,7 @@ async function putAside<StoreRecord>(
       if (!hopeless) return failure
       const { tenant, session, message_id: messageId } = whose(one.change)
       logger.warn(PUT_ASIDE, { tenant, session, message_id: messageId, error: failure.error })
-      await poison.send({ tenant, session, messageId, error: failure.error })
+      await indexDeadLetters.send({ tenant, session, messageId, error: failure.error })
       return undefined
     }),
   )

@@ -1,12 +1,12 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { createKeyUse } from '../access/key-use.ts'
-import { createOpenCalls } from '../access/open-calls.ts'
+import { createOpenRequests } from '../access/open-calls.ts'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { Context } from 'hono'
 import { authentication } from './middleware/authentication.ts'
 import type { App, AppDependencies, AppEnv } from './dependencies.ts'
-import { createBodyRoom } from './middleware/body-budget.ts'
+import { createBodyBudget } from './middleware/body-budget.ts'
 import { errorResponse, problemResponse } from './middleware/error-response.ts'
 import { headOnly } from './middleware/head.ts'
 import { originGuard } from './middleware/origin-guard.ts'
@@ -24,7 +24,7 @@ import { modelRoutes } from './openai/models.ts'
 import { agUiRoutes } from './ag-ui/routes.ts'
 import { chatRoutes } from './ai-sdk/routes.ts'
 import { docsRoutes } from './docs/routes.ts'
-import { doorRoutes } from './service-routes.ts'
+import { serviceRoutes } from './service-routes.ts'
 import { healthRoutes } from './health.ts'
 import { mcpRoutes } from './mcp.ts'
 import { messageRoutes } from './v1/messages/routes.ts'
@@ -61,8 +61,8 @@ export function createApp(dependencies: AppDependencies): App {
   app.use(requestLog(dependencies), headOnly())
   // Also responds when the storage does not, which every other request needs first.
   healthRoutes(app, dependencies)
-  const room = createBodyRoom()
-  doorRoutes(app, dependencies, room)
+  const budget = createBodyBudget()
+  serviceRoutes(app, dependencies)
   app.use(originGuard(dependencies))
   if (settings.corsOrigins.length > 0)
     app.use(
@@ -76,7 +76,7 @@ export function createApp(dependencies: AppDependencies): App {
       }),
     )
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
-  const body = requestBody(room)
+  const body = requestBody(budget)
   const access = { ...dependencies, keyUse: createKeyUse(dependencies) }
   app.use('/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
   app.use('/openai/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
@@ -85,7 +85,7 @@ export function createApp(dependencies: AppDependencies): App {
 
   const parts = {
     ...dependencies,
-    calls: createOpenCalls(dependencies),
+    calls: createOpenRequests(dependencies),
     builds: createBuilds(),
   }
   sessionRoutes(app, parts)

@@ -2,11 +2,11 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Agent } from '../domain/agent.ts'
 import type { Caps } from '../access/rates.ts'
 import type { Caller } from '../access/caller.ts'
-import type { OpenCalls } from '../access/open-calls.ts'
+import type { OpenRequests } from '../access/open-calls.ts'
 import type { AgentService } from '../agent/service/agent-service.ts'
 import type { Callbacks } from '../ports/callbacks.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Door } from '../ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../ports/inbound-endpoint.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { LogReader } from '../ports/log-reader.ts'
@@ -50,16 +50,19 @@ export interface AppDependencies {
   readonly shared: SharedBytes
   readonly settings: AppSettings
   /** Serves one request of the Model Context Protocol, whose caller may read. */
-  readonly mcp: (request: Request, visit: { readonly caller: Caller; readonly calls: OpenCalls }) => Promise<Response>
+  readonly mcp: (
+    request: Request,
+    visit: { readonly caller: Caller; readonly calls: OpenRequests },
+  ) => Promise<Response>
   /** Addresses with guards of their own; left out: there are none. */
-  readonly doors?: readonly Door[]
+  readonly endpoints?: readonly InboundEndpoint[]
   /** Checked by each request. Aborts when the process is about to stop: streams and waits end, inputs are refused with 503. */
   readonly stopping: () => AbortSignal
 }
 
 /** What else the routes share. */
 export interface RouteDependencies extends AppDependencies {
-  readonly calls: OpenCalls
+  readonly calls: OpenRequests
   /** What is long and made for a request: pages, and runs with their messages. */
   readonly builds: Builds
 }
@@ -70,6 +73,7 @@ export interface AppEnv {
     readonly base?: string
     /** On one machine: what the response is written to. */
     readonly outgoing?: { destroy(): void }
+    readonly incoming?: { readonly socket: { readonly remoteAddress?: string | undefined } }
   }
   Variables: {
     requestId: string

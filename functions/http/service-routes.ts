@@ -1,17 +1,17 @@
 import type { App, AppDependencies } from './dependencies.ts'
-import { inRoom } from './middleware/body-budget.ts'
-import type { BodyRoom } from './middleware/body-budget.ts'
 import { problemResponse } from './middleware/error-response.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
+import { createUnsignedBodies } from './middleware/unsigned-bodies.ts'
 
 /** Addresses that are exempt from API keys and from the guards of origin and host: each has a guard of its own. */
-export function doorRoutes(app: App, dependencies: AppDependencies, room: BodyRoom): void {
-  for (const { path, open } of dependencies.doors ?? []) {
+export function serviceRoutes(app: App, dependencies: AppDependencies): void {
+  const bodies = createUnsignedBodies()
+  for (const { path, open } of dependencies.endpoints ?? []) {
     app.use(path, refuseWhenStopping(dependencies))
     app.post(path, async (c) => {
       const { raw } = c.req
-      // Who sends is known only when all has come: those that nobody knows share one room.
-      const body = raw.body && inRoom(raw.body, room.enter(path, c.req.header('content-length')))
+      const origin = { endpoint: c.req.path, sender: c.env?.incoming?.socket.remoteAddress }
+      const body = raw.body && bodies.read(raw.body, origin)
       const opened = await open(new Request(raw, { body, duplex: 'half' }))
       return opened instanceof Response ? opened : problemResponse(c, opened)
     })

@@ -52,14 +52,14 @@ export function fitContent(
   const parts = [...text, ...data, ...media]
   if (content.sources === undefined || content.sources.length === 0)
     return { parts, output: own.output, objects: own.objects }
-  const room = limits.offloadBytes - Buffer.byteLength(own.text)
-  const { sources, objects } = fitSources(at, content.sources, room, limits)
+  const maxBytes = limits.offloadBytes - Buffer.byteLength(own.text)
+  const { sources, objects } = fitSources(at, content.sources, maxBytes, limits)
   return { parts, output: own.output, sources, objects: [...own.objects, ...objects] }
 }
 
 /** Data beyond what a row may keep are left out: the text says the same. */
-function fitData(data: Json | undefined, room: number): ToolPart[] {
-  return data !== undefined && Buffer.byteLength(JSON.stringify(data)) <= room ? [{ type: 'data', data }] : []
+function fitData(data: Json | undefined, maxBytes: number): ToolPart[] {
+  return data !== undefined && Buffer.byteLength(JSON.stringify(data)) <= maxBytes ? [{ type: 'data', data }] : []
 }
 
 const PLAIN = 'text/plain; charset=utf-8'
@@ -92,11 +92,11 @@ function fitText(
 function fitSources(
   at: Place,
   sources: readonly Source[],
-  room: number,
+  maxBytes: number,
   limits: Limits,
 ): { readonly sources: StoredSource[]; readonly objects: StoredObject[] } {
   const objects: StoredObject[] = []
-  let left = room
+  let left = maxBytes
   const fitted = sources.map(({ title, url, text, id }, place): StoredSource => {
     const source = { title, ...definedFields({ url, id }) }
     if (text === undefined) return source

@@ -172,6 +172,6 @@ function cutOffNote(
   currentRun: string,
 ): RequestMessage[] {
   if (!hasFailed(message) || textOnly(message).length === 0) return []
-  const goesOn = following === undefined ? message.runId !== currentRun : following.role === 'assistant'
-  return goesOn ? [{ role: 'user', parts: [{ type: 'text', text: CUT_OFF_NOTE }] }] : []
+  const continues = following === undefined ? message.runId !== currentRun : following.role === 'assistant'
+  return continues ? [{ role: 'user', parts: [{ type: 'text', text: CUT_OFF_NOTE }] }] : []
 }

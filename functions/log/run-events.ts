@@ -50,7 +50,7 @@ export function begunCall({
   completedAt: _completedAt,
   ...call
 }: ToolMessage): ToolMessage {
-  const { durationMs: _durationMs, resolutionHash: _hash, decision: _decision, ...begun } = call
+  const { durationMs: _durationMs, resolutionHash: _hash, decision: _decision, position: _position, ...begun } = call
   return { ...begun, status: call.needs === undefined ? 'running' : 'waiting', parts: [] }
 }
 
@@ -116,18 +116,20 @@ export function callProgress(message: ToolMessage, howFar: CallProgress): CallPr
 
 type NoticeEvent = ContextEvent | WarningEvent | RunStateEvent
 
-/** The events of a run's notices from this index on. Those of warnings and of the context are numbered by type. */
-export function noticeEvents(run: Run, notices: readonly RunNotice[], from = 0): NoticeEvent[] {
+/**
+ * The event of each of a run's notices; undefined for a notice that has none. Those of warnings and of the context are numbered by
+ * type.
+ */
+export function noticeEvents(run: Run, notices: readonly RunNotice[]): (NoticeEvent | undefined)[] {
   const seen = new Map<string, number>()
-  return notices
-    .map((one): NoticeEvent => {
-      if (one.type === 'run.paused' || one.type === 'run.resumed') return runPausedOrResumed(run, one)
-      const { after: _after, ...notice } = one
-      const number = seen.get(notice.type) ?? 0
-      seen.set(notice.type, number + 1)
-      return { ...notice, id: `${eventId(run.id, notice.type)}:${number}`, runId: run.id }
-    })
-    .slice(from)
+  return notices.map((one): NoticeEvent | undefined => {
+    if (one.type === 'calls.resolved') return undefined
+    if (one.type === 'run.paused' || one.type === 'run.resumed') return runPausedOrResumed(run, one)
+    const { after: _after, ...notice } = one
+    const number = seen.get(notice.type) ?? 0
+    seen.set(notice.type, number + 1)
+    return { ...notice, id: `${eventId(run.id, notice.type)}:${number}`, runId: run.id }
+  })
 }
 
 /** The event of a run's last notice, if that is a pause or its end. */

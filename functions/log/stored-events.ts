@@ -1,6 +1,7 @@
 import type { RunEvent, StoredEvent } from '../domain/events.ts'
 import { isLeaders, OPEN_STATUSES } from '../domain/messages/message.ts'
 import type { Message, ToolMessage, UserMessage } from '../domain/messages/message.ts'
+import type { EventPosition } from '../domain/runs/event-position.ts'
 import type { Run, RunNotice } from '../domain/runs/run.ts'
 import { isEnded } from '../domain/runs/run.ts'
 import { pausedRun } from '../domain/runs/run-changes.ts'
@@ -12,7 +13,6 @@ import {
   lastChange,
   messageCompleted,
   messageSteered,
-  noticeEvents,
   roundOfMessage,
   roundStarted,
   runEnded,
@@ -27,8 +27,7 @@ import {
  */
 export function beginningEvents(run: Run, input: UserMessage | undefined): StoredEvent[] {
   const events: StoredEvent[] = []
-  if (run.startedAt === undefined ? run.status === 'queued' : run.startedAt > run.createdAt)
-    events.push(runQueued(asBegun(run, 'queued')))
+  if (run.startedAt === undefined || run.startedAt > run.createdAt) events.push(runQueued(asBegun(run, 'queued')))
   if (run.startedAt !== undefined) events.push(runStarted(asBegun(run, 'running'), input))
   return events
 }
@@ -47,49 +46,18 @@ export function messageEvents(message: Message): RunEvent[] {
   return [roundStarted(roundOfMessage(message)), messageCompleted(message)]
 }
 
-/** What a run's followers are still to be told beside its messages. */
-export interface Telling {
-  /** The notices that came before this message, or the rest, with their events; each once. */
-  next(before?: string): readonly Told[]
-  /** Whether a pause that is still to be told waited for this call. */
-  waitsFor(call: Message): boolean
-  /** How many have been told, or were left out. */
-  readonly told: number
-}
-interface Told {
-  readonly notice: RunNotice
-  readonly event: StoredEvent
-}
-
 /** The first notice for a consumer that has had what came up to the message `after`. */
-export function firstToTell({ notices = [] }: Run, after: string | undefined): number {
+export function firstPendingNotice({ notices = [] }: Run, after: string | undefined): number {
   const first = notices.findIndex((notice) => after === undefined || notice.after >= after)
   return first === -1 ? notices.length : first
 }
 
-/**
- * Between them its notices, from this one on: each before the completion that came after it. `isWaiting`: its last pause goes
- * on, and is its last event.
- */
-export function tellNotices(run: Run, from: number, isWaiting: boolean): Telling {
-  const { notices = [] } = run
-  const events = noticeEvents(run, notices)
-  const end = isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length
-  let told = from
-  return {
-    next(before) {
-      const first = told
-      while (told < end && (before === undefined || (notices[told]?.after ?? '') < before)) told++
-      return notices.slice(first, told).flatMap((notice, place) => {
-        const event = events[first + place]
-        return event === undefined ? [] : [{ notice, event }]
-      })
-    },
-    waitsFor: ({ id }) => notices.slice(told, end).some((one) => one.type === 'run.paused' && one.calls.includes(id)),
-    get told() {
-      return told
-    },
-  }
+/** Where a notice stands among a run's events; undefined where an older version recorded it. */
+export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
+  if (notice.type !== 'run.paused' && notice.type !== 'run.resumed') return notice.position
+  const { generation } = notice
+  if (generation === undefined) return undefined
+  return { generation, number: notice.type === 'run.paused' ? Number.POSITIVE_INFINITY : -1 }
 }
 
 /** Whether somebody else has ended this call, and not the run's holder. */
@@ -101,7 +69,7 @@ export function lastEvent(run: Run, waiting: readonly ToolMessage[], isWaiting: 
   if (isEnded(run.status)) return runEnded(run)
   if (!isWaiting) return undefined
   // A run that paused before pauses were recorded tells of none.
-  const event = lastChange(run) ?? lastChange(pausedRun(run, waiting, undefined))
+  const event = lastChange(run) ?? lastChange(pausedRun(run, waiting, undefined, undefined))
   return event && withWaiting(event, waiting)
 }
 

@@ -77,7 +77,7 @@ function plainLine(line: string): string {
 /** A text of at most `most` units: cut between words, or within the first word if that one alone is longer. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text
-  const room = cutBefore(text, most - 1)
-  const space = text[room.length] === ' ' ? room.length : room.lastIndexOf(' ')
-  return `${(space > 0 ? room.slice(0, space) : room).trimEnd()}…`
+  const start = cutBefore(text, most - 1)
+  const space = text[start.length] === ' ' ? start.length : start.lastIndexOf(' ')
+  return `${(space > 0 ? start.slice(0, space) : start).trimEnd()}…`
 }

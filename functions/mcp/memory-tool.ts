@@ -1,7 +1,7 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
-import type { OpenCalls } from '../access/open-calls.ts'
+import type { OpenRequests } from '../access/open-calls.ts'
 import type { AgentService } from '../agent/service/agent-service.ts'
 import { isOutage, isStorageFailure, TooltrailError } from '../domain/errors.ts'
 import type { HistoryEntry } from '../domain/history.ts'
@@ -17,7 +17,7 @@ import type { SessionStore } from '../ports/session-store.ts'
 /** For whom a request acts, and what counts the calls that it makes. */
 export interface Visit {
   readonly caller: Caller
-  readonly calls: OpenCalls
+  readonly calls: OpenRequests
 }
 
 /** How the HTTP API shows what is stored: clients of both get the same. */
@@ -70,6 +70,9 @@ export class NothingToRead extends Error {
 /** Bytes of JSON after which a page of sessions or messages ends: a model reads it. */
 export const PAGE_BYTES = 256 * 1024
 
+/** Characters of a cursor, which a model has to repeat. */
+export const MAX_CURSOR_CHARS = 40
+
 /** A page as the HTTP API shows it. */
 export const pageOf = (data: readonly object[], next: string | undefined): Record<string, unknown> => ({
   object: 'list',
@@ -79,7 +82,7 @@ export const pageOf = (data: readonly object[], next: string | undefined): Recor
 })
 
 /** The last line of a page's text. */
-export const goOnWith = (next: string | undefined): string[] =>
+export const continueWith = (next: string | undefined): string[] =>
   next === undefined ? [] : [`There is more: go on with after=${JSON.stringify(next)}.`]
 
 /** Registers a tool for one request. Whatever fails becomes a result that says so, and names nothing of this machine. */

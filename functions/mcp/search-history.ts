@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
-import { renderEntries } from '../search/documents/entries.ts'
-import { moment } from '../tools/search-history.ts'
-import { goOnWith, pageOf } from './memory-tool.ts'
+import { moment, sessionFields, sessionFilter } from '../tools/search-history.ts'
+import { renderHits } from './hits-text.ts'
+import { continueWith, MAX_CURSOR_CHARS, pageOf } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
 const input = z.strictObject({
@@ -21,9 +21,12 @@ const input = z.strictObject({
   agent: z.string().min(1).max(128).optional().describe('Only what the agent with this name did.'),
   since: moment.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: moment.optional().describe('Only entries up to this date (the whole day) or time.'),
+  ...sessionFields,
   limit: z.int().min(1).max(50).default(10).describe('How many entries at most.'),
-  after: z.string().min(1).max(4_096).optional().describe('`next` of the page before.'),
+  after: z.string().min(1).max(MAX_CURSOR_CHARS).optional().describe('`next` of the page before.'),
 })
+
+const NONE_YET = 'Nothing found so far.'
 
 /** Searches all that the caller may see. */
 export const searchHistoryTool: MemoryTool<typeof input> = {
@@ -33,19 +36,20 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
     'Searches everything that was said and done in earlier sessions: messages, tool calls and tool results. Each hit comes ' +
     'with the entries just before and after it. Pass its pointer (output:…) to read_output, or its session to read_session.',
   input,
-  async recall({ service, shapes }, caller, { query, limit, after, ...filters }) {
+  async recall({ service, shapes }, caller, { query, limit, after, folder, sort, group, ...filters }) {
     const { entries, next, incomplete } = await service.search({
       scope: { tenant: caller.tenant, ...definedFields({ owner: caller.owner }) },
       text: query,
-      filters: filtersOf(filters),
+      filters: filtersOf({ ...filters, ...sessionFilter({ folder }) }),
       limit,
-      ...definedFields({ after }),
+      sort,
+      ...definedFields({ after, group }),
     })
-    const found =
-      entries.length > 0 ? renderEntries(entries) : `Nothing in the history matches ${JSON.stringify(query)}.`
+    const none = next === undefined ? `Nothing in the history matches ${JSON.stringify(query)}.` : NONE_YET
+    const found = entries.length > 0 ? renderHits(entries) : none
     const late = incomplete === true ? ['The latest entries are not indexed yet: search again in a moment.'] : []
     return {
-      text: [found, ...goOnWith(next), ...late].join('\n'),
+      text: [found, ...continueWith(next), ...late].join('\n'),
       content: { ...pageOf(entries.map(shapes.searchHit), next), ...definedFields({ incomplete }) },
     }
   },

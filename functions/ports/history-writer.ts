@@ -27,7 +27,7 @@ export interface HistoryWriter {
 }
 
 /** A document, or a message, that can never be indexed as it is. */
-export interface PoisonedMessage extends SessionKey {
+export interface DeadLetter extends SessionKey {
   readonly messageId: string
   /** The refused document; absent when the whole message was refused. */
   readonly part?: string
@@ -35,6 +35,6 @@ export interface PoisonedMessage extends SessionKey {
 }
 
 /** Keeps what can never be indexed, for people to look at. Durable when it resolves. */
-export interface PoisonSink {
-  send(message: PoisonedMessage): Promise<void>
+export interface DeadLetterSink {
+  send(message: DeadLetter): Promise<void>
 }

@@ -12,7 +12,7 @@ export interface Refusal {
  * An address with a guard of its own, such as signatures: it needs no API key, and may be called from any host and page. The
  * door itself bounds what it reads of a request. It rejects only with `TooltrailError`s.
  */
-export interface Door {
+export interface InboundEndpoint {
   /** As a route has it: `/webhooks/*`. Only POST comes here. */
   readonly path: string
   open(request: Request): Promise<Response | Refusal>

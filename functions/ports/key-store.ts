@@ -2,7 +2,7 @@ import type { ApiKey, CapChange } from '../domain/keys/api-key.ts'
 import type { RequestRate } from '../domain/keys/request-rate.ts'
 
 /** A call of a key that stays open. */
-export interface CallPlace {
+export interface RequestSlot {
   /** Unlike that of any other call. */
   readonly call: string
   /** Places that the key has. */
@@ -38,7 +38,7 @@ export interface KeyStore {
    * Takes a place of a key at `now`, over all processes; for a call that has one, only its end moves. Returns whether the call
    * has a place: the key may have no more.
    */
-  enter(id: string, place: CallPlace, now: number): Promise<boolean>
+  enter(id: string, place: RequestSlot, now: number): Promise<boolean>
   /** Gives back a call's place, if it has one. */
   leave(id: string, call: string): Promise<void>
 }

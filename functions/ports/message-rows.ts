@@ -7,6 +7,9 @@ export interface MessageRow {
   readonly messageId: string
   /** The row's own count of changes. */
   readonly revision: number
+  readonly role: Message['role']
+  /** At least the number of documents that it has in an index. */
+  readonly documents: number
   /** Also reads what is stored outside the row. Rejects with `SyntaxError` for a row that is not a message. */
   message(): Promise<Message>
 }

@@ -74,7 +74,7 @@ export interface RunInbox {
    */
   enqueue(key: SessionKey, run: NewRun): Promise<Enqueued>
   /** Rejects as `enqueue` would reject a run with these limits now, for who makes its session first. Others may come in between. */
-  requireRoom(tenant: string, limits: RunLimits): Promise<void>
+  assertCapacity(tenant: string, limits: RunLimits): Promise<void>
   /**
    * Remembers that what came under this idempotency key was given the run `runId`, which is there already. If the key was
    * used before, returns that run. Rejects with `idempotency_conflict` (same key, other body).

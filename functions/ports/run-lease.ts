@@ -15,9 +15,9 @@ export interface Started {
  */
 export interface RunLease {
   /** The header, read strongly. Undefined if the session never existed or its rows are gone. */
-  look(key: SessionKey): Promise<SessionHeader | undefined>
+  readHeader(key: SessionKey): Promise<SessionHeader | undefined>
   /** The header as it was some moments ago, at a part of the cost: for who only watches, and decides nothing by it. */
-  glance(key: SessionKey): Promise<SessionHeader | undefined>
+  readHeaderEventually(key: SessionKey): Promise<SessionHeader | undefined>
   /**
    * Starts the lowest queued run if the session is free, has no active run and is still at `seen`'s generation. The
    * input becomes a message whose id is greater than the log's last.

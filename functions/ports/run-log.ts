@@ -2,6 +2,7 @@ import type { SessionContext, SummaryWork } from '../domain/context.ts'
 import type { AssistantMessage, Output, ToolMessage, ToolPart, UserMessage } from '../domain/messages/message.ts'
 import type { RunEnd } from '../domain/runs/run-changes.ts'
 import type { Run, RunNotice } from '../domain/runs/run.ts'
+import type { EventPosition } from '../domain/runs/event-position.ts'
 import type { Lease } from '../domain/session.ts'
 import type { StoredSource } from '../domain/messages/message.ts'
 import type { UsageAccount } from '../domain/usage/usage-count.ts'
@@ -26,6 +27,7 @@ export interface CallResult {
   readonly durationMs: number
   /** Of a delegate call: the member's work has searched the history. */
   readonly searched?: true
+  readonly position?: EventPosition
 }
 
 /** What a policy has decided during a run. */
@@ -62,13 +64,21 @@ export interface RunLog {
   completeCall(lease: Lease, result: CallResult): Promise<ToolMessage>
   /** `approved` → `running`, before the tool executes. */
   beginApproved(lease: Lease, messageId: string): Promise<ToolMessage>
-  /** Closes calls of a former holder as `interrupted`; they must be claimed first. Returns the rows as they are now. */
-  repair(lease: Lease, messageIds: readonly string[]): Promise<readonly ToolMessage[]>
+  /**
+   * Closes calls of a former holder as `interrupted`, all at one position; they must be claimed first. Returns the rows as
+   * they are now.
+   */
+  repair(lease: Lease, messageIds: readonly string[], position?: EventPosition): Promise<readonly ToolMessage[]>
   /**
    * Makes a queued steering input a user message (id `messageId`) of the running run. Returns undefined if it is no
    * longer queued.
    */
-  steer(lease: Lease, queuedRunId: string, messageId: string): Promise<UserMessage | undefined>
+  steer(
+    lease: Lease,
+    queuedRunId: string,
+    messageId: string,
+    position?: EventPosition,
+  ): Promise<UserMessage | undefined>
   /** Records what a policy has decided, all or nothing: context, notices and usage. */
   recordDecision(lease: Lease, decision: Decision): Promise<void>
   /**

@@ -25,8 +25,8 @@ function limit<Port extends object>(port: Port): Port {
     get(target, name): unknown {
       const method: unknown = Reflect.get(target, name)
       if (typeof method !== 'function') return method
-      return (...words: unknown[]): unknown => {
-        const result: unknown = Reflect.apply(method, target, words)
+      return (...args: unknown[]): unknown => {
+        const result: unknown = Reflect.apply(method, target, args)
         return result instanceof Promise ? limited(String(name), result) : result
       }
     },

@@ -1,8 +1,8 @@
-import { asJson, CALLBACK, stateOf, withAttempt } from '../channels/callbacks/state.ts'
+import { asJson, CALLBACK, destinationOf, stateOf, withAttempt } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/endpoint.ts'
 import type { RunChannel } from '../delivery/channel.ts'
 import { inTime } from '../ports/time-limited.ts'
-import type { Door } from '../ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../ports/inbound-endpoint.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { CallbackDependencies } from '../channels/callbacks/channel.ts'
 import type { ChannelSettings } from './settings/channel-settings.ts'
@@ -20,6 +20,7 @@ export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Ru
   const { clock } = dependencies
   const callbacks: RunChannel = {
     ...late('end', () => openCallbacks(dependencies)),
+    destination: destinationOf,
     givenUp: (delivery, error) => asJson(withAttempt(stateOf(delivery), { at: clock.now(), error })),
   }
   return new Map([[CALLBACK, callbacks]])
@@ -50,7 +51,7 @@ type WebhookPorts = Pick<
 >
 
 /** The webhooks' address, over the service that takes their inputs; none without webhooks. Loaded with the first delivery. */
-export function openDoors(
+export function openEndpoints(
   {
     channels,
     secrets,
@@ -58,13 +59,13 @@ export function openDoors(
     ...ports
   }: WebhookPorts & Pick<Dependencies, 'channels' | 'secrets'> & { readonly here: boolean },
   service: WebhookDependencies['service'],
-): readonly Door[] {
+): readonly InboundEndpoint[] {
   if (channels.webhooks.size === 0) return []
-  let opening: Promise<Door> | undefined
-  const open = async (): Promise<Door> => {
-    const { createWebhookDoor } = await import('../channels/webhooks/endpoint.ts')
+  let opening: Promise<InboundEndpoint> | undefined
+  const open = async (): Promise<InboundEndpoint> => {
+    const { createWebhookEndpoint } = await import('../channels/webhooks/endpoint.ts')
     const filled = async (text: string): Promise<string> => withSecrets(text, await secrets())
-    return createWebhookDoor({ ...ports, webhooks: channels.webhooks, service, filled, here })
+    return createWebhookEndpoint({ ...ports, webhooks: channels.webhooks, service, filled, here })
   }
   return [{ path: '/webhooks/*', open: async (request) => (await (opening ??= open())).open(request) }]
 }

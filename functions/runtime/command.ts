@@ -27,7 +27,7 @@ export interface CommandLine {
   /** The value of `--env`; absent: this machine. */
   readonly environment?: string
   /** The other words. */
-  readonly words: readonly string[]
+  readonly argv: readonly string[]
 }
 
 /**
@@ -37,30 +37,30 @@ export interface CommandLine {
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   reportLostOutput()
-  const words = process.argv.slice(2)
+  const argv = process.argv.slice(2)
   try {
-    const help = words.includes('--help') || words.includes('-h')
-    process.stdout.write(help ? usage : await work(takeEnvironment(words)))
+    const help = argv.includes('--help') || argv.includes('-h')
+    process.stdout.write(help ? usage : await work(takeEnvironment(argv)))
   } catch (error) {
-    const told = tellable(error)
-    if (told === undefined) throw error
+    const text = printable(error)
+    if (text === undefined) throw error
     const isMisused = error instanceof UsageError
-    const nextStep = words.length === 0 ? `\n\n${usage}` : ' Run with --help to see what it takes.\n'
-    process.stderr.write(isMisused ? `${told.replace(/\.?$/, '.')}${nextStep}` : `${told}\n`)
+    const nextStep = argv.length === 0 ? `\n\n${usage}` : ' Run with --help to see what it takes.\n'
+    process.stderr.write(isMisused ? `${text.replace(/\.?$/, '.')}${nextStep}` : `${text}\n`)
     process.exitCode = isMisused ? MISUSED : error instanceof NotRunning ? NOT_RUNNING : 1
   }
 }
 
 /** Which of these flags were given. Throws `UsageError` for any other word. */
-export function readFlags<Flag extends string>(words: readonly string[], flags: readonly Flag[]): ReadonlySet<Flag> {
-  const unknown = words.find((word) => !flags.some((flag) => word === `--${flag}`))
+export function readFlags<Flag extends string>(argv: readonly string[], flags: readonly Flag[]): ReadonlySet<Flag> {
+  const unknown = argv.find((word) => !flags.some((flag) => word === `--${flag}`))
   if (unknown !== undefined) throw new UsageError(`unexpected: ${unknown}`)
-  return new Set(flags.filter((flag) => words.includes(`--${flag}`)))
+  return new Set(flags.filter((flag) => argv.includes(`--${flag}`)))
 }
 
 /** The words of a command that knows no environments. Throws `UsageError` if one was named. */
-export function wordsAlone({ environment, words }: CommandLine): readonly string[] {
-  if (environment === undefined) return words
+export function argsWithoutEnvironment({ environment, argv }: CommandLine): readonly string[] {
+  if (environment === undefined) return argv
   throw new UsageError('--env is not for this command: name a program with --url')
 }
 
@@ -70,9 +70,9 @@ export function environmentOf({ environment }: CommandLine): string {
   return environment
 }
 
-function takeEnvironment(words: readonly string[]): CommandLine {
+function takeEnvironment(argv: readonly string[]): CommandLine {
   const { tokens } = parseArgs({
-    args: [...words],
+    args: [...argv],
     options: { env: { type: 'string' } },
     strict: false,
     allowPositionals: true,
@@ -80,16 +80,16 @@ function takeEnvironment(words: readonly string[]): CommandLine {
   })
   const given = tokens.filter((token) => token.kind === 'option').filter(({ name }) => name === 'env')
   const [option, second] = given
-  if (option === undefined) return { words }
+  if (option === undefined) return { argv }
   if (second !== undefined) throw new UsageError('--env was given twice')
   if (option.value === undefined || !/^[a-z][a-z0-9-]*$/.test(option.value))
     throw new UsageError('--env needs the name of an environment, such as dev')
-  const rest = words.filter((_, place) => place !== option.index && (option.inlineValue || place !== option.index + 1))
-  return { environment: option.value, words: rest }
+  const rest = argv.filter((_, place) => place !== option.index && (option.inlineValue || place !== option.index + 1))
+  return { environment: option.value, argv: rest }
 }
 
 /** The line for an error that the user can correct: settings, credentials, permissions, the network. */
-export function tellable(error: unknown): string | undefined {
+export function printable(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof UsageError || error instanceof NotRunning) return error.message
   if (!(error instanceof Error)) return undefined
   if (error.name === 'CredentialsProviderError')
@@ -97,7 +97,7 @@ export function tellable(error: unknown): string | undefined {
   if (error.message === 'Region is missing') return 'No AWS region was found: set AWS_REGION.'
   if ('$fault' in error) return `AWS refused: ${error.name}: ${error.message}`
   if (error instanceof OpenSearchError && error.status === 403)
-    return `${error.message} Does your role allow it? See "Rebuild the index" in docs/operations.md.`
+    return `${error.message} Is your role an operator of the environment? See "Operators" in docs/operations/README.md.`
   if (error instanceof OpenSearchError || error instanceof TooltrailError) return error.message
   if ('syscall' in error) return `Could not reach a service: ${error.message}`
   return undefined

@@ -6,7 +6,7 @@ import type { Channel } from '../delivery/channel.ts'
 import type { Agent } from '../domain/agent.ts'
 import { inTime } from '../ports/time-limited.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { Door } from '../ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../ports/inbound-endpoint.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { MessageFeedback } from '../ports/message-feedback.ts'
 import type { Outbox } from '../ports/outbox.ts'
@@ -47,7 +47,7 @@ export interface Slack {
   /** Where its deliveries go, by their kind. */
   readonly channels: ReadonlyMap<string, Channel>
   /** What comes from Slack, over the service that executes it; deliveries need the service too. */
-  door(service: AgentService): Door
+  endpoint(service: AgentService): InboundEndpoint
   /** Receives in Socket Mode what would come to the door, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
@@ -88,9 +88,9 @@ export function openSlack(options: SlackOptions, given: Ports): Slack {
       ],
     ]),
     listen: async (appToken, signal) => (await opened()).listen(appToken, signal),
-    door(given) {
+    endpoint(given) {
       service.resolve(given)
-      return { path: '/slack/events', open: async (request) => (await opened()).door.open(request) }
+      return { path: '/slack/events', open: async (request) => (await opened()).endpoint.open(request) }
     },
   }
 }

@@ -10,7 +10,7 @@ import { createApp } from '../http/app.ts'
 import type { App, AppSettings } from '../http/dependencies.ts'
 import { createSharedBytes } from '../http/streaming/response-bodies.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Door } from '../ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../ports/inbound-endpoint.ts'
 import type { HistoryIndex } from '../ports/history-index.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { LogImport } from '../ports/log-import.ts'
@@ -64,8 +64,10 @@ export interface Ports {
 
 /** Ports with their connections and the rebuild of their history index. */
 export interface OpenPorts extends Ports {
-  /** Rebuilds the history index from the log while the program runs. `tell` hears on one machine how many messages are done. */
-  rebuildHistory(tell?: (messages: number) => void): Promise<{ readonly messages: number; readonly removed: number }>
+  /** Rebuilds the history index from the log while the program runs. `onProgress` hears on one machine how many messages are done. */
+  rebuildHistory(
+    onProgress?: (messages: number) => void,
+  ): Promise<{ readonly messages: number; readonly removed: number }>
   close(): void | Promise<void>
 }
 
@@ -78,7 +80,7 @@ export interface ProgramSettings {
   /** Names of callbacks that requests may name. */
   readonly callbacks?: ReadonlySet<string>
   /** Their addresses, over the service that they hand their inputs to. */
-  readonly doors?: (service: AgentService) => readonly Door[]
+  readonly endpoints?: (service: AgentService) => readonly InboundEndpoint[]
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
@@ -117,7 +119,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     settings: appSettings,
     mcp: openMcp({ ...ports, service, log: ports.logger, version: appSettings.version }),
     callbacks: createCallbacks({ ...ports, names: settings.callbacks ?? new Set() }),
-    ...(settings.doors === undefined ? {} : { doors: settings.doors(service) }),
+    ...(settings.endpoints === undefined ? {} : { endpoints: settings.endpoints(service) }),
     stopping: () => stopping.signal,
   })
   const serve = async (hint: SessionKey): Promise<void> => {

@@ -39,11 +39,11 @@ const cursorNotFound = (): TooltrailError =>
  * A short global name of a message, for cursors and ids. 48 bits are enough to tell apart messages of different
  * sessions that have the same id, since ids are random.
  */
-export const messagePrint = ({ tenant, session }: SessionKey, messageId: string): string =>
-  hash('sha256', JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, PRINT)
+export const messageFingerprint = ({ tenant, session }: SessionKey, messageId: string): string =>
+  hash('sha256', JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, FINGERPRINT_CHARACTERS)
 
 /** Letters of a print. */
-export const PRINT = 8
+export const FINGERPRINT_CHARACTERS = 8
 
 const sizeOf = (bits: readonly number[]): number => Math.ceil(bits.reduce((sum, one) => sum + one, 0) / 8)
 

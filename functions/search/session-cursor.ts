@@ -7,7 +7,7 @@ const CURSOR = /^s([\w-]{8})([\w.-]{1,31})$/
 
 /** A cursor of this list: a hash of its filter and order, then the place where a page ended, in the store's own form. */
 export function writeSessionCursor(filter: SessionFilter, place: string): string {
-  const cursor = `s${printOf(filter)}${place}`
+  const cursor = `s${hashOfFilter(filter)}${place}`
   if (!CURSOR.test(cursor)) throw new Error(`the place ${place} does not fit into a cursor`)
   return cursor
 }
@@ -18,9 +18,9 @@ export function writeSessionCursor(filter: SessionFilter, place: string): string
  */
 export function readSessionCursor(filter: SessionFilter): string | undefined {
   if (filter.after === undefined) return undefined
-  const [, print, place] = CURSOR.exec(filter.after) ?? []
+  const [, filterHash, place] = CURSOR.exec(filter.after) ?? []
   if (place === undefined) throw foreignCursor()
-  if (print === printOf(filter)) return place
+  if (filterHash === hashOfFilter(filter)) return place
   const detail = 'the cursor is of a list with other filters or another order: repeat these, or ask for the first page'
   throw new TooltrailError('cursor_not_found', detail)
 }
@@ -29,7 +29,7 @@ export function readSessionCursor(filter: SessionFilter): string | undefined {
 export const foreignCursor = (): TooltrailError =>
   new TooltrailError('cursor_not_found', 'the cursor is not of a list of sessions: ask for the first page')
 
-function printOf({
+function hashOfFilter({
   limit: _,
   after: __,
   sort = 'last_message_at',

@@ -1,3 +1,4 @@
+import { steadyTime } from '../domain/time/steady-time.ts'
 import { z } from 'zod'
 import { findLines, pickLines } from '../search/documents/output-lines.ts'
 import type { ReadableOutput } from '../ports/tool.ts'
@@ -6,7 +7,7 @@ import { defineTool } from './define-tool.ts'
 const MAX_CONTEXT = 20
 const DEFAULT_CONTEXT = 2
 /** For all of an output: 100 MB take some seconds. Less than the time that a tool has. */
-const LOOK_MS = 30_000
+const READ_TIMEOUT_MS = 30_000
 
 /** What to read of an output. */
 export const readOutputInput = z.strictObject({
@@ -62,15 +63,16 @@ export async function readPart(
     throw new TypeError(
       `there is no output behind ${pointer}: take the pointer from a tool result or from search_history`,
     )
-  const begun = reading.now()
-  const goOn = (): void => {
+  const now = steadyTime(() => reading.now())
+  const begun = now()
+  const resume = (): void => {
     reading.signal.throwIfAborted()
-    if (reading.now() - begun > LOOK_MS)
+    if (now() - begun > READ_TIMEOUT_MS)
       throw new RangeError(
-        `${pointer} is too large: reading it took longer than ${LOOK_MS / 1_000} s. Use search_history to find the part you need`,
+        `${pointer} is too large: reading it took longer than ${READ_TIMEOUT_MS / 1_000} s. Use search_history to find the part you need`,
       )
   }
-  const whole = { name: pointer, toolName: output.toolName, pieces: output.pieces, goOn }
+  const whole = { name: pointer, toolName: output.toolName, pieces: output.pieces, resume }
   return pattern === undefined ? pickLines(whole, rangeOf(lines)) : findLines(whole, pattern, around)
 }
 

@@ -33,9 +33,11 @@ export const sessionFields = {
     .describe('`session`: only the first entry of each session, and how many more it has.'),
 }
 
-/** The filter that the argument `folder` names. */
-export const folderFilter = (folder: string | undefined): Pick<HistoryFilters, 'metadata'> =>
-  folder === undefined ? {} : { metadata: [metadataFilter('folder', folder)] }
+/** The filter that arguments named as fields of the metadata make. */
+export function sessionFilter(fields: Readonly<Record<string, string | undefined>>): Pick<HistoryFilters, 'metadata'> {
+  const named = Object.entries(fields).flatMap(([key, text]) => (text === undefined ? [] : [metadataFilter(key, text)]))
+  return named.length === 0 ? {} : { metadata: named }
+}
 
 const input = z.strictObject({
   query: z.string().describe('What to look for: words, names, identifiers, parts of paths. Nothing in it is syntax.'),
@@ -59,7 +61,7 @@ export const searchHistory = defineTool({
   input,
   idempotent: true,
   async execute({ query, limit, folder, sort, group, ...written }, context) {
-    const filters = filtersOf({ ...written, ...folderFilter(folder) })
+    const filters = filtersOf({ ...written, ...sessionFilter({ folder }) })
     const listing = { sort, ...definedFields({ group }) }
     const { entries, next, incomplete } = await context.searchHistory(query, filters, limit, listing)
     const isCut = next !== undefined && entries.length < limit

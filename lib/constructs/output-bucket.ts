@@ -20,6 +20,11 @@ export interface OutputBucketProps {
   readonly accessLogs?: boolean
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
+  /**
+   * Name of a bucket that another deployment has kept. It is used, and the bucket of this stack stays unused.
+   * @default - the bucket of this stack is used
+   */
+  readonly restored?: string | undefined
 }
 
 const HOUSE_RULES = {
@@ -31,13 +36,14 @@ const HOUSE_RULES = {
 
 /** Outputs, with one prefix per session, a hash. Nobody can list a session's objects without knowing its prefix. */
 export class OutputBucket extends Construct {
-  readonly bucket: Bucket
+  /** The bucket in use. */
+  readonly bucket: IBucket
 
   constructor(scope: Construct, id: string, props: OutputBucketProps = {}) {
     super(scope, id)
     const { retain = true, accessLogs = false, encryptionKey } = props
     const removalPolicy = retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
-    this.bucket = new Bucket(this, 'Bucket', {
+    const made = new Bucket(this, 'Bucket', {
       ...HOUSE_RULES,
       removalPolicy,
       encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
@@ -46,8 +52,15 @@ export class OutputBucket extends Construct {
       // Objects are never replaced and are removed with their session: versions would only keep what must be deleted.
       lifecycleRules: [{ id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     })
+    this.bucket =
+      props.restored === undefined
+        ? (made as IBucket)
+        : Bucket.fromBucketAttributes(this, 'Restored', {
+            bucketName: props.restored,
+            ...(encryptionKey === undefined ? {} : { encryptionKey }),
+          })
     if (!accessLogs)
-      Validations.of(this.bucket).acknowledge({
+      Validations.of(made).acknowledge({
         id: 'AwsSolutions-S1',
         reason:
           'Access logs are a setting of the environment (bucketAccessLogs): on in prod, off where outputs are tests.',

@@ -33,8 +33,15 @@ export interface PublicApiProps {
   readonly handler: IFunction
   readonly apiName: string
   readonly logDays: RetentionDays
-  /** Requests a second to the whole API, and how large a burst may be. */
+  /** Requests a second to paths that need a key, and how large a burst may be. */
   readonly throttle: { readonly rate: number; readonly burst: number }
+  /** Limits for paths that need no key. */
+  readonly openThrottle: { readonly rate: number; readonly burst: number }
+  /**
+   * Who sets the role by which API Gateway writes logs, once for an account and region.
+   * @default 'own'
+   */
+  readonly logRole?: 'own' | 'shared' | undefined
   /** @default - no firewall */
   readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /** @default - an address of API Gateway */
@@ -60,16 +67,31 @@ export interface PublicApiProps {
 const MAX_STREAM_DURATION = Duration.minutes(15)
 const STAGE = 'api'
 
+/** Path prefixes whose requests need a key. All other paths need none, or check a signature of their own. */
+const KEYED_PATHS = ['v1', 'openai', 'mcp']
+/** Methods without a key. Their throttle is their own: a flood of unsigned requests takes nothing of what tenants may send. */
+const OPEN_METHODS = ['//ANY', '/{proxy+}/ANY']
+
+const openOptions = ({ openThrottle }: PublicApiProps) => ({
+  throttlingRateLimit: openThrottle.rate,
+  throttlingBurstLimit: openThrottle.burst,
+  // An override of a method replaces all of its stage's settings.
+  metricsEnabled: false,
+  loggingLevel: MethodLoggingLevel.ERROR,
+  dataTraceEnabled: false,
+})
+
 /** The API in front of its function: it passes everything on, and streams responses back. */
 export class PublicApi extends Construct {
   readonly rest: RestApi
+  readonly accessLogs: LogGroup
   /** Without a slash at the end. */
   readonly url: string
 
   constructor(scope: Construct, id: string, props: PublicApiProps) {
     super(scope, id)
     const { customDomain, vpcEndpoints = [] } = props
-    const accessLogs = new LogGroup(this, 'AccessLogs', {
+    this.accessLogs = new LogGroup(this, 'AccessLogs', {
       retention: props.logDays,
       removalPolicy: RemovalPolicy.DESTROY,
     })
@@ -80,18 +102,20 @@ export class PublicApi extends Construct {
       // count twice, and what is not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
       // One role of an account and region writes the logs of all APIs. It stays for the others when this one is deleted.
-      cloudWatchRole: true,
-      cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
+      ...(props.logRole === 'shared'
+        ? { cloudWatchRole: false }
+        : { cloudWatchRole: true, cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
       deployOptions: {
         stageName: STAGE,
         throttlingRateLimit: props.throttle.rate,
         throttlingBurstLimit: props.throttle.burst,
+        methodOptions: Object.fromEntries(OPEN_METHODS.map((method) => [method, openOptions(props)])),
         // Those of each method cost $0.30 a month each, and nothing here asks for them: those of the whole API are always there.
         metricsEnabled: false,
         // Errors of API Gateway itself. What people say is logged nowhere.
         loggingLevel: MethodLoggingLevel.ERROR,
         dataTraceEnabled: false,
-        accessLogDestination: new LogGroupLogDestination(accessLogs),
+        accessLogDestination: new LogGroupLogDestination(this.accessLogs),
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(ACCESS)),
         tracingEnabled: props.xray ?? false,
       },
@@ -103,14 +127,16 @@ export class PublicApi extends Construct {
       timeout: MAX_STREAM_DURATION,
       scopePermissionToMethod: false,
     })
-    // A proxy leaves `/` itself out.
-    this.rest.root.addMethod('ANY', integration)
-    this.rest.root.addProxy({ defaultIntegration: integration })
+    for (const resource of [this.rest.root, ...KEYED_PATHS.map((part) => this.rest.root.addResource(part))]) {
+      // A proxy leaves the path itself out.
+      resource.addMethod('ANY', integration)
+      resource.addProxy({ defaultIntegration: integration })
+    }
     this.url =
       customDomain === undefined
         ? `https://${[this.rest.restApiId, ...vpcEndpoints.slice(0, 1)].join('-')}.execute-api.${Stack.of(this).region}.${Aws.URL_SUFFIX}/${STAGE}`
         : `https://${customDomain.name}`
-    if (props.cors === true) this.#tellPages()
+    if (props.cors === true) this.#publishPages()
     if (customDomain?.hostedZone !== undefined) this.#record(customDomain.name, customDomain.hostedZone)
     if (props.firewall !== undefined)
       new Firewall(this, 'Firewall', {
@@ -159,7 +185,7 @@ export class PublicApi extends Construct {
   }
 
   /** What API Gateway itself refuses never reaches the app, and a page could not read it. It holds no secret. */
-  #tellPages(): void {
+  #publishPages(): void {
     for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
       this.rest.addGatewayResponse(type.responseType, {
         type,
@@ -189,6 +215,8 @@ const ACCESS = {
   path: '$context.path',
   status: '$context.status',
   milliseconds: '$context.responseLatency',
+  // Time to the first byte of the body; `-` for responses of API Gateway itself.
+  firstByteMilliseconds: '$context.integration.timeToFirstContent',
   bytes: '$context.responseLength',
   address: '$context.identity.sourceIp',
   agent: '$context.identity.userAgent',

@@ -17,16 +17,16 @@ export interface RunQueueProps {
 /** Beyond the worker's own time: Lambda takes a hint out of the queue before it starts the function. */
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
- * A hint that could not be handled this often goes to the dead letters: after three quarters of an hour, for each time it is hidden
- * for as long as a worker may take. The sweeper finds its session all the same.
+ * Receives after which a hint becomes a dead letter. Each receive hides it for as long as a worker may take, so this takes 80 minutes.
+ * AWS recommends at least 5, because Lambda receives hints that it then throttles. The sweeper finds the session in any case.
  */
-const MAX_RECEIVES = 3
+const MAX_RECEIVES = 5
 
 /** Hints for the workers, hints that no worker could handle, and rows that can never be indexed. */
 export class RunQueue extends Construct {
   readonly queue: Queue
   readonly deadLetters: Queue
-  readonly poison: Queue
+  readonly indexDeadLetters: Queue
   readonly #key: IKey | undefined
 
   constructor(scope: Construct, id: string, { workerTimeout, encryptionKey }: RunQueueProps) {
@@ -41,13 +41,13 @@ export class RunQueue extends Construct {
     // 14 days, the maximum: time to look at what nobody could handle.
     const kept = { ...houseRules, retentionPeriod: Duration.days(14) }
     this.deadLetters = new Queue(this, 'DeadLetters', kept)
-    this.poison = new Queue(this, 'Poison', kept)
+    this.indexDeadLetters = new Queue(this, 'Poison', kept)
     this.queue = new Queue(this, 'Queue', {
       ...houseRules,
       visibilityTimeout: workerTimeout.plus(VISIBILITY_MARGIN),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVES },
     })
-    Validations.of(this.poison).acknowledge({
+    Validations.of(this.indexDeadLetters).acknowledge({
       id: 'AwsSolutions-SQS3',
       reason: 'It is a last resort itself: only people and redrive receive from it, so nothing fails there.',
     })
@@ -64,8 +64,8 @@ export class RunQueue extends Construct {
   }
 
   /** To put aside rows that can never be indexed. */
-  grantPoison(grantee: IGrantable): void {
-    this.#allow(grantee, this.poison, ['sqs:SendMessage'])
+  grantDeadLetters(grantee: IGrantable): void {
+    this.#allow(grantee, this.indexDeadLetters, ['sqs:SendMessage'])
   }
 
   #allow(grantee: IGrantable, queue: IQueue, actions: string[]): void {

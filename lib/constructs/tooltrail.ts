@@ -118,10 +118,20 @@ export interface TooltrailProps {
    */
   readonly xray?: boolean
   /**
-   * Requests a second to the whole API, and how large a burst may be.
+   * Requests a second to paths that need a key, and how large a burst may be.
    * @default - 50, and 100 at once
    */
   readonly throttle?: { readonly rate: number; readonly burst: number }
+  /**
+   * Requests a second to paths that need no key, and how large a burst may be.
+   * @default - 25, and 50 at once
+   */
+  readonly openThrottle?: { readonly rate: number; readonly burst: number }
+  /**
+   * Who sets the role by which API Gateway writes logs, once for an account and region; `shared`: another stack.
+   * @default 'own'
+   */
+  readonly apiGatewayLogs?: 'own' | 'shared'
   /** @default - no firewall before the API */
   readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /**
@@ -198,6 +208,8 @@ export class Tooltrail extends Construct {
       apiName: this.name,
       logDays,
       throttle: props.throttle ?? { rate: 50, burst: 100 },
+      openThrottle: props.openThrottle ?? { rate: 25, burst: 50 },
+      logRole: props.apiGatewayLogs,
       firewall: props.firewall,
       customDomain: props.customDomain,
       cors: (props.corsOrigins ?? []).length > 0,

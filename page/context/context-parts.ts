@@ -10,12 +10,12 @@ export interface ContextPart {
 }
 
 /** In the order in which they are drawn. */
-export const KINDS: readonly { readonly kind: Kind; readonly words: string }[] = [
-  { kind: 'instructions', words: 'instructions' },
-  { kind: 'summary', words: 'summary' },
-  { kind: 'user', words: 'inputs' },
-  { kind: 'assistant', words: 'completions' },
-  { kind: 'tool', words: 'tool results' },
+export const KINDS: readonly { readonly kind: Kind; readonly label: string }[] = [
+  { kind: 'instructions', label: 'instructions' },
+  { kind: 'summary', label: 'summary' },
+  { kind: 'user', label: 'inputs' },
+  { kind: 'assistant', label: 'completions' },
+  { kind: 'tool', label: 'tool results' },
 ]
 
 /** What there is of a Chat Completions message. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Context } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { whole } from '../shell/times.ts'
 import { compact, plural } from '../shell/words.ts'
@@ -59,7 +60,7 @@ interface Props {
 
 function Parts({ context, working, summarise }: Props) {
   const parts = contextParts(context)
-  const { estimated_tokens: estimated, context_tokens: room, summary, omitted, tools } = context
+  const { estimated_tokens: estimated, context_tokens: maxTokens, summary, omitted, tools } = context
   return (
     <>
       <section class="card">
@@ -67,23 +68,23 @@ function Parts({ context, working, summarise }: Props) {
           <h2>The next request</h2>
           <span class="quiet">{context.model}</span>
           <span class="grow" />
-          <button type="button" disabled={working} onClick={() => void summarise()}>
+          <BusyButton isBusy={working} onClick={() => void summarise()}>
             {working ? 'Summarising…' : 'Summarise now'}
-          </button>
+          </BusyButton>
         </header>
         <p class="figure">
           ≈ {compact(estimated)}{' '}
           <span class="quiet">
-            of {compact(room)} tokens, {percent(estimated, room)}
+            of {compact(maxTokens)} tokens, {percent(estimated, maxTokens)}
           </span>
         </p>
-        <Stack parts={parts} room={Math.max(room, estimated)} />
+        <Stack parts={parts} maxTokens={Math.max(maxTokens, estimated)} />
         <ul class="legend">
-          {KINDS.map(({ kind, words }) => {
+          {KINDS.map(({ kind, label }) => {
             const sum = parts.filter((part) => part.kind === kind).reduce((all, { tokens }) => all + tokens, 0)
             return sum === 0 ? null : (
               <li key={kind}>
-                <span class={`swatch ${kind}`} /> {words} <span class="quiet">≈ {compact(sum)}</span>
+                <span class={`swatch ${kind}`} /> {label} <span class="quiet">≈ {compact(sum)}</span>
               </li>
             )
           })}
@@ -113,12 +114,12 @@ function Parts({ context, working, summarise }: Props) {
 const percent = (part: number, all: number): string => `${((100 * part) / all).toFixed(part / all < 0.1 ? 1 : 0)} %`
 
 /** Drawn to scale: the empty part is room that is left. */
-function Stack({ parts, room }: { readonly parts: readonly ContextPart[]; readonly room: number }) {
+function Stack({ parts, maxTokens }: { readonly parts: readonly ContextPart[]; readonly maxTokens: number }) {
   return (
     <div class="stack" aria-hidden="true">
       {KINDS.map(({ kind }) => {
         const sum = parts.filter((part) => part.kind === kind).reduce((all, { tokens }) => all + tokens, 0)
-        return sum === 0 ? null : <span key={kind} class={kind} style={{ width: `${(100 * sum) / room}%` }} />
+        return sum === 0 ? null : <span key={kind} class={kind} style={{ width: `${(100 * sum) / maxTokens}%` }} />
       })}
     </div>
   )

@@ -2,7 +2,7 @@ import type { Run, ToolResults } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import type { Store } from '../shell/store.ts'
 import type { Busy, Draft } from './drafts.ts'
-import { announcing, createFollowing, tellTabs } from './following.ts'
+import { announcing, createFollowing, notifyTabs } from './following.ts'
 import { sendInput } from './input.ts'
 import { readEnd } from './log-end.ts'
 import { createLogPages } from './log-pages.ts'
@@ -61,7 +61,7 @@ export function openConversation(id: string, focus: string | undefined): Convers
         if (run === undefined) return
         const after: Run = await client.sendToolResults(id, run.id, results)
         changeLog((log) => ({ ...log, run: after }))
-        tellTabs(id)
+        notifyTabs(id)
         await (isActive(after) ? following.followRun(after.id) : following.refresh())
       }),
     rename: (title) =>

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Message, Run } from '../../functions/client/api-types.ts'
 import { Failure, Problem } from '../shell/failure.tsx'
+import { useFocusKept } from '../shell/focus-kept.ts'
 import { useStore } from '../shell/store.ts'
 import { hasScreenKeyboard } from '../shell/touch.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
@@ -17,8 +18,7 @@ import { focusOn } from './focus-on.ts'
 import { isActive } from './log.ts'
 import { Waiting } from './waiting.tsx'
 
-/** A session's log as a conversation, live. `target`: the message that the address points to. */
-export function ConversationView(props: {
+interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
@@ -26,7 +26,10 @@ export function ConversationView(props: {
   readonly found: string
   /** Whether no field is to take the focus. */
   readonly stepped: boolean
-}) {
+}
+
+/** A session's log as a conversation, live. `target`: the message that the address points to. */
+export function ConversationView(props: Props) {
   const { store, session, target, found, stepped } = props
   const state = useStore(store)
   const { log } = state
@@ -39,9 +42,11 @@ export function ConversationView(props: {
     setSent((times) => times + 1)
     return store.send(draft, busy)
   }
+  const element = useRef<HTMLDivElement>(null)
   useJump(store, target)
+  useFocusKept(element, '.scroller')
   return (
-    <div class="conversation">
+    <div class="conversation" ref={element}>
       <ShowOutput.Provider value={setViewed}>
         <VirtualList<Entry>
           label="Conversation"
@@ -143,7 +148,7 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
         </p>
       ))}
       {run === undefined ? null : <Waiting run={run} store={store} />}
-      {run?.status !== 'failed' || isTold(log.messages, run) ? null : (
+      {run?.status !== 'failed' || isShown(log.messages, run) ? null : (
         <Problem details={run.error?.code ?? 'failed'} text={run.error?.message ?? 'the run failed'} />
       )}
       {run?.status === 'cancelled' ? <p class="notice">The run was cancelled.</p> : null}
@@ -159,17 +164,17 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
 }
 
 /** Whether the log ends with the reason of a failure. */
-const isTold = (messages: readonly Message[], run: Run): boolean =>
+const isShown = (messages: readonly Message[], run: Run): boolean =>
   messages.at(-1)?.parts.some((part) => part.type === 'error' && part.code === run.error?.code) === true
 
 /** For screen readers, too: what the run does. */
 function RunStatus({ state }: { readonly state: Conversation }) {
-  const words = statusOf(state)
+  const statusText = statusOf(state)
   const lost = state.connection === 'lost'
   return (
     <p class={`run-status${lost ? ' lost' : ''}`} role="status">
-      {words === '' ? null : <span class={`dot ${lost ? 'failed' : (state.log.run?.status ?? '')}`} />}
-      {words}
+      {statusText === '' ? null : <span class={`dot ${lost ? 'failed' : (state.log.run?.status ?? '')}`} />}
+      {statusText}
     </p>
   )
 }

@@ -32,7 +32,7 @@ export function resultOf(message: string): Store<string> {
 }
 
 /** Gives back what was not sent; what has been written since stands below it. */
-export function giveBack(session: string, given: Draft): void {
+export function restore(session: string, given: Draft): void {
   const { text, files } = given
   const draft = draftOf(session)
   const since = draft.get()

@@ -9,7 +9,7 @@ import { whileSeen } from './pause-when-hidden.ts'
 import type { Open } from './pause-when-hidden.ts'
 
 /** How often somebody looks whether another tab or program has started a run. */
-const LOOK_MS = 2_000
+const POLL_INTERVAL_MS = 2_000
 /** Deltas are shown together: a frame of 30 a second. */
 const FRAME_MS = 33
 
@@ -58,7 +58,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     if (isActive(active)) void followRun(active.id)
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (current !== undefined || document.hidden || store.get().loading) return
     if (!store.get().loaded || store.get().session === undefined) {
       await load()
@@ -70,7 +70,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     const isNews = session.updated_at !== store.get().session?.updated_at || session.run?.status !== run?.status
     if (isNews || session.run?.id !== run?.id) await refresh()
   }
-  const stopLooking = lookOften(id, () => void look().catch(missed))
+  const stopPolling = pollOften(id, () => void poll().catch(missed))
   /** Other failures are tried again at the next look. */
   function missed(error: unknown): void {
     if (!(error instanceof ApiProblem) || error.status !== 404) return
@@ -79,7 +79,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
   }
   const close = (): void => {
     current?.abort()
-    stopLooking()
+    stopPolling()
   }
   return { isOn: () => current !== undefined, consume, followRun, refresh, close }
 }
@@ -125,30 +125,30 @@ async function showEvents(
 }
 
 /** Looks every other second, when another tab has changed the session, and when this one is seen again. Returns how to stop. */
-function lookOften(id: string, look: () => void): () => void {
-  const looking = setInterval(look, LOOK_MS)
+function pollOften(id: string, poll: () => void): () => void {
+  const looking = setInterval(poll, POLL_INTERVAL_MS)
   const hear = ({ data }: MessageEvent<unknown>): void => {
-    if (data === id) look()
+    if (data === id) poll()
   }
   tabs.addEventListener('message', hear)
-  document.addEventListener('visibilitychange', look)
+  document.addEventListener('visibilitychange', poll)
   return () => {
     clearInterval(looking)
     tabs.removeEventListener('message', hear)
-    document.removeEventListener('visibilitychange', look)
+    document.removeEventListener('visibilitychange', poll)
   }
 }
 
 /** Tells the other tabs that the session has changed. */
-export const tellTabs = (id: string): void => tabs.postMessage(id)
+export const notifyTabs = (id: string): void => tabs.postMessage(id)
 
 /** Tells the other tabs as soon as something is stored. */
 export async function* announcing(events: AsyncIterable<FollowedEvent>, id: string): AsyncGenerator<FollowedEvent> {
-  let told = false
+  let notified = false
   for await (const event of events) {
-    if (!told) tellTabs(id)
-    told = true
+    if (!notified) notifyTabs(id)
+    notified = true
     yield event
   }
-  tellTabs(id)
+  notifyTabs(id)
 }

@@ -3,9 +3,9 @@ import type { NewMessage } from '../../functions/client/api-types.ts'
 import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
 import { contentOf, namingFiles } from './attachments.ts'
-import { giveBack } from './drafts.ts'
+import { restore } from './drafts.ts'
 import type { Busy, Draft } from './drafts.ts'
-import { announcing, tellTabs } from './following.ts'
+import { announcing, notifyTabs } from './following.ts'
 import type { Following } from './following.ts'
 import type { LogPages } from './log-pages.ts'
 import { isActive } from './log.ts'
@@ -41,7 +41,7 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
     if (!pending.some(({ key, accepted }) => key === own.key && !accepted)) return
     change({ pending: pending.filter(({ key }) => key !== own.key) })
     const isRefused = error instanceof ApiProblem && error.status < 500
-    giveBack(id, { ...draft, sent: isRefused ? undefined : sent })
+    restore(id, { ...draft, sent: isRefused ? undefined : sent })
   }
 }
 
@@ -73,6 +73,6 @@ async function post({ view, following }: Parts, own: Pending, content: NewMessag
     if (log.messages.length === 0) void guarded(async () => change({ session: await client.readSession(id) }))
   }
   const open = (follow: FollowOptions) => client.streamMessage(id, { content }, follow)
-  tellTabs(id)
+  notifyTabs(id)
   await following.consume((follow) => announcing(sending(open, follow, begun), id))
 }

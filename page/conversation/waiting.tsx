@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Run, ToolResults } from '../../functions/client/api-types.ts'
 import { withBidiShown } from '../shell/bidi.ts'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { useStore } from '../shell/store.ts'
 import { Unbroken } from '../shell/unbroken.tsx'
 import { Value } from '../tools/value.tsx'
@@ -50,17 +51,12 @@ function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly r
       <Value name="Arguments" text={call.arguments} />
       {call.needs === 'approval' ? (
         <div class="row">
-          <button
-            type="button"
-            class="primary"
-            disabled={sending}
-            onClick={() => void send({ ...names, approve: true })}
-          >
+          <BusyButton class="primary" isBusy={sending} onClick={() => void send({ ...names, approve: true })}>
             Approve
-          </button>
-          <button type="button" disabled={sending} onClick={() => void send({ ...names, approve: false })}>
+          </BusyButton>
+          <BusyButton isBusy={sending} onClick={() => void send({ ...names, approve: false })}>
             Deny
-          </button>
+          </BusyButton>
         </div>
       ) : (
         <>
@@ -69,12 +65,12 @@ function WaitingForm({ call, resolve }: { readonly call: WaitingCall; readonly r
             <textarea rows={2} value={output} onInput={(event) => result.set(event.currentTarget.value)} />
           </label>
           <div class="row">
-            <button type="submit" class="primary" disabled={sending}>
+            <BusyButton class="primary" isBusy={sending}>
               Send result
-            </button>
-            <button type="button" disabled={sending} onClick={() => void send({ ...names, error: output || 'failed' })}>
+            </BusyButton>
+            <BusyButton isBusy={sending} onClick={() => void send({ ...names, error: output || 'failed' })}>
               Send as error
-            </button>
+            </BusyButton>
           </div>
         </>
       )}

@@ -1,11 +1,14 @@
+import { ProgramSelect } from '../sessions/program-select.tsx'
 import { ChangedField } from '../shell/changed-field.tsx'
-
-/** The filters of a search, by their names in the address and the API. */
-export const FILTERS = ['role', 'tool', 'status', 'session', 'agent', 'owner', 'since', 'until'] as const
+import { FILTERS } from './use-search.ts'
 
 const ROLES = { user: 'inputs', assistant: 'completions', tool_call: 'tool calls', tool_result: 'tool results' }
 const STATUSES = ['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied']
-const TEXTS = ['tool', 'session', 'agent', 'owner'] as const
+const SORTS = { '': 'best first', newest: 'newest first', oldest: 'oldest first' }
+const TEXTS = ['folder', 'tool', 'session', 'agent', 'owner'] as const
+
+/** Filters that stand before the fold. */
+const SHOWN = new Set(['role', 'sort'])
 
 interface Props {
   readonly query: URLSearchParams
@@ -15,11 +18,11 @@ interface Props {
 /** Roles as a row of buttons, all other filters behind a fold. */
 export function SearchFilters({ query, change }: Props) {
   const role = query.get('role') ?? ''
-  const others = FILTERS.filter((name) => name !== 'role' && (query.get(name) ?? '') !== '').length
+  const others = Object.keys(FILTERS).filter((name) => !SHOWN.has(name) && (query.get(name) ?? '') !== '').length
   return (
     <div class="search-filters">
       <div class="row" role="group" aria-label="What kind of entry">
-        {Object.entries({ '': 'everything', ...ROLES }).map(([value, words]) => (
+        {Object.entries({ '': 'everything', ...ROLES }).map(([value, caption]) => (
           <button
             key={value}
             type="button"
@@ -27,43 +30,69 @@ export function SearchFilters({ query, change }: Props) {
             aria-pressed={role === value}
             onClick={() => change({ role: value })}
           >
-            {words}
+            {caption}
           </button>
         ))}
+        <span class="grow" />
+        <SortSelect query={query} change={change} />
       </div>
       <details class="more-filters" open={others > 0}>
         <summary>More filters{others === 0 ? '' : ` (${others})`}</summary>
-        <div class="filter-fields">
-          {TEXTS.map((name) => (
-            <label key={name}>
-              {name}
-              <ChangedField value={query.get(name) ?? ''} change={(value) => change({ [name]: value })} />
-            </label>
-          ))}
-          <label>
-            state
-            <select
-              value={query.get('status') ?? ''}
-              onChange={(event) => change({ status: event.currentTarget.value })}
-            >
-              <option value="">any</option>
-              {STATUSES.map((status) => (
-                <option key={status}>{status}</option>
-              ))}
-            </select>
-          </label>
-          {(['since', 'until'] as const).map((name) => (
-            <label key={name}>
-              {name}
-              <input
-                type="date"
-                value={query.get(name) ?? ''}
-                onChange={(event) => change({ [name]: event.currentTarget.value })}
-              />
-            </label>
-          ))}
-        </div>
+        <FilterFields query={query} change={change} />
       </details>
+    </div>
+  )
+}
+
+function SortSelect({ query, change }: Props) {
+  return (
+    <select
+      class="sort"
+      aria-label="Order of the hits"
+      value={query.get('sort') ?? ''}
+      onChange={(event) => change({ sort: event.currentTarget.value })}
+    >
+      {Object.entries(SORTS).map(([value, caption]) => (
+        <option key={value} value={value}>
+          {caption}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function FilterFields({ query, change }: Props) {
+  return (
+    <div class="filter-fields">
+      {TEXTS.map((name) => (
+        <label key={name}>
+          {name}
+          <ChangedField value={query.get(name) ?? ''} change={(value) => change({ [name]: value })} />
+        </label>
+      ))}
+      <label>
+        program
+        <ProgramSelect value={query.get('source') ?? ''} sources={[]} change={(source) => change({ source })} />
+      </label>
+      <label>
+        state
+        <select value={query.get('status') ?? ''} onChange={(event) => change({ status: event.currentTarget.value })}>
+          <option value="">any</option>
+          {STATUSES.map((status) => (
+            <option key={status}>{status}</option>
+          ))}
+        </select>
+      </label>
+      {(['since', 'until'] as const).map((name) => (
+        <label key={name}>
+          {name}
+          <input
+            type="date"
+            value={query.get(name) ?? ''}
+            onChange={(event) => change({ [name]: event.currentTarget.value })}
+          />
+        </label>
+      ))}
     </div>
   )
 }

@@ -1,50 +1,37 @@
 import type { RefObject } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Queries, SearchHit } from '../../functions/client/api-types.ts'
-import { useTitles } from '../sessions/session-titles.ts'
-import { client } from '../shell/api.ts'
+import { useEffect, useRef } from 'preact/hooks'
 import { Failure } from '../shell/failure.tsx'
-import { snippet } from '../shell/marks.tsx'
+import { useFocusKept } from '../shell/focus-kept.ts'
 import { go, href, usePlace } from '../shell/place.ts'
 import { hasScreenKeyboard } from '../shell/touch.ts'
-import { moment, whole } from '../shell/times.ts'
-import { plural } from '../shell/words.ts'
-import { FILTERS, SearchFilters } from './search-filters.tsx'
-
-/** After the last key; a search takes a few milliseconds. */
-const PAUSE_MS = 90
-
-interface Found {
-  /** The address's query that was asked for. */
-  readonly name: string
-  readonly hits: readonly SearchHit[]
-  readonly next: string | null
-  readonly incomplete: boolean
-  readonly ms: number
-  readonly error: unknown
-}
-const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 0, error: undefined }
+import { count, plural } from '../shell/words.ts'
+import { HitGroups, MAX_MORE } from './hit-groups.tsx'
+import { SearchFilters } from './search-filters.tsx'
+import { useSearch } from './use-search.ts'
+import type { Found } from './use-search.ts'
 
 /** Everything that was said and done, searched while somebody types. The address has the whole query. */
 export function SearchView() {
   const { query } = usePlace()
   const text = query.get('q') ?? ''
   const { found, isCurrent, open, showMore } = useSearch(query)
-  const titles = useTitles(found.hits.map(({ session_id: id }) => id))
   const field = useRef<HTMLInputElement>(null)
+  const body = useRef<HTMLDivElement>(null)
   const list = useRef<HTMLOListElement>(null)
 
   useEffect(() => {
     document.title = text === '' ? 'Search · Tooltrail' : `${text} · Tooltrail`
     if (text === '' || !hasScreenKeyboard()) field.current?.focus()
   }, [])
-  const change = (values: { readonly [name: string]: string }): void => {
+  useFocusKept(body, '.hit-group:last-child .hit:last-child a')
+  const addressWith = (values: { readonly [name: string]: string }): string => {
     const next = new URLSearchParams(query)
     for (const [key, value] of Object.entries(values))
       if (value === '') next.delete(key)
       else next.set(key, value)
-    go(`/search?${next.toString()}`, { replace: true })
+    return `/search?${next.toString()}`
   }
+  const change = (values: { readonly [name: string]: string }): void => go(addressWith(values), { replace: true })
   const press = (event: KeyboardEvent): void => pressed(event, { list: list.current, field: field.current, open })
   return (
     <section class="search" aria-label="Search">
@@ -56,16 +43,14 @@ export function SearchView() {
         <SearchField element={field} text={text} change={(q) => change({ q })} press={press} />
         <SearchFilters query={query} change={change} />
       </header>
-      <div class="search-body">
+      <div class="search-body" ref={body}>
         {isCurrent && found.error !== undefined ? (
           <Failure error={found.error} />
         ) : (
           <Summary text={text} found={isCurrent ? found : undefined} />
         )}
         <ol id="hits" ref={list} aria-label="Hits" onKeyDown={press}>
-          {found.hits.map((hit) => (
-            <Hit key={hit.message_id + hit.role} hit={hit} title={titles.get(hit.session_id)} />
-          ))}
+          <HitGroups hits={found.hits} sessionAddress={(session) => addressWith({ session })} />
         </ol>
         {found.next === null || !isCurrent ? null : (
           <button type="button" class="more" onClick={showMore}>
@@ -99,35 +84,6 @@ function SearchField(props: {
   )
 }
 
-/** What the address's query finds. `open` goes to the first hit, once it is there. */
-function useSearch(query: URLSearchParams) {
-  const name = query.toString()
-  const [found, setFound] = useState<Found>(NOTHING)
-  useEffect(() => {
-    if ((query.get('q') ?? '').trim() === '') return setFound(NOTHING)
-    const leaving = new AbortController()
-    const timer = setTimeout(() => void search(query, leaving.signal, setFound), PAUSE_MS)
-    return () => {
-      clearTimeout(timer)
-      leaving.abort()
-    }
-  }, [name])
-
-  /** Somebody was faster than the search: what it finds is opened as soon as it is there. */
-  const awaited = useRef<string | undefined>(undefined)
-  const open = (): void => {
-    const first = found.hits[0]
-    awaited.current = found.name === name ? undefined : name
-    if (found.name === name && first !== undefined) go(addressOf(first))
-  }
-  useEffect(() => {
-    if (awaited.current !== undefined && awaited.current === found.name) open()
-  }, [found])
-  /** Unless another query or page has come since. */
-  const add = (page: Found): void => setFound((now) => (now === found ? page : now))
-  return { found, isCurrent: found.name === name, open, showMore: () => void more(queryOf(query), found, add) }
-}
-
 interface Focusable {
   readonly list: HTMLElement | null
   readonly field: HTMLElement | null
@@ -153,8 +109,6 @@ function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
   if (event.key === 'Escape') field?.focus()
 }
 
-const addressOf = (hit: SearchHit): string => `/sessions/${encodeURIComponent(hit.session_id)}#${hit.message_id}`
-
 /** `found`: undefined while what was asked for is still searched. */
 function Summary({ text, found }: { readonly text: string; readonly found: Found | undefined }) {
   if (text.trim() === '')
@@ -170,81 +124,20 @@ function Summary({ text, found }: { readonly text: string; readonly found: Found
         Searching…
       </p>
     )
-  const words =
-    found.hits.length === 0
-      ? 'Nothing found'
-      : found.next === null
-        ? plural(found.hits.length, 'hit')
-        : `${found.hits.length}+ hits`
   return (
     <p class="quiet" role="status">
-      {words}
-      {found.ms === 0 ? '' : ` in ${found.ms} ms`}
+      {countText(found)}
+      {found.ms === 0 ? '' : `, ${found.ms} ms`}
       {found.incomplete ? '; the newest entries are still being indexed' : ''}
     </p>
   )
 }
 
-/** `title`: its session's, if it has one. */
-function Hit({ hit, title }: { readonly hit: SearchHit; readonly title: string | undefined }) {
-  return (
-    <li class={`hit ${hit.role}`}>
-      <a href={href(addressOf(hit))}>
-        <header>
-          <span class="label">{hit.label.toLowerCase()}</span>
-          {hit.tool_name === undefined ? null : <code>{hit.tool_name}</code>}
-          {hit.status === undefined || hit.status === 'completed' ? null : (
-            <span class={`state ${hit.status}`}>{hit.status}</span>
-          )}
-          <span class="grow" />
-          <span class="quiet hit-session" title={hit.session_id}>
-            {title ?? hit.session_id}
-          </span>
-          <time class="quiet" dateTime={hit.created_at} title={whole(hit.created_at)}>
-            {moment(hit.created_at)}
-          </time>
-        </header>
-        <Neighbour of={hit.before} />
-        <p class="snippet">{snippet(hit.snippet)}</p>
-        <Neighbour of={hit.after} />
-      </a>
-    </li>
-  )
-}
-
-function Neighbour({ of }: { readonly of: SearchHit['before'] }) {
-  if (of === null) return null
-  return (
-    <p class="neighbour">
-      <span class="label">{of.label.toLowerCase()}</span> {of.text}
-    </p>
-  )
-}
-
-type Query = Queries['searchHistory']
-
-function queryOf(query: URLSearchParams): Query {
-  const filters = FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
-  return { q: query.get('q') ?? '', limit: 20, ...(Object.fromEntries(filters) as Partial<Query>) }
-}
-
-async function search(query: URLSearchParams, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
-  const begun = performance.now()
-  const name = query.toString()
-  try {
-    const { data, next, incomplete = false } = await client.search(queryOf(query), { signal })
-    if (!signal.aborted)
-      show({ name, hits: data, next, incomplete, ms: Math.round(performance.now() - begun), error: undefined })
-  } catch (error) {
-    if (!signal.aborted) show({ ...NOTHING, name, error })
-  }
-}
-
-async function more(query: Query, found: Found, show: (found: Found) => void): Promise<void> {
-  try {
-    const page = await client.search({ ...query, after: found.next ?? undefined })
-    show({ ...found, hits: [...found.hits, ...page.data], next: page.next })
-  } catch (error) {
-    show({ ...found, error })
-  }
+/** How many hits there are, and in how many sessions. */
+function countText({ hits, next }: Found): string {
+  if (hits.length === 0) return 'Nothing found'
+  const sessions = new Set(hits.map(({ session_id: id }) => id)).size
+  const all = hits.reduce((sum, { more = 0 }) => sum + 1 + more, 0)
+  const hasMore = next !== null || hits.some(({ more = 0 }) => more >= MAX_MORE)
+  return `${hasMore ? `${count(all)}+ hits` : plural(all, 'hit')} in ${plural(sessions, 'session')}`
 }

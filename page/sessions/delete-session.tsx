@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { Dialog } from '../shell/dialog.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { go, isAt } from '../shell/place.ts'
@@ -51,12 +52,12 @@ function Question({ session, title, changed, cancel }: Props & { readonly cancel
       </p>
       {error === undefined ? null : <Failure error={error} />}
       <div class="row">
-        <button type="button" class="danger" disabled={busy} onClick={() => void remove()}>
+        <BusyButton class="danger" isBusy={busy} onClick={() => void remove()}>
           Delete for good
-        </button>
-        <button type="button" disabled={busy} onClick={cancel}>
+        </BusyButton>
+        <BusyButton isBusy={busy} onClick={cancel}>
           Keep it
-        </button>
+        </BusyButton>
       </div>
     </div>
   )

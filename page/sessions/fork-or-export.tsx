@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { Dialog } from '../shell/dialog.tsx'
 import { Failure } from '../shell/failure.tsx'
 import { go, isAt } from '../shell/place.ts'
@@ -63,15 +64,15 @@ function Ways({ session, done }: { readonly session: string; readonly done: () =
   return (
     <div class="ways">
       {FORMATS.map((one) => (
-        <button key={one.format} type="button" disabled={busy} onClick={() => void guarded(() => save(one))}>
+        <BusyButton key={one.format} isBusy={busy} onClick={() => void guarded(() => save(one))}>
           <strong>{one.name}</strong>
           <span class="quiet">{one.what}</span>
-        </button>
+        </BusyButton>
       ))}
-      <button type="button" disabled={busy} onClick={() => void guarded(fork)}>
+      <BusyButton isBusy={busy} onClick={() => void guarded(fork)}>
         <strong>Fork</strong>
         <span class="quiet">A session of its own with a copy of this one, up to its last run that has ended.</span>
-      </button>
+      </BusyButton>
       {error === undefined ? null : <Failure error={error} />}
     </div>
   )

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { contentOf } from '../conversation/attachments.ts'
 import { Composer } from '../conversation/composer.tsx'
-import { giveBack, keepFirst } from '../conversation/drafts.ts'
+import { restore, keepFirst } from '../conversation/drafts.ts'
 import type { Draft } from '../conversation/drafts.ts'
 import { client, listAgents } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
@@ -31,7 +31,7 @@ export function NewSession({ changed }: { readonly changed: () => void }) {
       keepFirst(id, draft)
       go(`/sessions/${id}`, { replace: true })
     } catch (error) {
-      giveBack(NONE, draft)
+      restore(NONE, draft)
       setFailure(error)
     }
   }
@@ -69,7 +69,7 @@ async function sendElsewhere(id: string, draft: Draft): Promise<void> {
   try {
     await client.sendMessage(id, { content: await contentOf(draft) })
   } catch {
-    giveBack(id, draft) // It says why once it is sent there.
+    restore(id, draft) // It says why once it is sent there.
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Session } from '../../functions/client/api-types.ts'
 import { compact, plural } from '../shell/words.ts'
 
-const PROGRAMS: { readonly [source: string]: string } = {
+/** Names of programs by the source that their imports are marked with. */
+export const PROGRAMS: { readonly [source: string]: string } = {
   'claude-code': 'Claude Code',
   codex: 'Codex',
   openai: 'Chat Completions',
@@ -10,7 +11,7 @@ const PROGRAMS: { readonly [source: string]: string } = {
 }
 
 /** Name of the program that an import comes from. */
-const programName = (source: string): string => PROGRAMS[source] ?? source
+export const programName = (source: string): string => PROGRAMS[source] ?? source
 
 const textOf = (session: Session, key: string): string | undefined => {
   const value = session.metadata[key]
@@ -21,6 +22,7 @@ const textOf = (session: Session, key: string): string | undefined => {
 export function originOf(session: Session) {
   const source = textOf(session, 'source')
   return {
+    source,
     program: source === undefined ? undefined : programName(source),
     folder: textOf(session, 'folder'),
     branch: textOf(session, 'branch'),

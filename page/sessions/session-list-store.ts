@@ -1,32 +1,30 @@
-import type { Queries } from '../../functions/client/api-types.ts'
+import type { SessionPage } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
 import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
+import { buildQuery, NO_FILTERS } from './session-filters.ts'
+import type { SessionFilters } from './session-filters.ts'
 import { PAGE, withNewest } from './session-pages.ts'
 import type { Known } from './session-pages.ts'
 
 const OLDER = 100
-const LOOK_MS = 3_000
+const POLL_INTERVAL_MS = 3_000
 
-export interface SessionFilters {
-  readonly owner: string
-  readonly agent: string
-  readonly status: NonNullable<Queries['listSessions']['run_status']> | ''
-}
 export interface SessionList extends Known {
-  /** What titles, ids or owners are to have. */
-  readonly words: string
-  readonly loading: boolean
   readonly filters: SessionFilters
+  /** Whether the sessions are those of the filters, and not of earlier ones. */
+  readonly isCurrent: boolean
+  /** Pages read since the filters changed. */
+  readonly pagesRead: number
+  readonly loading: boolean
   readonly error: unknown
 }
 
 export interface SessionListStore extends Store<SessionList> {
-  narrow(words: string): void
   filter(filters: SessionFilters): void
   more(): Promise<void>
   refresh(): Promise<void>
-  /** Leaves out a session that is gone. */
+  /** Removes a deleted session. */
   drop(id: string): void
   close(): void
 }
@@ -34,87 +32,107 @@ export interface SessionListStore extends Store<SessionList> {
 const NOTHING: SessionList = {
   sessions: [],
   next: null,
-  words: '',
+  filters: NO_FILTERS,
+  isCurrent: false,
+  pagesRead: 0,
   loading: true,
-  filters: { owner: '', agent: '', status: '' },
   error: undefined,
 }
 
-/** The sessions, newest activity first; looked at again every few seconds while the page is seen. */
+/** The sessions, newest activity first; polled every few seconds while the page is seen. */
 export function openSessionList(): SessionListStore {
   const store = createStore(NOTHING)
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
-  let turn = 0
-  const first = firstPageReader()
+  const readFirst = firstPageReader()
+  let newest = 0
   let isReading = false
+  let isExtending = false
 
   async function refresh(): Promise<void> {
-    const mine = ++turn
+    const request = ++newest
+    const { filters } = store.get()
     isReading = true
     try {
-      const { filters } = store.get()
-      const page = await first(filters)
-      const isShown = page === undefined || filters !== store.get().filters
-      if (mine === turn) change({ ...(isShown ? {} : withNewest(store.get(), page)), loading: false, error: undefined })
+      const show = await readFirst(filters)
+      if (request !== newest) return
+      change({ ...show(store.get()), isCurrent: true, loading: isExtending, error: undefined })
     } catch (error) {
-      if (mine === turn) change({ error, loading: false })
+      if (request === newest) change({ error, loading: isExtending })
+    } finally {
+      if (request === newest) isReading = false
     }
-    if (mine === turn) isReading = false
   }
 
-  const look = (): void => {
-    // A slow answer is waited for: it would never come if the next look took its place.
-    if (!document.hidden && !isReading) void refresh()
+  async function more(): Promise<void> {
+    const { next, filters, isCurrent } = store.get()
+    if (next === null || isExtending || !isCurrent) return
+    isExtending = true
+    change({ loading: true })
+    try {
+      const page = await client.listSessions(buildQuery(filters, OLDER, next))
+      if (store.get().filters !== filters) return
+      change(withOlder(store.get(), page))
+    } catch (error) {
+      if (store.get().filters === filters) change({ error })
+    } finally {
+      isExtending = false
+      change({ loading: !store.get().isCurrent })
+    }
   }
-  const timer = setInterval(look, LOOK_MS)
-  document.addEventListener('visibilitychange', look)
+
+  // A slow answer is awaited: the next request would discard it.
+  const stop = pollWhileSeen(() => {
+    if (!isReading) void refresh()
+  })
   void refresh()
 
   return {
     ...store,
     refresh,
+    more,
     drop: (id) => change({ sessions: store.get().sessions.filter((session) => session.id !== id) }),
-    narrow: (words) => change({ words }),
     filter(filters) {
-      change({ filters, sessions: [], next: null, loading: true })
+      change({ filters, isCurrent: false, pagesRead: 0, loading: true, error: undefined })
       void refresh()
     },
-    async more() {
-      const { next, loading, filters } = store.get()
-      if (next === null || loading) return
-      change({ loading: true })
-      try {
-        const page = await client.listSessions(queryOf(filters, next))
-        if (store.get().filters !== filters) return
-        const known = new Set(store.get().sessions.map(({ id }) => id))
-        const added = page.data.filter(({ id }) => !known.has(id))
-        change({ sessions: [...store.get().sessions, ...added], next: page.next, loading: false })
-      } catch (error) {
-        change({ error, loading: false })
-      }
-    },
-    close() {
-      clearInterval(timer)
-      document.removeEventListener('visibilitychange', look)
-    },
+    close: stop,
   }
 }
 
-const queryOf = ({ owner, agent, status }: SessionFilters, after: string | undefined) => ({
-  limit: after === undefined ? PAGE : OLDER,
-  after,
-  owner: owner === '' ? undefined : owner,
-  agent: agent === '' ? undefined : agent,
-  run_status: status === '' ? undefined : status,
-})
-
-/** Reads the first page of a list; undefined if it is the one that was read last, which costs no body. */
+/**
+ * Reads the first page of a list. The function that it returns adds the page to the list, and is called only if the page is shown:
+ * the tag of a discarded page must not be kept, because a later 304 would hide the page.
+ */
 function firstPageReader() {
-  let known: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined
+  let shown: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined
   return async (filters: SessionFilters) => {
-    const etag = known?.filters === filters ? known.etag : undefined
-    const read = await client.listChangedSessions(queryOf(filters, undefined), etag)
-    if (read !== undefined) known = { filters, etag: read.etag }
-    return read?.page
+    const etag = shown?.filters === filters ? shown.etag : undefined
+    const read = await client.listChangedSessions(buildQuery(filters, PAGE, undefined), etag)
+    return (list: SessionList): Partial<SessionList> => {
+      if (read === undefined) return {}
+      const known = shown?.filters === filters ? list : NOTHING
+      shown = { filters, etag: read.etag }
+      return withNewest(known, read.page)
+    }
   }
+}
+
+/** Calls `poll` every few seconds while the page is seen, and at once when it is seen again, until the returned function is called. */
+function pollWhileSeen(poll: () => void): () => void {
+  const pollIfSeen = (): void => {
+    if (!document.hidden) poll()
+  }
+  const timer = setInterval(pollIfSeen, POLL_INTERVAL_MS)
+  document.addEventListener('visibilitychange', pollIfSeen)
+  return () => {
+    clearInterval(timer)
+    document.removeEventListener('visibilitychange', pollIfSeen)
+  }
+}
+
+/** Appends a page of older sessions. */
+function withOlder({ sessions, pagesRead }: SessionList, page: SessionPage): Partial<SessionList> {
+  const known = new Set(sessions.map(({ id }) => id))
+  const added = page.data.filter(({ id }) => !known.has(id))
+  return { sessions: [...sessions, ...added], next: page.next, pagesRead: pagesRead + 1 }
 }

@@ -1,22 +1,22 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
-import { ChangedField } from '../shell/changed-field.tsx'
+import { BusyButton } from '../shell/busy-button.tsx'
 import { Failure } from '../shell/failure.tsx'
+import { useFocusKept } from '../shell/focus-kept.ts'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
 import { clock, day, whole } from '../shell/times.ts'
-import { count, plural } from '../shell/words.ts'
+import { plural } from '../shell/words.ts'
 import { groupByDay, timeOf } from './day-groups.ts'
+import { FilterFields } from './filter-fields.tsx'
+import { countFilters } from './session-filters.ts'
 import { folderName, originOf, workFacts } from './session-facts.ts'
 import { titleOf } from './session-title.tsx'
-import type { SessionFilters, SessionListStore } from './session-list-store.ts'
-import { fitting } from './session-pages.ts'
+import type { SessionList, SessionListStore } from './session-list-store.ts'
 
-const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const
-
-/** A filter fetches older sessions until so many fit, or so many were looked at; further ones on request. */
+/** A filter reads older pages until this many sessions fit, or this many pages are read; further ones on request. */
 const ENOUGH = 20
-const MAX_FETCHED_SESSIONS = 1_000
+const MAX_AUTOMATIC_PAGES = 10
 
 /** All sessions, with what their latest run does. `current`: the one that is shown. */
 export function SessionListView({
@@ -26,28 +26,20 @@ export function SessionListView({
   readonly store: SessionListStore
   readonly current: string | undefined
 }) {
-  const { sessions, next, words, loading, filters, error } = useStore(store)
-  const wanted = words.trim()
-  const shown = fitting(sessions, words)
-  const isEnough = shown.length >= ENOUGH || sessions.length >= MAX_FETCHED_SESSIONS
-  const wantsMore = wanted !== '' && next !== null && !isEnough && !loading && error === undefined
+  const { sessions, next, loading, filters, isCurrent, pagesRead, error } = useStore(store)
+  const isFiltered = filters.words !== '' || countFilters(filters) > 0
+  const isEnough = sessions.length >= ENOUGH || pagesRead >= MAX_AUTOMATIC_PAGES
+  const wantsMore = isFiltered && isCurrent && next !== null && !isEnough && !loading && error === undefined
   useEffect(() => {
     if (wantsMore) void store.more()
-  }, [wantsMore, sessions.length])
+  }, [wantsMore, next])
+  const element = useRef<HTMLElement>(null)
+  useFocusKept(element, '.session-row')
   return (
-    <nav class="sessions" aria-label="Sessions">
-      <div class="filters">
-        <input
-          type="search"
-          value={words}
-          placeholder="Title, id or owner"
-          aria-label="Filter sessions by title, id or owner"
-          onInput={(event) => store.narrow(event.currentTarget.value)}
-        />
-        <MoreFilters filters={filters} sessions={sessions} change={store.filter} />
-      </div>
+    <nav class="sessions" aria-label="Sessions" ref={element}>
+      <FilterFields store={store} />
       {error === undefined ? null : <Failure error={error} />}
-      {groupByDay(shown, day).map(({ name = 'No message yet', sessions: ofDay }) => (
+      {groupByDay(sessions, day).map(({ name = 'No message yet', sessions: ofDay }) => (
         <section key={name} class="day" aria-label={name}>
           <h2>{name}</h2>
           <ul>
@@ -57,26 +49,35 @@ export function SessionListView({
           </ul>
         </section>
       ))}
-      {loading && sessions.length === 0 ? <p class="quiet edge">Loading…</p> : null}
-      {!loading && wanted === '' && sessions.length === 0 ? <p class="quiet edge">No session yet.</p> : null}
-      {wanted === '' || sessions.length === 0 ? null : (
-        <p class="quiet edge" role="status">
-          {coverage(shown.length, sessions.length, next !== null)}{' '}
-          <a href={href(`/search?q=${encodeURIComponent(wanted)}`)}>Search what was said</a>
-        </p>
-      )}
+      <ListEnd list={store.get()} isFiltered={isFiltered} />
       {next === null ? null : (
-        <button type="button" class="more" disabled={loading} onClick={() => void store.more()}>
+        <BusyButton class="more" isBusy={loading} onClick={() => void store.more()}>
           Older sessions
-        </button>
+        </BusyButton>
       )}
     </nav>
   )
 }
 
-/** How many fit, and of which sessions: older ones may fit, too. */
-const coverage = (fitting: number, looked: number, hasMore: boolean): string =>
-  `${fitting === 0 ? 'None' : count(fitting)} of ${hasMore ? `the ${count(looked)} sessions used last` : plural(looked, 'session')} ${fitting === 1 || fitting === 0 ? 'fits' : 'fit'}.`
+/** How many sessions fit, or why there is none. */
+function ListEnd({ list, isFiltered }: { readonly list: SessionList; readonly isFiltered: boolean }) {
+  const { sessions, next, filters, isCurrent, loading } = list
+  if (!isCurrent) return loading ? <p class="quiet edge">Loading…</p> : null
+  if (!isFiltered) return sessions.length === 0 ? <p class="quiet edge">No session yet.</p> : null
+  return (
+    <p class="quiet edge" role="status">
+      {fitText(sessions.length, next !== null)}{' '}
+      {filters.words === '' ? null : (
+        <a href={href(`/search?q=${encodeURIComponent(filters.words)}`)}>Search what was said</a>
+      )}
+    </p>
+  )
+}
+
+function fitText(fitting: number, hasMore: boolean): string {
+  if (fitting === 0) return hasMore ? 'No session fits so far.' : 'No session fits.'
+  return `${plural(fitting, 'session')} ${fitting === 1 ? 'fits' : 'fit'}${hasMore ? ' so far' : ''}.`
+}
 
 function SessionRow({ session, isCurrent }: { readonly session: Session; readonly isCurrent: boolean }) {
   const { id, owner, run } = session
@@ -111,52 +112,5 @@ function SessionRow({ session, isCurrent }: { readonly session: Session; readonl
         </span>
       </a>
     </li>
-  )
-}
-
-interface FilterProps {
-  readonly filters: SessionFilters
-  readonly sessions: readonly Session[]
-  readonly change: (filters: SessionFilters) => void
-}
-
-function MoreFilters({ filters, sessions, change }: FilterProps) {
-  const set = Object.values(filters).filter((value) => value !== '').length
-  const owners = [...new Set(sessions.flatMap(({ owner }) => owner ?? []))].toSorted()
-  const agents = [...new Set(sessions.map(({ agent }) => agent))].toSorted()
-  return (
-    <details class="more-filters">
-      <summary>Filters{set === 0 ? '' : ` (${set})`}</summary>
-      <label>
-        Owner
-        <ChangedField list="owners" value={filters.owner} change={(owner) => change({ ...filters, owner })} />
-      </label>
-      <label>
-        Agent
-        <ChangedField list="agents" value={filters.agent} change={(agent) => change({ ...filters, agent })} />
-      </label>
-      <label>
-        Latest run
-        <select
-          value={filters.status}
-          onChange={(event) => change({ ...filters, status: event.currentTarget.value as SessionFilters['status'] })}
-        >
-          <option value="">any</option>
-          {STATUSES.map((status) => (
-            <option key={status}>{status}</option>
-          ))}
-        </select>
-      </label>
-      <datalist id="owners">
-        {owners.map((owner) => (
-          <option key={owner} value={owner} />
-        ))}
-      </datalist>
-      <datalist id="agents">
-        {agents.map((agent) => (
-          <option key={agent} value={agent} />
-        ))}
-      </datalist>
-    </details>
   )
 }

@@ -10,29 +10,25 @@ export interface Known {
 }
 
 /**
- * With the first page as it is now. What was loaded further down stays, also what newer sessions have pushed down there; unless so
- * many are newer that some between are unknown.
+ * Returns the known sessions with the first page as it is now. Older sessions that were loaded stay, and so do sessions that newer
+ * ones pushed below the page. If so many are newer that sessions between are unknown, the list begins anew.
  */
 export function withNewest(
   { sessions, next }: Known,
   page: { readonly data: readonly Session[] } & Pick<Known, 'next'>,
-) {
-  const oldest = placeOf(page.data.at(-1))
-  const hasGap = page.next !== null && oldest > placeOf(sessions[0])
-  if (sessions.length <= PAGE || hasGap) return { sessions: page.data, next: page.next }
+): Known {
+  // A filter can leave a page short or empty although more follow.
+  const last = page.data.at(-1)
+  const oldest = last === undefined ? undefined : timeOf(last)
+  const hasGap = oldest !== undefined && oldest > timeOf(sessions[0])
+  if (page.next === null || hasGap || sessions.length <= page.data.length)
+    return { sessions: page.data, next: page.next }
   const newest = new Set(page.data.map(({ id }) => id))
-  const rest = sessions.filter((session) => !newest.has(session.id) && placeOf(session) <= oldest)
+  const rest = sessions.filter(
+    (session) => !newest.has(session.id) && (oldest === undefined || timeOf(session) <= oldest),
+  )
   return { sessions: [...page.data, ...rest], next }
 }
 
-/** Those whose title, id or owner has the words. */
-export function fitting(sessions: readonly Session[], words: string): readonly Session[] {
-  const wanted = words.trim().toLowerCase()
-  if (wanted === '') return sessions
-  return sessions.filter(({ id, title, owner }) =>
-    [id, title ?? '', owner ?? ''].some((text) => text.toLowerCase().includes(wanted)),
-  )
-}
-
-/** By what the list is sorted: sessions without a message come last. */
-const placeOf = (session: Session | undefined): string => session?.last_message_at ?? ''
+/** The time that sorts the list: sessions without a message come last. */
+const timeOf = (session: Session | undefined): string => session?.last_message_at ?? ''

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../functions/client/api-types.ts'
 
 /** What people call a session; never its id. A session has no title until its first input. */
@@ -17,7 +17,8 @@ export function SessionTitle({
   const button = useRef<HTMLButtonElement>(null)
   /** Whether a key ended the change: then the focus stays with the title. */
   const byKey = useRef(false)
-  useEffect(() => {
+  // A layout effect runs before the next key: a later one could run between Enter and the rendering that Enter causes.
+  useLayoutEffect(() => {
     if (editing) field.current?.focus()
     else if (byKey.current) button.current?.focus()
     byKey.current = false
@@ -47,6 +48,8 @@ export function SessionTitle({
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' && event.key !== 'Escape') return
+          // Otherwise the same Enter presses the button that gets the focus.
+          event.preventDefault()
           byKey.current = true
           if (event.key === 'Enter') done(event.currentTarget.value)
           else setEditing(false)

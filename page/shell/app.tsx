@@ -3,7 +3,6 @@ import type { Session } from '../../functions/client/api-types.ts'
 import { SessionListView } from '../sessions/session-list.tsx'
 import { openSessionList } from '../sessions/session-list-store.ts'
 import type { SessionListStore } from '../sessions/session-list-store.ts'
-import { fitting } from '../sessions/session-pages.ts'
 import { SearchView } from '../search/search.tsx'
 import { NewSession } from '../sessions/new-session.tsx'
 import { SessionView } from '../sessions/session.tsx'
@@ -69,7 +68,7 @@ function Shell() {
 
 /** Shows the next or the previous session of the list. */
 function step(list: SessionListStore | undefined, { path }: Place, by: 1 | -1): void {
-  const sessions = list === undefined ? [] : fitting(list.get().sessions, list.get().words)
+  const sessions = list?.get().sessions ?? []
   const at = sessions.findIndex(({ id }) => path.split('/')[2] === encodeURIComponent(id))
   const next = sessions[at === -1 ? 0 : at + by]
   if (next !== undefined) go(`/sessions/${encodeURIComponent(next.id)}`, { stepped: true })

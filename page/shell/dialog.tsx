@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** A modal window over the page; Escape closes it, and the focus goes back to where it was. */
 export function Dialog(props: {
@@ -9,7 +9,12 @@ export function Dialog(props: {
   readonly children: ComponentChildren
 }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => element.current?.showModal(), [])
+  useLayoutEffect(() => {
+    const dialog = element.current
+    dialog?.showModal()
+    // Only a dialog that is closed gives the focus back; one that is removed while it is open does not.
+    return () => dialog?.close()
+  }, [])
   return (
     <dialog
       ref={element}

@@ -15,11 +15,3 @@ export function marked(text: string, wanted: string): ComponentChildren {
   }
   return [...pieces, text.slice(at)]
 }
-
-/** A snippet, in which « and » stand around what matched. */
-export function snippet(text: string): ComponentChildren {
-  return text.split(/(«[^»]*»)/).map((piece, index) => {
-    const inside = /^«(.*)»$/s.exec(piece)?.[1]
-    return inside === undefined ? piece : <mark key={index}>{inside}</mark>
-  })
-}

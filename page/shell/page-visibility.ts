@@ -16,14 +16,14 @@ document.addEventListener('visibilitychange', () => {
 /** Resolves once the page is seen, or `signal` aborts. */
 export function untilSeen(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const update = (): void => {
       if (!seen.get() && !signal.aborted) return
       unsubscribe()
-      signal.removeEventListener('abort', look)
+      signal.removeEventListener('abort', update)
       resolve()
     }
-    const unsubscribe = seen.subscribe(look)
-    signal.addEventListener('abort', look)
-    look()
+    const unsubscribe = seen.subscribe(update)
+    signal.addEventListener('abort', update)
+    update()
   })
 }

@@ -90,17 +90,17 @@ function useWindow<Item>(props: Props<Item>) {
     if (isScrolled(element, kept.shown)) hold(kept, element, topOf(element), continues)
     if (slack.current !== null) shrink(element, slack.current)
     settle(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
-    look(element)
+    update(element)
   })
   // What came in may be too little, or the list may have been scrolled on while it came.
   useEffect(() => {
     if (scroller.current !== null && items.length > 0) lookAround(scroller.current)
   }, [items])
   useReached(props, kept, shown, { scroller, slack })
-  useHeights({ scroller, body, heights: kept.heights, onChange: () => measure({}), onResize: look })
+  useHeights({ scroller, body, heights: kept.heights, onChange: () => measure({}), onResize: update })
 
   /** Renders what is in sight. */
-  function look(element: HTMLElement): void {
+  function update(element: HTMLElement): void {
     const next = { top: topOf(element), height: element.clientHeight }
     setSight((old) => (Math.abs(old.top - next.top) < 1 && old.height === next.height ? old : next))
   }
@@ -113,7 +113,7 @@ function useWindow<Item>(props: Props<Item>) {
     const element = scroller.current
     if (element === null) return
     hold(kept, element, topOf(element), continues)
-    look(element)
+    update(element)
     lookAround(element)
   }
   return { scroller, body, slack, shown, onScroll }

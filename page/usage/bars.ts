@@ -16,7 +16,7 @@ export interface Bar {
   readonly parts: readonly Part[]
   readonly length: number
   readonly hasUnknown: boolean
-  readonly words: string
+  readonly label: string
 }
 
 export const LEGENDS: Readonly<Record<Measure, readonly Part['name'][]>> = {
@@ -44,10 +44,10 @@ function bar(
   key: string | null,
   parts: readonly { readonly name: Part['name']; readonly value: number | undefined }[],
   hasUnknown: boolean,
-  words: string,
+  label: string,
 ): Bar {
   const known = parts.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
-  return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, words }
+  return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, label }
 }
 
 /** What these entries cost together when some models have no known price. */

@@ -60,7 +60,7 @@ export function DayChart({ entries, days, measure }: Props) {
           ))}
           {days.map((day, index) => (
             <g key={day} class="day">
-              <title>{`${utcDay(day)}: ${byDay.get(day)?.words ?? 'nothing'}`}</title>
+              <title>{`${utcDay(day)}: ${byDay.get(day)?.label ?? 'nothing'}`}</title>
               <rect class="hover" x={LEFT + index * step} y={TOP} width={step} height={BASE - TOP} />
               <Column bar={byDay.get(day)} x={LEFT + (index + 0.15) * step} width={step * 0.7} perUnit={perUnit} />
               {(days.length - 1 - index) % named === 0 ? (
@@ -106,7 +106,7 @@ function summaryOf(bars: readonly Bar[], days: readonly string[], measure: Measu
   const what = measure === 'tokens' ? 'Tokens' : 'Costs'
   const [most] = bars.toSorted((left, right) => right.length - left.length)
   if (most === undefined) return `${what} by day: nothing was used in these ${days.length} days`
-  return `${what} by day: ${bars.length} of ${days.length} days have any, most ${most.key === null ? '' : utcDay(most.key)} with ${most.words}`
+  return `${what} by day: ${bars.length} of ${days.length} days have any, most ${most.key === null ? '' : utcDay(most.key)} with ${most.label}`
 }
 
 /** The width of an element in pixels, whenever it changes. */

@@ -64,7 +64,7 @@ function Row({ bar, end, name }: RowProps) {
   return (
     <li>
       <span class="use-name">{name}</span>
-      <span class="use-words">{bar.words}</span>
+      <span class="use-words">{bar.label}</span>
       <span class="use-bar" aria-hidden="true">
         {bar.parts.map((part) => (
           <span key={part.name} class={`used-${part.name}`} style={{ width: `${(100 * part.value) / end}%` }} />

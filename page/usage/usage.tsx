@@ -87,14 +87,14 @@ function Head(props: { readonly days: number; readonly measure: Measure; readonl
         name="Period"
         values={PERIODS}
         chosen={props.days}
-        words={(value) => `${value} days`}
+        label={(value) => `${value} days`}
         choose={(value) => props.show({ days: String(value) })}
       />
       <Choice
         name="Measure"
         values={MEASURES}
         chosen={props.measure}
-        words={(value) => value}
+        label={(value) => value}
         choose={(value) => props.show({ measure: value })}
       />
     </header>
@@ -117,7 +117,7 @@ function ByGroup(props: {
           name="Group"
           values={GROUPS}
           chosen={by}
-          words={(value) => value}
+          label={(value) => value}
           choose={(value) => props.show({ by: value })}
         />
       </header>
@@ -213,7 +213,7 @@ function Choice<Value extends string | number>(props: {
   readonly name: string
   readonly values: readonly Value[]
   readonly chosen: Value
-  readonly words: (value: Value) => string
+  readonly label: (value: Value) => string
   readonly choose: (value: Value) => void
 }) {
   return (
@@ -226,7 +226,7 @@ function Choice<Value extends string | number>(props: {
           aria-pressed={value === props.chosen}
           onClick={() => props.choose(value)}
         >
-          {props.words(value)}
+          {props.label(value)}
         </button>
       ))}
     </div>

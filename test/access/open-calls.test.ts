@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createOpenCalls } from '../../functions/access/open-calls.ts'
+import { createOpenRequests } from '../../functions/access/open-calls.ts'
 import type { Caller } from '../../functions/access/caller.ts'
 import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
 
@@ -21,7 +21,7 @@ function open(places = new Map<string, number>()) {
   let entered = 0
   let now = 0
   let expiresAt: number | undefined
-  const calls = createOpenCalls({
+  const calls = createOpenRequests({
     keys: {
       find: async (hash) => {
         if (failing) throw new Error('the storage is gone')
@@ -71,9 +71,9 @@ function open(places = new Map<string, number>()) {
 
 test('a call ends within 10 s of its key, and those of other keys go on', async () => {
   const { calls, good, sleeps, look } = open()
-  const [one, again, two, nobody] = [caller('one'), caller('one'), caller('two'), caller('none')]
+  const [one, again, two, absent] = [caller('one'), caller('one'), caller('two'), caller('none')]
   const opened = await Promise.all([one, again, two].map((who) => calls.open(who)))
-  const keyless = await calls.open({ tenant: 'default', scopes: nobody.scopes })
+  const keyless = await calls.open({ tenant: 'default', scopes: absent.scopes })
   await look()
   expect(opened.map(({ signal }) => signal.aborted)).toEqual([false, false, false])
   good.delete('one')

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
@@ -71,6 +71,7 @@ describe('by keyboard alone,', () => {
   })
 
   test('a title is changed or kept, and keeps the focus', async () => {
+    onTestFinished(async () => void (await opened.client.changeSession('first', { title: 'The first' })))
     const page = await opened.show('/sessions/first')
     await page.getByRole('button', { name: 'The first' }).focus()
     for (const [key, title] of [
@@ -82,7 +83,6 @@ describe('by keyboard alone,', () => {
       await page.keyboard.press(key)
       await expect.poll(() => focused(page)).toBe(title)
     }
-    await opened.client.changeSession('first', { title: 'The first' })
   })
 
   test('what is found is opened where it happened, at its call, also by who is faster than the search', async () => {

@@ -65,7 +65,7 @@ test('hits are those of the query that stands in the field', async () => {
   const words = [...Array.from({ length: 30 }, () => 'zebrafish'), 'platypus']
   const lines = words.map((word, at) => JSON.stringify({ role: 'user', content: `${word} ${at}` }))
   await client.importMessages(id, lines.join('\n'), { format: 'openai' })
-  const page = await opened.show('/search?q=zebrafish')
+  const page = await opened.show(`/search?q=zebrafish&session=${id}`)
   await page.getByText('20+ hits').waitFor()
   const more = await held(page, '**/v1/search?*after=*')
   await page.getByRole('button', { name: 'More hits' }).click()

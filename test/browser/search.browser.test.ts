@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
@@ -25,7 +25,7 @@ describe('the search', () => {
     await expect.poll(() => page.locator('.hit .snippet').first().textContent()).toContain('red barrel')
     expect(await page.locator('.hit mark').count()).toBeGreaterThan(0)
     await page.keyboard.press('ArrowDown')
-    await expect.poll(() => page.locator('.hit:focus-within .hit-session').allTextContents()).toEqual(['second'])
+    await expect.poll(() => page.locator('.hit-group:focus-within .hit-session').allTextContents()).toEqual(['second'])
     await page.keyboard.press('Enter')
     const target = page.locator('.entry.target')
     await target.getByText('a red barrel for the mayor').first().waitFor()
@@ -40,7 +40,7 @@ describe('the search', () => {
 
   test('keeps its query in the address, filters, and shows what came before and after', async () => {
     const page = await opened.show('/search?q=crate&owner=first')
-    await page.getByText('hits in').waitFor()
+    await page.getByText(/hits? in 1 session/).waitFor()
     expect(new Set(await page.locator('.hit-session').allTextContents())).toEqual(new Set(['first']))
     expect(await page.locator('.hit .neighbour').count()).toBeGreaterThan(0)
     await page.getByRole('button', { name: 'tool results' }).click()
@@ -52,13 +52,55 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
-  test('names the sessions of its hits by their titles', async () => {
-    await opened.client.createSession({ id: 'third', title: 'The lantern' })
-    await opened.client.sendMessage('third', { content: 'a green lantern' })
-    const page = await opened.show('/search?q=green%20lantern')
-    await expect.poll(() => page.locator('.hit-session').first().textContent()).toBe('The lantern')
-    await page.getByRole('searchbox', { name: 'Search everything' }).fill('blue crate')
-    await expect.poll(() => page.locator('.hit-session').first().textContent()).toBe('first')
+  test('groups hits under the titles of their sessions, reads no session, and leads to the further hits', async () => {
+    const { client } = opened
+    onTestFinished(async () => void (await client.deleteSession('third')))
+    await client.createSession({
+      ...{ id: 'third', title: 'The lantern' },
+      metadata: { folder: '/home/ann/lights', source: 'codex' },
+    })
+    for (const colour of ['green', 'amber', 'brass'])
+      await client.sendMessage('third', { content: `a ${colour} lantern` })
+    await client.sendMessage('first', { content: 'no lantern here' })
+    const page = await opened.show('/')
+    await page.getByText('Choose a session').waitFor()
+    const reads: string[] = []
+    page.on('request', (request) => reads.push(new URL(request.url()).pathname))
+    await page.keyboard.press('/')
+    await page.keyboard.type('lantern')
+    const titles = () => page.locator('.hit-session').allTextContents()
+    await expect.poll(async () => (await titles()).toSorted()).toEqual(['The lantern', 'first'])
+    expect(reads.filter((path) => path.startsWith('/v1/sessions/'))).toEqual([])
+    const group = page.locator('.hit-group', { hasText: 'The lantern' })
+    await group.locator('.hit-folder').getByText('lights').waitFor()
+    expect(await group.locator('.hit').count()).toBe(1)
+    await group.getByRole('link', { name: 'more from this session' }).click()
+    await expect.poll(titles).toEqual(['The lantern'])
+    await expect.poll(() => page.locator('.hit').count()).toBeGreaterThan(2)
+    await page.goto(`${opened.url}/search?q=lantern&folder=%2Fhome%2F*&source=codex`)
+    await expect.poll(titles).toEqual(['The lantern'])
+    await page.locator('.search-filters').getByLabel('program').selectOption('Claude Code')
+    await page.getByText('Nothing found').waitFor()
+  })
+
+  test('orders hits by time when asked', async () => {
+    const page = await opened.show('/search?q=number&session=first')
+    await page.locator('.hit').first().waitFor()
+    const first = () => page.locator('.hit .snippet').first().textContent()
+    await page.getByLabel('Order of the hits').selectOption('oldest first')
+    await expect.poll(first).toContain('number 0')
+    await page.getByLabel('Order of the hits').selectOption('newest first')
+    await expect.poll(first).toContain('number 29')
+    expect(page.url()).toContain('sort=newest')
+  })
+
+  test('opens a hit with its words marked, from an address that can be sent on', async () => {
+    const page = await opened.show('/search?q=red%20barrel&role=user')
+    await page.locator('.hit a').first().click()
+    await page.locator('.entry.target mark').first().waitFor()
+    const { pathname, searchParams } = new URL(page.url())
+    expect([pathname, searchParams.get('words')?.toLowerCase()]).toEqual(['/sessions/second', 'red barrel'])
+    expect(await page.locator('.target mark').allTextContents()).toEqual(['red', 'barrel'])
   })
 
   test('says what is wrong with a filter', async () => {

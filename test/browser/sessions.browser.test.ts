@@ -19,7 +19,10 @@ beforeAll(async () => {
     ['barrels', 'mayor', 'Red barrels'],
     ['ledger', 'clerk', 'The ledger'],
   ] as const)
-    await client.createSession({ id, owner, title })
+    await client.createSession({
+      ...{ id, owner, title },
+      metadata: id === 'ledger' ? { folder: '/home/ann/books', source: 'codex' } : {},
+    })
   for await (const _event of client.streamMessage('crates', { content: 'what time is it' })) continue
   for await (const _event of client.streamMessage('barrels', { content: 'publish the report' })) continue
 })
@@ -32,10 +35,18 @@ describe('the list of sessions', () => {
     const page = await opened.show('/')
     const titles = () => page.locator('.session-title').allTextContents()
     await expect.poll(async () => (await titles()).toSorted()).toEqual(['Blue crates', 'Red barrels', 'The ledger'])
-    await page.getByLabel('Filter sessions by title').fill('CRATES')
+    await page.getByLabel('Filter sessions by title').fill('CRAT')
     await expect.poll(titles).toEqual(['Blue crates'])
     await page.getByLabel('Filter sessions by title').fill('')
     await page.getByText('Filters').click()
+    await page.getByLabel('Program').selectOption('Codex')
+    await expect.poll(titles).toEqual(['The ledger'])
+    await page.getByLabel('Program').selectOption('any')
+    await page.getByLabel('Folder').fill('/home/ann/*')
+    await page.keyboard.press('Tab')
+    await expect.poll(titles).toEqual(['The ledger'])
+    await page.getByLabel('Folder').fill('')
+    await page.keyboard.press('Tab')
     await page.getByLabel('Latest run').selectOption('paused')
     await expect.poll(titles).toEqual(['Red barrels'])
     await page.getByLabel('Latest run').selectOption('any')
@@ -80,16 +91,18 @@ describe('the list of sessions', () => {
     }
   })
 
-  test('looks further back for what fits than was loaded, and says how far', async () => {
+  test('finds sessions by words far below the loaded part, with one small request', async () => {
     const several = await openBrowser()
     try {
       await several.client.createSession({ id: 'first', title: 'The oldest of all' })
       await Promise.all(Array.from({ length: 60 }, () => several.client.createSession({ title: 'Another' })))
       const page = await several.show('/')
       await expect.poll(() => page.locator('.session-row').count()).toBe(50)
+      const answer = page.waitForResponse('**/v1/sessions?*q=oldest*')
       await page.getByLabel('Filter sessions by title').fill('oldest')
+      expect((await (await answer).body()).length).toBeLessThan(1_500)
       await expect.poll(() => page.locator('.session-title').allTextContents()).toEqual(['The oldest of all'])
-      await page.getByText('1 of 61 sessions fits.').waitFor()
+      await page.getByText('1 session fits.').waitFor()
       await page.getByRole('link', { name: 'Search what was said' }).click()
       await page.waitForURL(`${several.url}/search?q=oldest`)
     } finally {

@@ -62,10 +62,10 @@ describe('the end of a run', () => {
     ['max_rounds', 'limit of rounds'],
     ['budget', 'limit of tokens'],
     ['answer', ''],
-  ])('that is %s is told beside its text', (reason, told) => {
+  ])('that is %s is told beside its text', (reason, reported) => {
     createRunPrinter().show({ ...at, type: 'run.completed', run: { stop_reason: reason } } as unknown as RunEvent)
-    expect(beside).toContain(told)
-    expect([out, beside === '']).toEqual(['', told === ''])
+    expect(beside).toContain(reported)
+    expect([out, beside === '']).toEqual(['', reported === ''])
   })
 })
 
@@ -108,7 +108,7 @@ describe('tail', () => {
   }, 60_000)
 
   /** A session whose run waits in its third round; its `slow` waits, too. */
-  async function openRunUnderWay() {
+  async function openRunInProgress() {
     const [slow, held] = [Promise.withResolvers<void>(), heldTurn()]
     const script = [{ text: 'one', calls: [{ name: 'quick' }] }, { text: 'two', calls: [{ name: 'slow' }] }, held.turn]
     const tools = [
@@ -130,7 +130,7 @@ describe('tail', () => {
     ['once', 10, { 'the input': 1, one: 1, 'the quick result': 1 }],
     ['not at all where it was left out', 2, { 'the input': 0, one: 0, 'the quick result': 0 }],
   ])('shows what a run under way has said already %s', async (_, limit, before) => {
-    const { harness, client, endCall, letGo } = await openRunUnderWay()
+    const { harness, client, endCall, letGo } = await openRunInProgress()
     const left = new AbortController()
     const tailing = tail(client, 's', { limit }, left.signal)
     await expect.poll(() => out).toContain('slow()')
@@ -146,7 +146,7 @@ describe('tail', () => {
   })
 
   test('as lines of JSON, too', async () => {
-    const { harness, client, endCall, letGo } = await openRunUnderWay()
+    const { harness, client, endCall, letGo } = await openRunInProgress()
     const left = new AbortController()
     const tailing = tail(client, 's', { limit: 10, json: true }, left.signal)
     await expect.poll(() => out).toContain('"tool_name":"slow"')
@@ -156,17 +156,17 @@ describe('tail', () => {
     left.abort()
     await tailing
     const lines = out.trimEnd().split('\n')
-    const told = lines.map((line) => JSON.parse(line) as { type?: string; id?: string; message?: { id: string } })
-    const ids = told.flatMap(({ type, id, message }) =>
+    const reported = lines.map((line) => JSON.parse(line) as { type?: string; id?: string; message?: { id: string } })
+    const ids = reported.flatMap(({ type, id, message }) =>
       type === 'tool_call.completed' ? [] : [message?.id ?? id ?? []],
     )
     expect(ids.length).toBe(new Set(ids).size)
-    expect(told.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
+    expect(reported.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
     await harness.close()
   })
 
   test('shows what a run says that ends before it is looked at', async () => {
-    const { harness, client, run, endCall, letGo } = await openRunUnderWay()
+    const { harness, client, run, endCall, letGo } = await openRunInProgress()
     const listRuns: typeof client.listRuns = async (...given) => {
       endCall()
       letGo()

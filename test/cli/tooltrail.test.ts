@@ -34,7 +34,7 @@ async function tooltrail(words: readonly string[], { input = '', env = {} } = {}
   return { code: code as number | null, out, error }
 }
 
-const NOBODY = 'there is no session nobody. List them: tooltrail sessions\n'
+const CLOSED_PORT = 'there is no session nobody. List them: tooltrail sessions\n'
 
 const lines = (out: string): Record<string, unknown>[] =>
   out
@@ -232,10 +232,10 @@ describe('tooltrail', { timeout: 240_000 }, () => {
   })
 
   test.each([
-    [['export', 'nobody'], 1, NOBODY],
-    [['show', 'nobody'], 1, NOBODY],
-    [['tail', 'nobody'], 1, NOBODY],
-    [['context', 'nobody'], 1, NOBODY],
+    [['export', 'nobody'], 1, CLOSED_PORT],
+    [['show', 'nobody'], 1, CLOSED_PORT],
+    [['tail', 'nobody'], 1, CLOSED_PORT],
+    [['context', 'nobody'], 1, CLOSED_PORT],
     [['--tenant', 'BAD', 'sessions'], 2, /^error: option '--tenant <tenant>' argument 'BAD' is invalid/],
     [
       ['--url', 'http://127.0.0.1:1', 'import', 'openai', 'package.json'],
@@ -278,7 +278,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['chat', 'fail model'], 1, /^provider_error: the demo model was asked to fail\nThe run ended as failed\. /],
     [['--key', 'tt_wrong', 'sessions'], 1, /this API key is not known; give one with --key or TOOLTRAIL_KEY\n$/],
     [['chat'], 2, 'There is no input. Give a text: tooltrail chat -p "…"\n'],
-    [['chat', '--session', 'nobody', 'hi'], 1, NOBODY],
+    [['chat', '--session', 'nobody', 'hi'], 1, CLOSED_PORT],
     [['chat', '--agent', 'nobody', 'hi'], 1, /^there is no agent nobody\. See which there are in agents\.json/],
     [['show'], 2, "error: missing required argument 'session'. Run with --help to see what there is.\n"],
     [['dance'], 2, /^error: unknown command 'dance'/],

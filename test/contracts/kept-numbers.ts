@@ -160,7 +160,13 @@ async function importInto(
   if (session === undefined) throw new Error('no session')
   const name = { keyHash: `of ${messages.length}`, bodyHash: 'b', forGood: true }
   if (from === undefined) await appendClosed(dependencies, session, messages, { name })
-  else await copyLog(dependencies, from.key, (await header(from)).head ?? '', session)
+  else
+    await copyLog(
+      { ...dependencies, logger: { warn: () => undefined } },
+      from.key,
+      (await header(from)).head ?? '',
+      session,
+    )
   return { steps }
 }
 

@@ -268,7 +268,7 @@ export function logReaderContract(engine: Engine): void {
       await expect(fixture.reader.runs(fixture.key, { limit: 10 })).rejects.toThrow()
       await expect(fixture.reader.queued(fixture.key)).rejects.toThrow()
       await expect(fixture.reader.steering(fixture.key, 1)).rejects.toThrow()
-      await expect(fixture.lease.look(fixture.key)).rejects.toThrow()
+      await expect(fixture.lease.readHeader(fixture.key)).rejects.toThrow()
       await stores.close()
     })
   })

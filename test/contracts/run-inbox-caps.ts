@@ -40,10 +40,10 @@ export function runInboxCapsContract(engine: Engine): void {
       const refused = async (): Promise<void> => {
         const before = await snapshot(three, three.key)
         await expectCode(three.inbox.enqueue(three.key, newRun(counted)), 'too_many_active_runs')
-        await expectCode(three.inbox.requireRoom(tenant, counted), 'too_many_active_runs')
+        await expectCode(three.inbox.assertCapacity(tenant, counted), 'too_many_active_runs')
         expect(await snapshot(three, three.key)).toEqual(before)
       }
-      await three.inbox.requireRoom(tenant, counted)
+      await three.inbox.assertCapacity(tenant, counted)
       const { lease } = await startRun(one, counted)
       const queued = await one.inbox.enqueue(one.key, newRun(counted))
       const other = await startRun(two, counted)
@@ -104,7 +104,7 @@ export function runInboxCapsContract(engine: Engine): void {
       const before = await snapshot(fixture, fixture.key)
       await expectCode(fixture.inbox.enqueue(fixture.key, with10), 'key_tokens_used_up')
       await expectCode(other.inbox.enqueue(other.key, with10), 'key_tokens_used_up')
-      await expectCode(other.peer.inbox.requireRoom(other.key.tenant, with10), 'key_tokens_used_up')
+      await expectCode(other.peer.inbox.assertCapacity(other.key.tenant, with10), 'key_tokens_used_up')
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
       await fixture.inbox.enqueue(fixture.key, newRun({ keyId, budget: { keyTokens: 11 } }))
       await fixture.inbox.enqueue(fixture.key, newRun({ keyId: fresh('key'), budget: { keyTokens: 1 } }))

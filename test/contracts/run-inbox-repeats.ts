@@ -119,6 +119,20 @@ export function runInboxRepeatsContract(engine: Engine): void {
         await expectCode(again(), 'nothing_to_continue')
       })
 
+      test('is accepted behind inputs that were cancelled before they began', async () => {
+        const fixture = await openFixture(stores)
+        const { lease } = await startRun(fixture)
+        for (const onBusy of ['queue', 'steer'] as const) {
+          const { runId } = await fixture.inbox.enqueue(fixture.key, newRun({ onBusy }))
+          await fixture.inbox.cancel(fixture.key, runId)
+        }
+        await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))
+        const { runId } = await fixture.inbox.enqueue(fixture.key, newRun())
+        await fixture.inbox.cancel(fixture.key, runId)
+        const again = await fixture.inbox.enqueue(fixture.key, newRun({ trigger: 'continue' }))
+        expect(again.repeated).toBe(false)
+      })
+
       test('of many that continue one failed run at once, exactly one is accepted', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)

@@ -51,7 +51,7 @@ export async function startRun(fixture: SessionFixture, run: Partial<NewRun> = {
 }
 
 export async function header(fixture: SessionFixture): Promise<SessionHeader> {
-  const found = await fixture.lease.look(fixture.key)
+  const found = await fixture.lease.readHeader(fixture.key)
   if (found === undefined) throw new Error('the session has no header')
   return found
 }

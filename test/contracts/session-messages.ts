@@ -37,7 +37,7 @@ export function sessionMessagesContract(engine: Engine): void {
       await fixture.inbox.enqueue(fixture.key, newRun())
       expect(await messagesOf(fixture)).toEqual({ count: 0 })
       const firstAt = later()
-      const seen = await fixture.lease.look(fixture.key)
+      const seen = await fixture.lease.readHeader(fixture.key)
       const started = seen && (await fixture.lease.start(seen, 'owner'))
       if (started === undefined) throw new Error('the run did not start')
       const { lease } = started

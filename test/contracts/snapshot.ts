@@ -41,7 +41,7 @@ export async function allRuns(reader: LogReader, key: SessionKey, limit = PAGE):
 /** Reads a session whole; only meaningful while nobody writes. */
 export async function snapshot(ports: SessionPorts, key: SessionKey): Promise<Snapshot> {
   return {
-    header: await ports.lease.look(key),
+    header: await ports.lease.readHeader(key),
     session: await ports.sessions.read(key),
     messages: await allMessages(ports.reader, key),
     runs: await allRuns(ports.reader, key),

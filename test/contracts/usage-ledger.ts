@@ -95,8 +95,8 @@ export function usageLedgerContract(engine: Engine): void {
       const silent = { ...round.assistant, agent: '\u0000 "', model: 'own/ä#', usage: NO_USAGE }
       await fixture.log.appendRound(lease, { ...round, assistant: silent })
       const second = roundAfter(fixture, lease, headOf(round), [{ name: 'b' }], 1)
-      const told = { ...second.assistant, agent: silent.agent, model: silent.model }
-      await fixture.log.appendRound(lease, { ...second, assistant: told })
+      const reported = { ...second.assistant, agent: silent.agent, model: silent.model }
+      await fixture.log.appendRound(lease, { ...second, assistant: reported })
       const { usage: _, ...failed } = finalMessage(fixture, lease, headOf(second))
       await fixture.log.endRun(lease, { outcome: 'failed', stopReason: 'error', message: failed })
       const sum = { model: 'own/ä#', completions: 2, usage: ONE }

@@ -52,7 +52,9 @@ function promisesOf(citation: string): string[] {
 
 function unresolved(text: string): string[] {
   const promises = all(text, /\bpromises ([A-Z]\d+(?:(?:, |–)[A-Z]\d+)*)/g).flatMap(promisesOf)
-  const headed = [...text.matchAll(/\b((?:docs\/)?[\w-]+\.md), "([^"]+)"|"([^"]+)" in ((?:docs\/)[\w-]+\.md)/g)]
+  const headed = [
+    ...text.matchAll(/\b((?:docs\/(?:[\w-]+\/)*)?[\w-]+\.md), "([^"]+)"|"([^"]+)" in (docs\/(?:[\w-]+\/)*[\w-]+\.md)/g),
+  ]
   return [
     ...promises.filter((name) => !PROMISES.has(name)).map((name) => `promises ${name}`),
     ...all(text, /\bsession-protocol, ([A-Z][\w-]*)/g).filter((name) => !OPERATIONS.has(name)),
@@ -138,8 +140,8 @@ test('these checks find what they look for', () => {
   expect(unresolved('promises R8–R13')).toEqual(['promises R11', 'promises R12', 'promises R13'])
   expect(unresolved('session-protocol, Nap')).toEqual(['Nap'])
   expect(unresolved('record 99, docs/none.md')).toEqual(['record 99', 'docs/none.md'])
-  expect(unresolved('docs/operations.md, "Alarms"')).toEqual([])
-  expect(unresolved('docs/operations.md, "Alarm clocks"')).toEqual(['docs/operations.md, "Alarm clocks"'])
+  expect(unresolved('docs/operations/alarms.md, "Alarms"')).toEqual([])
+  expect(unresolved('docs/operations/alarms.md, "Alarm clocks"')).toEqual(['docs/operations/alarms.md, "Alarm clocks"'])
   expect(unclear('as it must (R6), see spec §3 and session-protocol')).toEqual(['(R6)', 'spec §', 'session-protocol'])
   expect(outside('functions/log/replay.ts', `from '../../../shared/code.ts'`)).toEqual([
     '../../../shared/code.ts',

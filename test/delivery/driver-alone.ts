@@ -4,7 +4,7 @@ import type { DeliveryDriver } from '../../functions/delivery/driver.ts'
 import { openHttpHarness } from '../http/harness.ts'
 import type { HttpHarness } from '../http/harness.ts'
 
-export interface DriverAlone {
+export interface SingleDriver {
   readonly harness: HttpHarness
   readonly driver: DeliveryDriver
   /** Milliseconds that its clock is ahead of the real one. */
@@ -14,7 +14,7 @@ export interface DriverAlone {
 }
 
 /** A driver of the channel `sheet` beside a program that has stopped: nobody else delivers, and nobody sweeps. */
-export async function openDriverAlone(channel: Channel): Promise<DriverAlone> {
+export async function openSingleDriver(channel: Channel): Promise<SingleDriver> {
   const harness = await openHttpHarness()
   await harness.program.stop()
   const { ports, program } = harness

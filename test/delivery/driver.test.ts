@@ -196,17 +196,17 @@ async function openHinted(outcomes: readonly Outcome[]) {
   const id = await submit()
   await expect.poll(async () => (await stored(id))?.due).toBeGreaterThan(Date.now() + 100_000)
   await harness.program.stop()
-  const told: { readonly hints: number[]; readonly failed: string[] } = { hints: [], failed: [] }
+  const reported: { readonly hints: number[]; readonly failed: string[] } = { hints: [], failed: [] }
   const left = [...outcomes]
   const driver = createDeliveryDriver({
     ...harness.ports,
     channels: new Map([['paper', { begins: 'end', deliver: async () => left.shift() ?? { status: 'failed' } }]]),
     follow: harness.program.service.follow,
     async hintLater(_key, milliseconds) {
-      told.hints.push(Math.round(milliseconds / 1_000))
+      reported.hints.push(Math.round(milliseconds / 1_000))
       if (milliseconds < 2_000) throw new Error('the queue is down')
     },
-    noteFailure: (delivery) => void told.failed.push(delivery.id),
+    noteFailure: (delivery) => void reported.failed.push(delivery.id),
   })
   const serve = async (): Promise<void> => {
     const seen = await stored(id)
@@ -214,24 +214,24 @@ async function openHinted(outcomes: readonly Outcome[]) {
     await driver.serve(key)
     await driver.idle()
   }
-  return { id, told, serve, driver }
+  return { id, reported, serve, driver }
 }
 
 test('what is due before the next sweep gets a hint of its own, and only that', async () => {
   const now = Date.now()
-  const { told, serve, id } = await openHinted([{ again: now + 30_000 }, { again: now + 120_000 }, { again: now }])
+  const { reported, serve, id } = await openHinted([{ again: now + 30_000 }, { again: now + 120_000 }, { again: now }])
   for (let attempt = 0; attempt < 3; attempt++) await serve()
   // The last could not be sent: the sweep finds it.
-  expect(told.hints).toEqual([expect.closeTo(30, -1), 0])
+  expect(reported.hints).toEqual([expect.closeTo(30, -1), 0])
   expect(await stored(id)).toMatchObject({ status: 'pending', failures: 0 })
-  expect(told.failed).toEqual([])
+  expect(reported.failed).toEqual([])
 })
 
 test('a delivery that fails for good is told of once, and stays in the outbox', async () => {
-  const { told, serve, id } = await openHinted([{ status: 'failed' }])
+  const { reported, serve, id } = await openHinted([{ status: 'failed' }])
   await serve()
   await serve()
-  expect(told.failed).toEqual([id])
+  expect(reported.failed).toEqual([id])
   expect(await stored(id)).toMatchObject({ status: 'failed' })
 })
 

@@ -25,9 +25,9 @@ async function open() {
     sleep: (_: number, signal?: AbortSignal): Promise<void> =>
       new Promise((__, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
   }
-  const told = { failed: [] as string[], hints: 0, lines: [] as string[] }
-  const logger = { ...ports.logger, error: (line: string) => void told.lines.push(line) }
-  const queue = { send: async () => void told.hints++ }
+  const reported = { failed: [] as string[], hints: 0, lines: [] as string[] }
+  const logger = { ...ports.logger, error: (line: string) => void reported.lines.push(line) }
+  const queue = { send: async () => void reported.hints++ }
   const begun: string[] = []
   /** A process; one that `dies` does nothing more once it has begun a delivery, and gives back nothing. */
   const start = (deliver: (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>): DeliveryDriver => {
@@ -40,7 +40,7 @@ async function open() {
       },
     }
     const channels = new Map([['paper', channel]])
-    const noteFailure = ({ id }: Delivery) => void told.failed.push(id)
+    const noteFailure = ({ id }: Delivery) => void reported.failed.push(id)
     return createDeliveryDriver({ ...ports, clock, logger, channels, follow: program.service.follow, noteFailure })
   }
   const add = (id: string) => ports.outbox.add({ ...KEY, id }, { kind: 'paper', target: {} }, {})
@@ -54,14 +54,14 @@ async function open() {
     time.ahead += MINUTE_MS + 1_000
     return begun.length - before
   }
-  return { time, told, begun, start, add, read, sweep, die }
+  return { time, reported, begun, start, add, read, sweep, die }
 }
 
 /** Milliseconds that it waits from now, to the nearest second. */
 const waitOf = ({ due = 0 }: Delivery, ahead: number): number => Math.round((due - Date.now() - ahead) / 1_000) * 1_000
 
 test('what ends whoever begins it waits longer each time, and is given up after twenty, with the reason', async () => {
-  const { time, told, add, read, sweep, die } = await open()
+  const { time, reported, add, read, sweep, die } = await open()
   await add('a')
   const waits: number[] = []
   let begun = 0
@@ -80,13 +80,13 @@ test('what ends whoever begins it waits longer each time, and is given up after 
   begun += await die()
   expect(begun).toBe(20)
   expect(waits.slice(0, 5)).toEqual([1, 2, 4, 8, 10].map((minutes) => minutes * MINUTE_MS))
-  expect(told).toMatchObject({ failed: [], lines: [] })
+  expect(reported).toMatchObject({ failed: [], lines: [] })
   await sweep()
   expect(await die()).toBe(0)
   const left = await read('a')
   expect(left).toMatchObject({ status: 'failed', state: { reason: expect.stringMatching(/20 times in a row/) } })
   for (const field of ['due', 'owner', 'hinted', 'begun']) expect(left).not.toHaveProperty(field)
-  expect(told).toMatchObject({ failed: ['a'], lines: ['a delivery has failed'] })
+  expect(reported).toMatchObject({ failed: ['a'], lines: ['a delivery has failed'] })
 }, 20_000)
 
 test('a driver that comes before the sweep lets it wait, too', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { HttpHarness } from '../http/harness.ts'
-import { openDriverAlone, openSession } from './driver-alone.ts'
+import { openSingleDriver, openSession } from './driver-alone.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
@@ -9,7 +9,7 @@ const key = { tenant: 'default', session: 's' }
 
 test('a receiver that never responds does not hold up what others get', async () => {
   const begun: string[] = []
-  const alone = await openDriverAlone({
+  const alone = await openSingleDriver({
     begins: 'hint',
     async deliver({ delivery: { target, id }, signal }) {
       begun.push(id)
@@ -34,7 +34,7 @@ test('a receiver that never responds does not hold up what others get', async ()
 
 test('what waits for another try hides nothing that is due behind it', async () => {
   const begun: string[] = []
-  const alone = await openDriverAlone({
+  const alone = await openSingleDriver({
     begins: 'hint',
     async deliver({ delivery: { id } }) {
       begun.push(id)
@@ -58,7 +58,7 @@ test('what waits for another try hides nothing that is due behind it', async () 
 
 test('deliveries that go the same way have one place together, whatever else their targets say', async () => {
   const begun: string[] = []
-  const alone = await openDriverAlone({
+  const alone = await openSingleDriver({
     begins: 'hint',
     destination: ({ to }) => to ?? null,
     async deliver({ delivery: { id }, signal }) {
@@ -78,7 +78,7 @@ test('deliveries that go the same way have one place together, whatever else the
 })
 
 test('a channel that is down is asked again for a day, and then what it was owed is given up', async () => {
-  const alone = await openDriverAlone({
+  const alone = await openSingleDriver({
     begins: 'hint',
     deliver: () => Promise.reject(new Error('down')),
   })

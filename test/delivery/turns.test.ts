@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createTurns, type Turn, type Turns } from '../../functions/delivery/turns.ts'
+import { createDeliverySlots, type DeliverySlot, type DeliverySlots } from '../../functions/delivery/turns.ts'
 
 let now: number
 let sleeps: { readonly until: number; readonly wake: () => void }[]
-let turns: Turns
+let slots: DeliverySlots
 const never = new AbortController().signal
 
 beforeEach(() => {
   now = 0
   sleeps = []
-  turns = createTurns({
+  slots = createDeliverySlots({
     now: () => now,
     sleep: (milliseconds, signal) =>
       new Promise((wake, reject) => {
@@ -23,40 +23,40 @@ beforeEach(() => {
 async function pass(milliseconds = 0): Promise<void> {
   now += milliseconds
   for (const { until, wake } of sleeps) if (until <= now) wake()
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  for (let slot = 0; slot < 20; slot++) await Promise.resolve()
 }
 
 /** Asks for a turn, and says what has come of it. */
-function ask(alone: boolean, signal = never): { turn?: Turn | undefined; isOver: boolean } {
-  const asked: { turn?: Turn | undefined; isOver: boolean } = { isOver: false }
-  void turns.take(alone, signal).then((turn) => Object.assign(asked, { turn, isOver: true }))
+function ask(isExclusive: boolean, signal = never): { slot?: DeliverySlot | undefined; isOver: boolean } {
+  const asked: { slot?: DeliverySlot | undefined; isOver: boolean } = { isOver: false }
+  void slots.take(isExclusive, signal).then((slot) => Object.assign(asked, { slot, isOver: true }))
   return asked
 }
 
 test('who goes alone begins when the others have ended, and none begins beside it', async () => {
   const [first, second] = [ask(false), ask(false)]
-  const alone = ask(true)
+  const isExclusive = ask(true)
   await pass()
   const late = ask(false)
-  first.turn?.end()
+  first.slot?.end()
   await pass()
-  expect([second.isOver, alone.isOver, late.isOver]).toEqual([true, false, false])
-  second.turn?.end()
+  expect([second.isOver, isExclusive.isOver, late.isOver]).toEqual([true, false, false])
+  second.slot?.end()
   await pass()
-  expect([alone.turn?.hasWaited, late.isOver]).toEqual([true, false])
-  alone.turn?.end()
+  expect([isExclusive.slot?.hasWaited, late.isOver]).toEqual([true, false])
+  isExclusive.slot?.end()
   await pass()
-  expect(late.turn?.hasWaited).toBe(true)
+  expect(late.slot?.hasWaited).toBe(true)
 })
 
 test('between two that go alone, all others begin that wait', async () => {
   const [one, other] = [ask(true), ask(true)]
   await pass()
   const beside = ask(false)
-  one.turn?.end()
+  one.slot?.end()
   await pass()
   expect([beside.isOver, other.isOver]).toEqual([true, false])
-  beside.turn?.end()
+  beside.slot?.end()
   await pass()
   expect(other.isOver).toBe(true)
 })
@@ -64,36 +64,36 @@ test('between two that go alone, all others begin that wait', async () => {
 test('who takes long holds others for a bounded time, before it and beside it', async () => {
   ask(false)
   await pass()
-  const alone = ask(true)
+  const isExclusive = ask(true)
   const late = ask(false)
   await pass(9_999)
-  expect([alone.isOver, late.isOver]).toEqual([false, false])
+  expect([isExclusive.isOver, late.isOver]).toEqual([false, false])
   await pass(1)
-  expect([alone.isOver, late.isOver]).toEqual([true, false])
+  expect([isExclusive.isOver, late.isOver]).toEqual([true, false])
   await pass(10_000)
   expect(late.isOver).toBe(true)
   expect(ask(false)).toEqual({ isOver: false })
   await pass()
   const free = ask(false)
   await pass()
-  expect(free.turn?.hasWaited).toBe(false)
+  expect(free.slot?.hasWaited).toBe(false)
 })
 
 test('who is told to stop waits no longer, and takes no turn', async () => {
   const stopping = new AbortController()
   const first = ask(true)
   await pass()
-  const [alone, beside] = [ask(true, stopping.signal), ask(false, stopping.signal)]
+  const [isExclusive, beside] = [ask(true, stopping.signal), ask(false, stopping.signal)]
   stopping.abort()
   await pass()
-  expect([alone, beside]).toEqual([
-    { isOver: true, turn: undefined },
-    { isOver: true, turn: undefined },
+  expect([isExclusive, beside]).toEqual([
+    { isOver: true, slot: undefined },
+    { isOver: true, slot: undefined },
   ])
-  first.turn?.end()
+  first.slot?.end()
   await pass()
-  expect(await turns.take(false, stopping.signal)).toBeUndefined()
-  expect((await turns.take(false, never))?.hasWaited).toBe(false)
+  expect(await slots.take(false, stopping.signal)).toBeUndefined()
+  expect((await slots.take(false, never))?.hasWaited).toBe(false)
 })
 
 test('of many that would go alone ten wait; the rest is left to a later hint', async () => {
@@ -102,5 +102,5 @@ test('of many that would go alone ten wait; the rest is left to a later hint', a
   const waiting = Array.from({ length: 11 }, () => ask(true))
   await pass()
   expect(waiting.map(({ isOver }) => isOver)).toEqual([...Array.from({ length: 10 }, () => false), true])
-  expect(waiting.at(-1)?.turn).toBeUndefined()
+  expect(waiting.at(-1)?.slot).toBeUndefined()
 })

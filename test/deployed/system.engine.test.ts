@@ -11,7 +11,7 @@ import { declarePermissions } from './scenarios/permissions.ts'
 import { declarePutAside } from './scenarios/dead-letters.ts'
 import { declareRuns, killWorkerInTool } from './scenarios/runs.ts'
 import type { KilledRun } from './scenarios/runs.ts'
-import { declareTelling } from './scenarios/notifying.ts'
+import { declareNotifying } from './scenarios/notifying.ts'
 import { declareTour } from './scenarios/tour.ts'
 import { ENVIRONMENT, startSystem } from './system.ts'
 import type { System } from './system.ts'
@@ -77,7 +77,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
       })
 
       describe('what is told of it', () => {
-        declareTelling(() => system)
+        declareNotifying(() => system)
       })
 
       test('no function leaves work behind when it responds, and none fails but the one that was killed', () => {

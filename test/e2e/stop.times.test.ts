@@ -76,9 +76,9 @@ test(
   async () => {
     const one = await start(HURRIED)
     const { id, waiting, stream } = await startRun(one)
-    const told = Date.now()
+    const reported = Date.now()
     await one.kill('SIGTERM')
-    expect(Date.now() - told).toBeLessThan(STOP_MS)
+    expect(Date.now() - reported).toBeLessThan(STOP_MS)
     expect([one.exitCode(), one.log()]).toEqual([0, ''])
     expect((await stream).endsWith(': reconnect\n\n')).toBe(true)
     const { status, headers, body } = await waiting

@@ -28,7 +28,7 @@ export interface FaultProxy {
   /** Decides for each request from now on. */
   decide(choose: Choice): void
   /** Requests that have come and have no response yet. */
-  underWay(): readonly ProxiedRequest[]
+  inFlight(): readonly ProxiedRequest[]
   stop(): Promise<void>
 }
 
@@ -41,13 +41,13 @@ interface Reply {
 /** Stands between a client and an engine, passes everything on unchanged, and makes the faults that it is told to. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let choose: Choice = () => undefined
-  const underWay = new Set<ProxiedRequest>()
+  const inFlight = new Set<ProxiedRequest>()
   const server = createServer((incoming, response) => {
     const handle = async (): Promise<void> => {
       const { method = 'GET', url: path = '/', headers } = incoming
       const sent = { method, path, headers, body: await bodyOf(incoming) }
-      underWay.add(sent)
-      response.once('close', () => underWay.delete(sent))
+      inFlight.add(sent)
+      response.once('close', () => inFlight.delete(sent))
       const fault = await choose(sent)
       if (fault?.at === 'before') return fail(response, fault)
       const reply = await ask(target, sent)
@@ -63,7 +63,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     endpoint: `http://127.0.0.1:${address.port}`,
     decide: (next) => void (choose = next),
-    underWay: () => [...underWay],
+    inFlight: () => [...inFlight],
     async stop() {
       server.closeAllConnections()
       server.close()

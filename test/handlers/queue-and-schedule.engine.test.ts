@@ -104,8 +104,8 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
 
   test('a hint of a session that has nothing to do, or that there is not, is done', async () => {
     const { handler } = await import('../../functions/handlers/worker.ts')
-    const nobody = encodeHint({ tenant: 'default', session: 'nobody' })
-    expect(await handler(eventOf([nobody]), context)).toEqual({ batchItemFailures: [] })
+    const absent = encodeHint({ tenant: 'default', session: 'nobody' })
+    expect(await handler(eventOf([absent]), context)).toEqual({ batchItemFailures: [] })
   })
 
   test('the sweeper hints at what is due and goes on with deletions, once an invocation', async () => {

@@ -29,7 +29,7 @@ export interface WrittenCorpus {
   readonly sessions: readonly SessionKey[]
   readonly messages: number
   /** Messages that can never be indexed although they have something to find: id → session. */
-  readonly poisoned: ReadonlyMap<string, string>
+  readonly deadLettered: ReadonlyMap<string, string>
 }
 
 /**
@@ -38,7 +38,7 @@ export interface WrittenCorpus {
  */
 export async function writeCorpus(dependencies: DynamoDependencies, count: number, from = 0): Promise<WrittenCorpus> {
   const sessions: SessionKey[] = []
-  const poisoned = new Map<string, string>()
+  const deadLettered = new Map<string, string>()
   const store = createDynamoSessionStore(dependencies)
   const end = from + count
   for (let start = from; start < end; start += OF_A_SESSION) {
@@ -51,14 +51,14 @@ export async function writeCorpus(dependencies: DynamoDependencies, count: numbe
     })
     const ids = nextIds(undefined, START + start * 1_000, Math.min(OF_A_SESSION, end - start))
     const messages = await Promise.all(ids.map((id, place) => makeMessage(dependencies, key, id, start + place)))
-    for (const message of messages) if (isPoison(message)) poisoned.set(message.id, key.session)
+    for (const message of messages) if (isUnreadable(message)) deadLettered.set(message.id, key.session)
     await writeMessages(dependencies, key, messages)
     sessions.push(key)
   }
-  return { sessions, messages: count, poisoned }
+  return { sessions, messages: count, deadLettered }
 }
 
-const isPoison = (message: Message): boolean =>
+const isUnreadable = (message: Message): boolean =>
   message.createdAt === IMPOSSIBLE_TIME &&
   isSearched(message) &&
   (message.role === 'tool' || textOf(message.parts) !== '')

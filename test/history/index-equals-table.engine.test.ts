@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/session-deletion.ts'
 import type { StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
 import { redrive } from '../../functions/history/redrive.ts'
+import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { SessionKey } from '../../functions/domain/session.ts'
+import { createIndexer } from '../../functions/history/indexer.ts'
 import type { ProxiedRequest, Fate } from '../adapters/opensearch/proxy.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'
@@ -51,8 +53,8 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
 
     test('what can never be indexed was handed on, and nothing else was', () => {
       const gone = new Set(deleted.map(({ session }) => session))
-      const wanted = [...corpus.poisoned].filter(([, session]) => !gone.has(session)).map(([id]) => id)
-      expect([...new Set(harness.poisoned.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
+      const wanted = [...corpus.deadLettered].filter(([, session]) => !gone.has(session)).map(([id]) => id)
+      expect([...new Set(harness.deadLettered.map(({ messageId }) => messageId))].toSorted()).toEqual(wanted.toSorted())
       expect(wanted.length).toBeGreaterThan(0)
     })
 
@@ -82,8 +84,31 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       await redrive({ ...harness.dependencies, writer: () => harness.writer }, putAside)
       expect(await harness.contents()).toEqual(settled)
     })
+
+    test('what an indexer that died wrote of a deleted session goes when its records come again', async () => {
+      const ofDeleted = records.filter(({ dynamodb }) =>
+        deleted.some(({ tenant, session }) => dynamodb?.NewImage?.['pk']?.S === `S#${tenant}#${session}`),
+      )
+      // It had read the sessions before they were deleted, and died before it read them again.
+      const live = async (key: SessionKey) => ({ ...key, ...LIVE })
+      const indexDeadLetters = { send: async () => {} }
+      const index = createIndexer({ ...harness.dependencies, sessions: { read: live }, indexDeadLetters })
+      for (const batch of batched(ofDeleted)) expect(await index(batch)).toEqual({ failed: [] })
+      expect((await harness.contents()).size).toBeGreaterThan(settled.size)
+      await deliver(harness, batched(ofDeleted))
+      expect(await harness.contents()).toEqual(settled)
+    })
   })
 })
+
+const LIVE = {
+  agent: 'default',
+  metadata: {},
+  createdAt: 0,
+  updatedAt: 0,
+  totals: NO_TOTALS,
+  messages: { count: 0 },
+}
 
 /** Everything in the table's stream, as the poller hands it on. */
 async function readStream(harness: IndexHarness): Promise<StreamRecord[]> {

@@ -20,7 +20,7 @@ import { createSend } from '../../functions/adapters/opensearch/requests.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { rebuildIndex } from '../../functions/history/rebuild.ts'
 import type { Clock } from '../../functions/ports/clock.ts'
-import type { PoisonedMessage } from '../../functions/ports/history-writer.ts'
+import type { DeadLetter } from '../../functions/ports/history-writer.ts'
 import { startProxy } from '../adapters/opensearch/proxy.ts'
 import { dynamodbClient, streamsClient } from '../engines/clients.ts'
 import { until } from '../eventually.ts'
@@ -43,13 +43,13 @@ export async function openIndexHarness(endpoints: { readonly dynamodb: string; r
   const proxy = await startProxy(endpoints.opensearch)
   const searchClient = new Client({ node: proxy.endpoint, maxRetries: 0 })
   const direct = new Client({ node: endpoints.opensearch })
-  const poisoned: PoisonedMessage[] = []
+  const deadLettered: DeadLetter[] = []
   const alias = `test-${crypto.randomUUID().slice(0, 8)}`
   const search = {
     client: searchClient,
     alias,
     clock: fastClock(),
-    poison: { send: async (message: PoisonedMessage) => void poisoned.push(message) },
+    indexDeadLetters: { send: async (message: DeadLetter) => void deadLettered.push(message) },
   }
   const writer = createOpenSearchHistoryWriter(search)
   const index = createOpenSearchHistoryIndex(search)
@@ -60,7 +60,7 @@ export async function openIndexHarness(endpoints: { readonly dynamodb: string; r
     outputs,
     writer,
     rows,
-    poison: search.poison,
+    indexDeadLetters: search.indexDeadLetters,
     records: createDynamoRowRecords({ outputs }),
     clock: table.clock,
     logger: quiet,
@@ -70,7 +70,7 @@ export async function openIndexHarness(endpoints: { readonly dynamodb: string; r
     alias,
     proxy,
     direct,
-    poisoned,
+    deadLettered,
     writer,
     dependencies,
     index,

@@ -3,6 +3,7 @@ import { createSystemClock } from '../../functions/adapters/memory/system-clock.
 import { writeTo } from '../../functions/adapters/opensearch/history-writer.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { createIndexer } from '../../functions/history/indexer.ts'
+import { mostDocuments } from '../../functions/search/documents/documents.ts'
 import { redactSecrets } from '../../functions/search/redaction/redact.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import { sayMemory } from './memory-of.ts'
@@ -14,7 +15,7 @@ const key = { tenant: 'acme', session: 's-1' }
 const session = { ...key, agent: 'default', metadata: {}, createdAt: 0, updatedAt: 0 }
 const totals = { runs: 0, rounds: 0, usage: NO_USAGE, byAgent: {} }
 const clock = createSystemClock()
-const poison = { send: () => Promise.reject(new Error('nothing here is poison')) }
+const indexDeadLetters = { send: () => Promise.reject(new Error('nothing here is poison')) }
 let stored = 0
 const send: Parameters<typeof writeTo>[2]['send'] = async ({ lines = [] }) => {
   stored += lines.length / 2
@@ -24,12 +25,21 @@ const index = createIndexer<Message>({
   records: {
     sequence: ({ id }) => id,
     at: () => undefined,
-    change: (message) => ({ stored: { key, messageId: message.id, revision: 1, message: async () => message } }),
+    change: (message) => ({
+      stored: {
+        key,
+        messageId: message.id,
+        revision: 1,
+        role: message.role,
+        documents: mostDocuments(message),
+        message: async () => message,
+      },
+    }),
   },
   sessions: { read: async () => ({ ...session, totals, messages: { count: 0 } }) },
   outputs: createDiskOutputStore({ folder }),
-  writer: { write: (changes) => writeTo(['history'], changes, { send, clock, poison }) },
-  poison,
+  writer: { write: (changes) => writeTo(['history'], changes, { send, clock, indexDeadLetters }) },
+  indexDeadLetters,
   clock,
   logger: { warn: () => undefined },
 })

@@ -5,8 +5,8 @@ import type { Message } from '../../functions/domain/messages/message.ts'
 import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import { documentParts } from '../../functions/search/documents/document-parts.ts'
-import { historyDocuments } from '../../functions/search/documents/documents.ts'
-import type { HistoryChange, PoisonedMessage, WriteOutcome } from '../../functions/ports/history-writer.ts'
+import { historyDocuments, mostDocuments } from '../../functions/search/documents/documents.ts'
+import type { HistoryChange, DeadLetter, WriteOutcome } from '../../functions/ports/history-writer.ts'
 import type { RowChange } from '../../functions/ports/message-rows.ts'
 import type { ByteRange } from '../../functions/ports/output-store.ts'
 import { callTo, writeLog } from '../generators/messages.ts'
@@ -33,7 +33,6 @@ interface Record {
 }
 type Fate = (change: HistoryChange) => WriteOutcome
 
-/** What the clock shows. */
 let now = NOW
 afterEach(() => void (now = NOW))
 
@@ -42,7 +41,7 @@ function harness(
   options: { readonly lives?: readonly boolean[]; readonly fate?: Fate; readonly output?: Uint8Array } = {},
 ) {
   const written: HistoryChange[] = []
-  const poisoned: PoisonedMessage[] = []
+  const deadLettered: DeadLetter[] = []
   const ranges: (ByteRange | undefined)[] = []
   const lives = [...(options.lives ?? [true])]
   const index = createIndexer<Record>({
@@ -62,10 +61,10 @@ function harness(
         return changes.map((change) => options.fate?.(change) ?? { done: true })
       },
     },
-    poison: { send: async (message) => void poisoned.push(message) },
+    indexDeadLetters: { send: async (message) => void deadLettered.push(message) },
     logger: { warn: () => {} },
   })
-  return { index, written, poisoned, ranges }
+  return { index, written, deadLettered, ranges }
 }
 
 const { log } = writeLog()
@@ -77,7 +76,16 @@ const [hello, look, listing, thanks] = log as [Message, Message, Message, Messag
 
 const stored = (sequence: string, message: Message, revision = 1): Record => ({
   sequence,
-  change: { stored: { key, messageId: message.id, revision, message: async () => message } },
+  change: {
+    stored: {
+      key,
+      messageId: message.id,
+      revision,
+      role: message.role,
+      documents: mostDocuments(message),
+      message: async () => message,
+    },
+  },
 })
 const removed = (sequence: string, message: Message, revision: number, documents: number): Record => ({
   sequence,
@@ -126,10 +134,18 @@ test('a removed row takes all documents away that it may have had, one revision 
   ])
 })
 
-test('a late record of a deleted session is dropped', async () => {
+test('a late record of a deleted session is a removal, one revision later', async () => {
   const { index, written } = harness({ lives: [false] })
-  expect(await index([stored('1', hello)])).toEqual({ failed: [] })
-  expect(written).toEqual([])
+  expect(await index([stored('1', listing, 2), stored('2', hello)])).toEqual({ failed: [] })
+  expect(written).toEqual([
+    { key, messageId: listing.id, revision: 3, documents: [], removed: ['c', 'c1', 'r0', 'r1'] },
+    { key, messageId: hello.id, revision: 2, documents: [], removed: ['u'] },
+  ])
+})
+
+test('a late record of a deleted session that cannot be removed is tried again', async () => {
+  const { index } = harness({ lives: [false], fate: () => ({ done: false, error: 'busy' }) })
+  expect(await index([stored('4', listing)])).toEqual({ failed: ['4'] })
 })
 
 test('what was written while its session was being deleted is taken out again', async () => {
@@ -167,12 +183,12 @@ test('an output that is gone is reported and its preview indexed, unless its who
   } as Message
   const alive = harness()
   expect(await alive.index([stored('1', gone), stored('2', thanks)])).toEqual({ failed: [] })
-  expect(alive.poisoned).toMatchObject([{ ...key, messageId: listing.id }])
+  expect(alive.deadLettered).toMatchObject([{ ...key, messageId: listing.id }])
   expect(JSON.stringify(alive.written)).toContain('r0')
   expect(alive.written.map(({ messageId }) => messageId)).toEqual([listing.id, thanks.id])
   const deleted = harness({ lives: [true, false] })
   await deleted.index([stored('1', gone)])
-  expect(deleted.poisoned).toEqual([])
+  expect(deleted.deadLettered).toEqual([])
 })
 
 test.each([
@@ -180,28 +196,20 @@ test.each([
   ['has nothing in it', () => Promise.reject(new Error('message has no body'))],
   ['is of no role', async () => ({ id: hello.id }) as Message],
 ])('a row that %s is poison and holds up nothing', async (_, message) => {
-  const { index, poisoned, written } = harness()
-  const broken: Record = { sequence: '1', change: { stored: { key, messageId: hello.id, revision: 1, message } } }
+  const { index, deadLettered, written } = harness()
+  const broken: Record = {
+    sequence: '1',
+    change: { stored: { key, messageId: hello.id, revision: 1, role: 'user', documents: 1, message } },
+  }
   expect(await index([broken, stored('2', thanks)])).toEqual({ failed: [] })
-  expect(poisoned).toMatchObject([{ messageId: hello.id }])
+  expect(deadLettered).toMatchObject([{ messageId: hello.id }])
   expect(written).toHaveLength(1)
 })
 
 test('a store that does not respond fails its record, for a later try', async () => {
-  const { index, poisoned } = harness()
-  const unread: Record = {
-    sequence: '1',
-    change: {
-      stored: {
-        key,
-        messageId: look.id,
-        revision: 1,
-        message: () => Promise.reject(new TooltrailError('storage_failed', 'no response', { retryable: true })),
-      },
-    },
-  }
-  expect(await index([unread])).toEqual({ failed: ['1'] })
-  expect(poisoned).toEqual([])
+  const { index, deadLettered } = harness()
+  expect(await index([unread('1', look, NOW)])).toEqual({ failed: ['1'] })
+  expect(deadLettered).toEqual([])
 })
 
 const unread = (sequence: string, message: Message, at: number): Record => ({
@@ -212,39 +220,41 @@ const unread = (sequence: string, message: Message, at: number): Record => ({
       key,
       messageId: message.id,
       revision: 1,
+      role: message.role,
+      documents: 1,
       message: () => Promise.reject(new TooltrailError('storage_failed', 'access denied', { retryable: true })),
     },
   },
 })
 
 test('a record that has failed alone for ten minutes is put aside, and holds up the others no longer', async () => {
-  const { index, poisoned, written } = harness()
+  const { index, deadLettered, written } = harness()
   expect(await index([unread('1', look, NOW - 540_000), stored('2', thanks)])).toEqual({ failed: ['1'] })
-  expect(poisoned).toEqual([])
+  expect(deadLettered).toEqual([])
   now += 120_000
   expect(await index([unread('1', look, NOW - 540_000), stored('2', thanks)])).toEqual({ failed: [] })
-  expect(poisoned).toMatchObject([{ ...key, messageId: look.id, error: expect.stringContaining('access denied') }])
+  expect(deadLettered).toMatchObject([{ ...key, messageId: look.id, error: expect.stringContaining('access denied') }])
   expect(written.map(({ messageId }) => messageId)).toEqual([thanks.id, thanks.id])
 })
 
 test('a record that is old when it first fails, as all are after a standstill, is tried again for a minute', async () => {
-  const { index, poisoned } = harness()
+  const { index, deadLettered } = harness()
   const batch = [unread('1', look, NOW - 86_400_000), stored('2', thanks)]
   expect(await index(batch)).toEqual({ failed: ['1'] })
   now += 59_000
   expect(await index(batch)).toEqual({ failed: ['1'] })
-  expect(poisoned).toEqual([])
+  expect(deadLettered).toEqual([])
   now += 2_000
   expect(await index(batch)).toEqual({ failed: [] })
-  expect(poisoned).toMatchObject([{ messageId: look.id }])
+  expect(deadLettered).toMatchObject([{ messageId: look.id }])
 })
 
 test('records are not put aside while none can be read, or while the index fails', async () => {
-  const { index, poisoned } = harness({ fate: failing(thanks) })
+  const { index, deadLettered } = harness({ fate: failing(thanks) })
   const old = NOW - 6_000_000
   expect(await index([unread('1', look, old), unread('2', listing, old)])).toEqual({ failed: ['1'] })
   expect(await index([stored('1', hello), { ...stored('2', thanks), at: old }])).toEqual({ failed: ['2'] })
-  expect(poisoned).toEqual([])
+  expect(deadLettered).toEqual([])
 })
 
 test('what there is no time for comes again; what takes all the time there is is put aside', async () => {
@@ -263,10 +273,10 @@ test('what there is no time for comes again; what takes all the time there is is
   const first = hurried()
   const batch = [stored('1', hello), stored('2', long), stored('3', thanks)]
   expect(await first.index(batch, first.signal)).toEqual({ failed: ['2'] })
-  expect(first.poisoned).toEqual([])
+  expect(first.deadLettered).toEqual([])
   const alone = hurried()
   expect(await alone.index(batch.slice(1), alone.signal)).toEqual({ failed: [] })
-  expect(alone.poisoned).toMatchObject([{ messageId: listing.id, error: expect.stringContaining('no time') }])
+  expect(alone.deadLettered).toMatchObject([{ messageId: listing.id, error: expect.stringContaining('no time') }])
 })
 
 test('an index that does not respond at all fails the batch from its first record', async () => {

@@ -26,13 +26,13 @@ export async function memoryOf(
   return JSON.parse(said.trim().split('\n').at(-1) ?? '') as UsedMemory
 }
 
-const LOOK_MS = 20
+const POLL_INTERVAL_MS = 20
 
 /** In such a program: does the work and says what memory it took. */
 export async function sayMemory(work: () => Promise<unknown>): Promise<void> {
   const idle = process.memoryUsage.rss()
   let most = idle
-  const looking = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), LOOK_MS)
+  const looking = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), POLL_INTERVAL_MS)
   const result = await work()
   clearInterval(looking)
   process.stdout.write(`\n${JSON.stringify({ idle: idle / 1e6, most: most / 1e6, result })}\n`)

@@ -4,7 +4,7 @@ import type { Message } from '../../functions/domain/messages/message.ts'
 import { NO_TOTALS } from '../../functions/domain/session.ts'
 import type { Session } from '../../functions/domain/session.ts'
 import type { FailedChange } from '../../functions/ports/failed-indexing.ts'
-import type { HistoryChange, PoisonSink, WriteOutcome } from '../../functions/ports/history-writer.ts'
+import type { HistoryChange, DeadLetterSink, WriteOutcome } from '../../functions/ports/history-writer.ts'
 import { writeLog } from '../generators/messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
@@ -21,7 +21,9 @@ const [one, two, gone] = writeLog().user('one').user('two').user('gone').log as 
 
 /** Rows and a writer held in memory; rows of `gone` are not there. */
 function harness(
-  fate: (change: HistoryChange, poison: PoisonSink) => Promise<WriteOutcome> = async () => ({ done: true }),
+  fate: (change: HistoryChange, indexDeadLetters: DeadLetterSink) => Promise<WriteOutcome> = async () => ({
+    done: true,
+  }),
 ) {
   const written: HistoryChange[] = []
   const forgotten: string[] = []
@@ -31,15 +33,24 @@ function harness(
         rows: {
           async row(at, messageId) {
             const message = [one, two].find(({ id }) => id === messageId)
-            return message && { key: at, messageId, revision: 7, message: async () => message }
+            return (
+              message && {
+                key: at,
+                messageId,
+                revision: 7,
+                role: message.role,
+                documents: 1,
+                message: async () => message,
+              }
+            )
           },
         },
         sessions: { read: async () => session },
         outputs: { read: () => Promise.reject(new Error('no output was offloaded')) },
-        writer: (poison) => ({
+        writer: (indexDeadLetters) => ({
           async write(changes) {
             written.push(...changes)
-            return Promise.all(changes.map((change) => fate(change, poison)))
+            return Promise.all(changes.map((change) => fate(change, indexDeadLetters)))
           },
         }),
       },
@@ -93,8 +104,8 @@ test('what fails again, for now or for good, is named and stays put aside, and h
     failed: [{ messageId: one.id, error: 'busy' }],
   })
   expect(busy.forgotten).toEqual(['1'])
-  const refused = harness(async ({ messageId }, poison) => {
-    if (messageId === two.id) await poison.send({ ...key, messageId, error: 'no such date' })
+  const refused = harness(async ({ messageId }, indexDeadLetters) => {
+    if (messageId === two.id) await indexDeadLetters.send({ ...key, messageId, error: 'no such date' })
     return { done: true }
   })
   expect(await refused.run([changed(one), changed(two)])).toEqual({
@@ -102,4 +113,16 @@ test('what fails again, for now or for good, is named and stays put aside, and h
     failed: [{ messageId: two.id, error: 'no such date' }],
   })
   expect(refused.forgotten).toEqual([])
+})
+
+test('an index that refuses ends the redrive, which returns what it has done before', async () => {
+  const refusal = new Error('the index refuses')
+  let writes = 0
+  const { run, forgotten } = harness(async () => {
+    if (writes++ > 0) throw refusal
+    return { done: true }
+  })
+  expect(await run([changed(one)], [changed(two)], [changed(one)])).toEqual({ done: 1, failed: [], stoppedBy: refusal })
+  expect(forgotten).toEqual(['0'])
+  expect(writes).toBe(2)
 })

@@ -113,7 +113,7 @@ describe('an example', () => {
     paths: {},
     components: {
       schemas: {
-        Told: { type: 'object', example: { id: 'told' } },
+        Report: { type: 'object', example: { id: 'told' } },
         Made: {
           type: 'object',
           required: ['name', 'all', 'size'],

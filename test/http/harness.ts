@@ -9,7 +9,7 @@ import type { ModelRequest } from '../../functions/domain/model-request.ts'
 import type { Channel } from '../../functions/delivery/channel.ts'
 import type { AppSettings } from '../../functions/http/dependencies.ts'
 import type { AgentService } from '../../functions/agent/service/agent-service.ts'
-import type { Door } from '../../functions/ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../../functions/ports/inbound-endpoint.ts'
 import { NO_CAPS } from '../../functions/access/rates.ts'
 import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
@@ -60,7 +60,7 @@ export async function openHttpHarness(
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
     readonly callbacks?: ReadonlySet<string>
-    readonly doors?: (ports: Ports) => (service: AgentService) => readonly Door[]
+    readonly endpoints?: (ports: Ports) => (service: AgentService) => readonly InboundEndpoint[]
     readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>
   } = {},
 ): Promise<HttpHarness> {
@@ -88,12 +88,12 @@ export async function openHttpHarness(
     tools,
     ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
     ...(options.callbacks === undefined ? {} : { callbacks: options.callbacks }),
-    ...(options.doors === undefined ? {} : { doors: options.doors(ports) }),
+    ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
     sweepMs: 200,
   })
   program.start()
-  const isUsual = ['settings', 'channels', 'callbacks', 'doors', 'change'].every((name) => !(name in options))
+  const isUsual = ['settings', 'channels', 'callbacks', 'endpoints', 'change'].every((name) => !(name in options))
   const document = (isUsual ? usualDocument : undefined) ?? (await documentOf(program))
   if (isUsual) usualDocument = document
   let keys = 0

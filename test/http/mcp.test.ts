@@ -73,7 +73,7 @@ describe.each(['legacy', 'auto'] as const)('the memory over MCP, %s revision', (
     const found = await call(client, 'search_history', { query: 'blue crates', role: 'user' })
     const search = await expectJson<Page>(harness, 200, 'GET', '/v1/search?q=blue+crates&role=user')
     expect(found.page).toEqual(search)
-    expect(found.text).toContain('**USER: How many blue crates are there?**')
+    expect(found.text).toContain('“How many blue crates are there?”\nUSER: How many «blue crates» are there?')
 
     const listed = await call(client, 'list_sessions', {})
     expect(listed.page).toEqual(await expectJson(harness, 200, 'GET', '/v1/sessions'))

@@ -46,7 +46,7 @@ test.fails('a failed callback is retried while a later run of its session works'
     { prefer: 'respond-async' },
   )
   await expect
-    .poll(async () => (await harness.ports.lease.look({ tenant: 'default', session: 's' }))?.activeRun)
+    .poll(async () => (await harness.ports.lease.readHeader({ tenant: 'default', session: 's' }))?.activeRun)
     .toBeDefined()
   receiver.respond = () => ({ status: 200 })
   ahead += 8_000

@@ -10,7 +10,7 @@ const prod = synthesise(environmentNamed('prod'))
 describe('the API', () => {
   test('passes everything on to the function, the root too, and streams the response for up to 15 minutes', () => {
     const methods = ofType(dev, 'AWS::ApiGateway::Method').map(([, method]) => method.Properties)
-    expect(methods).toHaveLength(2)
+    expect(methods).toHaveLength(8)
     for (const method of methods)
       expect(method).toMatchObject({
         HttpMethod: 'ANY',
@@ -26,10 +26,40 @@ describe('the API', () => {
         DestinationArn: Match.anyValue(),
         Format: Match.not(Match.stringLikeRegexp('header|querystring')),
       },
-      MethodSettings: [
-        Match.objectLike({ DataTraceEnabled: false, ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }),
-      ],
+      MethodSettings: Match.arrayWith([
+        Match.objectLike({ ResourcePath: '/*', DataTraceEnabled: false, ThrottlingRateLimit: 50 }),
+      ]),
     })
+  })
+
+  test('keeps the throttle of tenants apart from that of paths without a key', () => {
+    const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
+    const settings = stage?.Properties['MethodSettings'] as readonly Record<string, unknown>[]
+    const paths = settings.map(({ ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit }) =>
+      [ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit].join(' '),
+    )
+    expect(paths.toSorted()).toEqual(['/ ANY 25 50', '/* * 50 100', '/~1{proxy+} ANY 25 50'])
+    for (const one of settings) expect(one).toMatchObject({ DataTraceEnabled: false, LoggingLevel: 'ERROR' })
+    const parts = ofType(dev, 'AWS::ApiGateway::Resource').map(([, { Properties }]) => Properties['PathPart'])
+    expect(new Set(parts)).toEqual(new Set(['{proxy+}', 'v1', 'openai', 'mcp']))
+  })
+
+  test('logs the time to the first byte of a body, which the dashboard shows', () => {
+    const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
+    expect(JSON.stringify(stage?.Properties['AccessLogSetting'])).toContain('$context.integration.timeToFirstContent')
+    const page = JSON.stringify(ofType(dev, 'AWS::CloudWatch::Dashboard'))
+    expect(page).toMatch(
+      /pct\(firstByteMilliseconds, 50\).{0,400}Milliseconds to the first byte|Milliseconds to the first byte.{0,400}pct\(firstByteMilliseconds, 50\)/,
+    )
+    expect(page).toContain('Milliseconds to the last byte')
+  })
+
+  test('changes nothing of the account where another stack has set the role of its logs', () => {
+    const shared = { model: 'a/b', search: { kind: 'serverless' }, apiGatewayLogs: 'shared', retain: false } as const
+    const made = synthesise(environmentOf(shared))
+    expect(ofType(made, 'AWS::ApiGateway::Account')).toEqual([])
+    expect(JSON.stringify(made.resources)).not.toContain('AmazonAPIGatewayPushToCloudWatchLogs')
+    expect(ofType(dev, 'AWS::ApiGateway::Account')).toHaveLength(1)
   })
 
   test('writes a line of JSON for each request, whatever API Gateway puts in place of the variables', () => {
@@ -57,7 +87,9 @@ describe('the API', () => {
   })
 
   test('pays for no metrics of single methods, which nothing asks for', () => {
-    expectResource(dev.app, 'AWS::ApiGateway::Stage', { MethodSettings: [Match.objectLike({ MetricsEnabled: false })] })
+    const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
+    for (const one of (stage?.Properties['MethodSettings'] ?? [{}]) as object[])
+      expect(one).toMatchObject({ MetricsEnabled: false })
     const asked = JSON.stringify([ofType(prod, 'AWS::CloudWatch::Alarm'), ofType(prod, 'AWS::CloudWatch::Dashboard')])
     expect(asked).toContain('5XXError')
     expect(asked).not.toMatch(/"Name":"(Method|Resource|Stage)","Value":"(ANY|\/|api)/)

@@ -6,6 +6,7 @@ import {
   environmentNamed,
   createApp,
   environmentOf,
+  ofType,
   synthesise,
   type Resource,
   type Synthesised,
@@ -34,7 +35,22 @@ test('tags of the environment are on its table, beside which environment it is',
   ])
 })
 
+test('a collection has no tags that a setting may change, for its tags are set once', () => {
+  const settings = { model: 'a/b', search: { kind: 'serverless' }, retain: false } as const
+  const [one, two] = ['blue', 'red'].map((team) => synthesise(environmentOf({ ...settings, tags: { team } })))
+  const collections = [one, two].map((made) => made && ofType(made, 'AWS::OpenSearchServerless::Collection'))
+  expect(collections[0]).toEqual(collections[1])
+  const [[, group] = []] = one === undefined ? [] : ofType(one, 'AWS::OpenSearchServerless::CollectionGroup')
+  expect(group?.Properties['Tags']).toContainEqual({ Key: 'team', Value: 'blue' })
+})
+
 describe('deleting an environment', () => {
+  test.each(['prod', 'mine'])('of %s is refused as a whole: every stack is protected', (name) => {
+    const environment = [...environments].find((one) => one.name === name)
+    const stacks = environment === undefined ? [] : Object.values(createStacks(createApp(), environment))
+    expect(stacks.map(({ terminationProtection }) => terminationProtection)).toEqual([true, true, true, true])
+  })
+
   const staying = (made: Synthesised): string[] =>
     Object.entries(made.resources)
       .filter(([, { DeletionPolicy }]) => DeletionPolicy?.startsWith('Retain'))

@@ -58,7 +58,7 @@ describe('what goes to whom', () => {
   })
 
   test('a hint that keeps failing goes to the dead letters', () =>
-    expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 3 }))
+    expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 5 }))
 
   test('the workers are bounded, and keep nobody else from Lambda where concurrency is reserved', () => {
     expect(ofQueue?.['ScalingConfig']).toEqual({ MaximumConcurrency: 20 })

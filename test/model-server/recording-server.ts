@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 /** What a model server was sent, byte for byte. */
 export interface RecordedRequest {
@@ -65,7 +65,7 @@ async function send(response: ServerResponse, reply: Reply): Promise<void> {
   for (const frame of reply.frames) {
     if (response.destroyed) return
     response.write(frame)
-    await nextTurn()
+    await yieldToEventLoop()
   }
   if (reply.end === 'break') response.destroy()
   else if (reply.end !== 'hang') response.end()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Session } from '../../functions/client/api-types.ts'
-import { fitting, PAGE, withNewest } from '../../page/sessions/session-pages.ts'
+import { PAGE, withNewest } from '../../page/sessions/session-pages.ts'
 
 /** Sessions used one second after the other, from the newest down. */
 const used = (from: number, to: number): Session[] =>
@@ -24,7 +24,10 @@ test('with more newer ones than a page has, the list begins anew: none between i
   expect(withNewest(known, { data, next: 'first' })).toEqual({ sessions: data, next: 'first' })
 })
 
-test('words are looked for in titles, ids and owners', () => {
-  expect(ids(fitting(used(12, 1), ' TITLE 1'))).toEqual(['s12', 's11', 's10', 's1'])
-  expect(fitting(used(12, 1), ' ')).toHaveLength(12)
+test('a short page of a filter keeps the sessions below it, and a last page replaces all', () => {
+  const known = { sessions: [session(90, 90), session(40, 40), session(10, 10)], next: 'below' }
+  const after = withNewest(known, { data: [session(95, 95), session(90, 90)], next: 'first' })
+  expect([ids(after.sessions), after.next]).toEqual([['s95', 's90', 's40', 's10'], 'below'])
+  expect(withNewest(known, { data: [], next: 'first' })).toEqual(known)
+  expect(withNewest(known, { data: [session(40, 40)], next: null }).sessions).toHaveLength(1)
 })

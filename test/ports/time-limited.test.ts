@@ -39,15 +39,15 @@ test('who asks a store that does not come back is told so: a sweep, a hint, a ca
     'a deletion': service.deleteSession(key),
   }
   // Nobody is waited for who was told nothing.
-  const told = new Map<string, unknown>()
+  const reported = new Map<string, unknown>()
   for (const [who, asks] of Object.entries(asked))
     asks.then(
-      (value) => told.set(who, value),
-      (error: unknown) => told.set(who, error),
+      (value) => reported.set(who, value),
+      (error: unknown) => reported.set(who, error),
     )
   await vi.advanceTimersByTimeAsync(30_000)
   for (const who of Object.keys(asked))
-    expect(told.get(who), who).toMatchObject({ code: 'storage_failed', retryable: true })
+    expect(reported.get(who), who).toMatchObject({ code: 'storage_failed', retryable: true })
 })
 
 test('what comes back in its time, or fails, comes through as it is', async () => {

@@ -57,10 +57,10 @@ describe('a command about an environment', () => {
     ],
     ['reaches nobody', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
     ['names none', 2, ['status', '--count'], 'name the environment: --env <environment>'],
-  ])('that %s is told what is wrong in a line', async (_name, expected, words, told, variables = {}) => {
+  ])('that %s is told what is wrong in a line', async (_name, expected, words, reported, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: expected, out: '' })
-    expect(error).toContain(told)
+    expect(error).toContain(reported)
     expect(error).toMatch(/^[^\n]+\n$/)
   })
 })
@@ -80,20 +80,20 @@ describe('a command that knows no environments', () => {
 
 describe('a command without its words', () => {
   test.each([
-    ['keys', 'name what to do: create, list or revoke'],
+    ['keys', 'name what to do: create, list, cap or revoke'],
     ['slack', 'name what to do: manifest or check'],
     ['webhook', 'name what to do: test'],
     ['import', 'name the kind of the files: '],
     ['smoke', 'name the address of the API: '],
     ['status', 'name the environment: '],
     ['redrive', 'name the environment: '],
-  ])('%s is told in a line what is missing, and then its usage', async (command, told) => {
+  ])('%s is told in a line what is missing, and then its usage', async (command, reported) => {
     const { code, out, error } = await run([command])
     const usage = (await run([command, '--help'])).out
     const [line = '', ...rest] = error.split('\n\n')
     expect({ code, out, rest: rest.join('\n\n') }).toEqual({ code: 2, out: '', rest: usage })
     expect(line).toMatch(/^[^\n]+\.$/)
-    expect(line).toContain(told)
+    expect(line).toContain(reported)
   })
 })
 

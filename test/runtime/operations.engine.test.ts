@@ -40,7 +40,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       clock,
     }
     let control: ControlPlane
-    let queues: { readonly run: string; readonly dead: string; readonly poison: string }
+    let queues: { readonly run: string; readonly dead: string; readonly indexDeadLetters: string }
 
     beforeAll(async () => {
       control = await startControlPlane()
@@ -57,7 +57,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
         ApiUrl: 'https://api.test/live',
         RunQueueUrl: queues.run,
         RunDeadLetterUrl: queues.dead,
-        PoisonQueueUrl: queues.poison,
+        PoisonQueueUrl: queues.indexDeadLetters,
         StreamFailuresBucket: failures,
         ...Object.fromEntries(['Api', 'Worker', 'Indexer', 'Sweeper'].map((name) => [`${name}LogGroup`, `/${name}`])),
       })
@@ -79,7 +79,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
         deadLetterTargetArn: described.Attributes?.['QueueArn'],
         maxReceiveCount: 5,
       })
-      return { dead, poison: await make('poison'), run: await make('run', { RedrivePolicy }) }
+      return { dead, indexDeadLetters: await make('poison'), run: await make('run', { RedrivePolicy }) }
     }
 
     const run = (command: string, ...words: readonly string[]) =>
@@ -143,7 +143,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
     })
 
     test('status of a deployment that is well has one screen and nothing to do', async () => {
-      await sqs.send(new PurgeQueueCommand({ QueueUrl: queues.poison }))
+      await sqs.send(new PurgeQueueCommand({ QueueUrl: queues.indexDeadLetters }))
       control.metrics.set('IndexLag tooltrail dev', [840, 1_210])
       control.metrics.set(`ApproximateAgeOfOldestMessage run-${id}`, [3])
       const { code, out } = await run('status', '--env', 'dev')

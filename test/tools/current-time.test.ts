@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { currentTime } from '../../functions/tools/current-time.ts'
 import { toolContext } from './tool-context.ts'
 
-const tell = async (input: { timezone?: string }, now = Date.UTC(2026, 10, 22, 0, 48, 20, 5)): Promise<string> =>
+const report = async (input: { timezone?: string }, now = Date.UTC(2026, 10, 22, 0, 48, 20, 5)): Promise<string> =>
   (await currentTime.execute(input, toolContext({ now: () => now }))).text
 
 test('without a time zone the result is ISO 8601 in UTC', async () => {
-  expect(await tell({})).toBe('2026-11-22T00:48:20.005Z')
+  expect(await report({})).toBe('2026-11-22T00:48:20.005Z')
 })
 
 test.each([
@@ -15,16 +15,16 @@ test.each([
   ['Asia/Kathmandu', '2026-11-22T06:33:20+05:45 Asia/Kathmandu (Sunday)'],
   ['UTC', '2026-11-22T00:48:20+00:00 UTC (Sunday)'],
 ])('%s is told beside UTC', async (timezone, expected) => {
-  expect(await tell({ timezone })).toBe(`2026-11-22T00:48:20.005Z\n${expected}`)
+  expect(await report({ timezone })).toBe(`2026-11-22T00:48:20.005Z\n${expected}`)
 })
 
 test('midnight is 00, not 24, and summer time counts', async () => {
-  expect(await tell({ timezone: 'Europe/Berlin' }, Date.UTC(2026, 6, 1, 22))).toContain('2026-07-02T00:00:00+02:00')
+  expect(await report({ timezone: 'Europe/Berlin' }, Date.UTC(2026, 6, 1, 22))).toContain('2026-07-02T00:00:00+02:00')
 })
 
 test.each(['Mars/Olympus', '', '../etc'])(
   'a zone that does not exist is an error that gives an example: %j',
   async (timezone) => {
-    await expect(tell({ timezone })).rejects.toThrow(/is not an IANA time zone, such as Europe\/Berlin/)
+    await expect(report({ timezone })).rejects.toThrow(/is not an IANA time zone, such as Europe\/Berlin/)
   },
 )

@@ -13,7 +13,7 @@ import type { Harness } from '../harness.ts'
 const TIMEOUT_MS = 30_000
 const RETRY_MS = 2_000
 /** How often a person looks again for calls that wait. */
-const LOOKS = 6
+const MAX_POLLS = 6
 
 type Reply<T> = { readonly value: T } | { readonly error: unknown }
 type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Type }>
@@ -54,7 +54,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
   }
 
   /** Tries until a server has said yes or no; undefined when it was no, or nobody said anything. */
-  async function insist<T>(
+  async function retry<T>(
     what: string,
     number: number,
     retries: number,
@@ -86,7 +86,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     }
     const send = async (program: Program) =>
       program.service.submit(await program.session(watch.key), submission, { here })
-    const reply = await insist(`${onBusy} ${input.name}`, server, retries, send)
+    const reply = await retry(`${onBusy} ${input.name}`, server, retries, send)
     if (reply === undefined) return
     const { runId } = reply.value
     must(
@@ -99,22 +99,22 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     await wait(operation.again)
     // Idempotency keys are kept for a day.
     if (harness.timeline.slept() > 0) return
-    const second = await insist(`${input.name} once more`, server + 1, 0, send)
+    const second = await retry(`${input.name} once more`, server + 1, 0, send)
     checkSameRun(runId, second?.value.runId, input.name)
   }
 
-  async function goOn(watch: Watch, { here, server, repeated }: Of<'continue'>): Promise<void> {
+  async function resume(watch: Watch, { here, server, repeated }: Of<'continue'>): Promise<void> {
     const key = repeated?.key ?? ''
     const options = repeated === undefined ? {} : { idempotency: { keyHash: key, bodyHash: key } }
     const send = async (program: Program) =>
       program.service.continue(await program.session(watch.key), options, { here })
-    const reply = await insist(`continue ${key}`, server, repeated === undefined ? 0 : 1, send)
+    const reply = await retry(`continue ${key}`, server, repeated === undefined ? 0 : 1, send)
     if (reply === undefined) return
     const { runId } = reply.value
     watch.accepted.push({ runId, input: undefined })
     if (repeated === undefined) return
     await wait(repeated.again)
-    const second = await insist(`continue ${key} once more`, server + 1, 0, send)
+    const second = await retry(`continue ${key} once more`, server + 1, 0, send)
     checkSameRun(runId, second?.value.runId, key)
   }
 
@@ -124,7 +124,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
   }
 
   async function decide(watch: Watch, operation: Of<'decide'>): Promise<void> {
-    for (let looks = 0; looks < LOOKS; looks++) {
+    for (let polls = 0; polls < MAX_POLLS; polls++) {
       const found = sessions.waiting(watch)
       const [first] = found
       if (first !== undefined)
@@ -147,19 +147,19 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
       }
       const what = `${allow ? 'yes' : 'no'} to ${calls.map(({ token }) => token).join(' ')}`
       const post = request(byId)
-      const answered = await insist(`${what}${byId ? ' by id' : ''}`, server, 1, post)
-      const reply = answered ?? (byId ? await insist(what, server, 1, request(false)) : undefined)
+      const answered = await retry(`${what}${byId ? ' by id' : ''}`, server, 1, post)
+      const reply = answered ?? (byId ? await retry(what, server, 1, request(false)) : undefined)
       if (reply !== undefined) for (const decision of decisions) decision.acknowledged = true
       if (operation.again === undefined) return
       await wait(operation.again)
-      await insist(`${what}, once more`, server + 1, 0, post)
+      await retry(`${what}, once more`, server + 1, 0, post)
     }
   }
 
   async function cancel(watch: Watch, { server }: Of<'cancel'>): Promise<void> {
     const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
     if (runId === undefined) return
-    const reply = await insist(`cancel in ${watch.key.session}`, server, 2, (program) =>
+    const reply = await retry(`cancel in ${watch.key.session}`, server, 2, (program) =>
       program.service.cancel(watch.key, runId),
     )
     const run = watch.seen.runs.find((one) => one.id === runId)
@@ -170,7 +170,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
 
   async function remove(watch: Watch, { server }: Of<'delete'>): Promise<void> {
     watch.unwanted = true
-    const reply = await insist(`delete ${watch.key.session}`, server, 0, (program) =>
+    const reply = await retry(`delete ${watch.key.session}`, server, 0, (program) =>
       program.service.deleteSession(watch.key),
     )
     if (reply !== undefined) watch.deleted = true
@@ -181,7 +181,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     const { process, program } = servers.all[server % servers.all.length] ?? {}
     if (runId === undefined || process === undefined || program === undefined) return
     const known = new Set<string>()
-    const isPatient = harness.dice.chance('waits for the end', 0.5)
+    const isBlocking = harness.dice.chance('waits for the end', 0.5)
     await new Promise<void>((resolve) => {
       const giveUp = (): void => {
         const run = watch.seen.runs.find((one) => one.id === runId)
@@ -191,7 +191,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
       }
       giveUp()
       harness.timeline.after(0, process, () => {
-        void (isPatient ? wait(program) : read(program)).then(
+        void (isBlocking ? wait(program) : read(program)).then(
           () => harness.timeline.after(0, undefined, resolve),
           (error: unknown) => harness.fail(error),
         )
@@ -227,11 +227,11 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     }
   }
 
-  const outside = createOutside({ harness, insist, wait })
+  const outside = createOutside({ harness, retry, wait })
 
   function start(watch: Watch, operation: Operation): Promise<void> {
     if (operation.type === 'submit') return submit(watch, operation)
-    if (operation.type === 'continue') return goOn(watch, operation)
+    if (operation.type === 'continue') return resume(watch, operation)
     if (operation.type === 'decide') return decide(watch, operation)
     if (operation.type === 'cancel') return cancel(watch, operation)
     if (operation.type === 'delete') return remove(watch, operation)

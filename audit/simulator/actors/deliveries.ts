@@ -12,7 +12,7 @@ import type { Outcome as Reply } from '../world/network.ts'
 import type { Sessions, Watch } from './sessions.ts'
 import type { Process } from '../world/timeline.ts'
 import { pause } from '../world/virtual-globals.ts'
-import { isPoisoned, must } from '../harness.ts'
+import { isFatal, must } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
 /** Milliseconds until a receiver is asked again, or a run looked at that has not ended. */
@@ -32,18 +32,18 @@ export interface Deliveries {
   /** Sees a write of such a request as soon as it has landed, whether or not its sender learns it. */
   observeWritten(call: string, args: readonly unknown[]): void
   /** The first that a run owes although it has ended; undefined when there is none. */
-  owed(): string | undefined
+  pending(): string | undefined
   /** Throws a `Violation` when the store says something else than what has arrived. */
   check(ports: SessionPorts): Promise<void>
 }
 
-interface Owed {
+interface Pending {
   readonly key: SessionKey
   readonly kind: string
 }
 
 export function createDeliveries(harness: Harness, { all }: Sessions): Deliveries {
-  const owed = new Map<string, Owed>()
+  const pending = new Map<string, Pending>()
   const over = new Set<string>()
   /** What each id has brought, in order. */
   const arrived = new Map<string, string[]>()
@@ -57,7 +57,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
     const before = arrived.get(id) ?? []
     arrived.set(id, [...before, what])
     harness.note(`${id} has brought: ${what}`)
-    if (owed.get(id)?.kind === 'callback')
+    if (pending.get(id)?.kind === 'callback')
       must(
         'a receiver gets the same under one id',
         before.every((one) => one === what),
@@ -80,12 +80,12 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
   }
 
   function noteAdded({ id, ...key }: Delivery): void {
-    owed.set(id, { key, kind: 'callback' })
+    pending.set(id, { key, kind: 'callback' })
   }
 
   function noteChanged({ id, status, session }: Delivery): void {
     must('what is over never changes', !over.has(id), id)
-    must('only what kills whoever delivers it is given up', status !== 'failed' || isPoisoned(harness, session), id)
+    must('only what kills whoever delivers it is given up', status !== 'failed' || isFatal(harness, session), id)
     if (status !== 'pending') over.add(id)
   }
 
@@ -101,7 +101,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
       if (call === 'inbox.enqueue') {
         const { delivery } = second as { readonly delivery?: { readonly kind: string } }
         const { runId } = value as { readonly runId: string }
-        if (delivery !== undefined) owed.set(runId, { key: first as SessionKey, kind: delivery.kind })
+        if (delivery !== undefined) pending.set(runId, { key: first as SessionKey, kind: delivery.kind })
       } else if (call === 'outbox.add' && value === true) noteAdded(first as Delivery)
       else if (call === 'outbox.change' && value !== undefined) noteChanged(value as Delivery)
     },
@@ -109,19 +109,19 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
       if (call === 'outbox.add') noteAdded(first as Delivery)
       else if (call === 'outbox.change') noteChanged(changedDelivery(first as Delivery, second as DeliveryChange))
     },
-    owed() {
-      for (const [id, { key }] of owed) {
+    pending() {
+      for (const [id, { key }] of pending) {
         const watch = watches.get(key.session)
         if (!over.has(id) && watch !== undefined && isDueBy(watch, id)) return id
       }
       return undefined
     },
     async check({ outbox }) {
-      for (const [id, { key, kind }] of owed) {
+      for (const [id, { key, kind }] of pending) {
         const watch = watches.get(key.session)
         if (watch === undefined || !isDueBy(watch, id)) continue
         const row = await outbox.read({ ...key, id })
-        if (row?.status === 'failed' && isPoisoned(harness, key.session)) continue
+        if (row?.status === 'failed' && isFatal(harness, key.session)) continue
         must(
           'what a run owes is delivered',
           row?.status === 'delivered' && row.owner === undefined,
@@ -132,7 +132,7 @@ export function createDeliveries(harness: Harness, { all }: Sessions): Deliverie
           (arrived.get(id)?.length ?? 0) >= (kind === 'reply' ? WORDS.length : 1),
           id,
         )
-        if (kind === 'callback' && !id.includes('.')) must('what is added is owed, too', owed.has(`${id}.1`), id)
+        if (kind === 'callback' && !id.includes('.')) must('what is added is owed, too', pending.has(`${id}.1`), id)
       }
     },
   }

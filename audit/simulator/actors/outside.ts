@@ -17,7 +17,7 @@ type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Ty
 interface Parts {
   readonly harness: Harness
   /** Tries until a server has said yes or no; undefined when it was no, or nobody said anything. */
-  insist<T>(
+  retry<T>(
     what: string,
     server: number,
     retries: number,
@@ -34,7 +34,7 @@ export interface Outside {
   rate(watch: Watch, operation: Of<'rate'>): Promise<void>
 }
 
-export function createOutside({ harness, insist, wait }: Parts): Outside {
+export function createOutside({ harness, retry, wait }: Parts): Outside {
   return {
     async bring(watch, { names, server, retries, again }) {
       const [first = ''] = names
@@ -44,17 +44,17 @@ export function createOutside({ harness, insist, wait }: Parts): Outside {
       const send = async (program: Program) =>
         program.service.importMessages(await program.session(watch.key), turnsOf(names), { name })
       const what = `an import of ${names.length} from ${first}`
-      brought.acknowledged = (await insist(what, server, retries, send)) !== undefined
+      brought.acknowledged = (await retry(what, server, retries, send)) !== undefined
       if (!brought.acknowledged || again === undefined) return
       await wait(again)
       if (harness.timeline.slept() > 0) return
-      const second = await insist(`${what} once more`, server + 1, 0, send)
+      const second = await retry(`${what} once more`, server + 1, 0, send)
       const isForgotten = harness.timeline.slept() > 0
       must('the same import stores nothing twice', isForgotten || (second?.value.messages ?? 0) === 0, first)
     },
     async consolidate(watch, { key, server }) {
       const options = { idempotency: { keyHash: key, bodyHash: key } }
-      const reply = await insist(`a summary by hand, ${key}`, server, 2, async (program) =>
+      const reply = await retry(`a summary by hand, ${key}`, server, 2, async (program) =>
         program.service.consolidate(await program.session(watch.key), options),
       )
       const through = reply?.value.through ?? ''
@@ -71,14 +71,14 @@ export function createOutside({ harness, insist, wait }: Parts): Outside {
       const fork = { name, said: namesSaid(copied), read: textsRead(copied), acknowledged: false }
       watch.forks.push(fork)
       const copy = (program: Program) => program.fork(watch.key, through, name)
-      fork.acknowledged = (await insist(`${name} of ${watch.key.session}`, server, retries, copy)) !== undefined
+      fork.acknowledged = (await retry(`${name} of ${watch.key.session}`, server, retries, copy)) !== undefined
     },
     async rate(watch, { user, server }) {
       const answers = watch.seen.messages.filter(({ role }) => role === 'assistant')
       if (answers.length === 0) return
       const { id } = harness.dice.pick('rated', answers)
       const at = Math.floor(harness.timeline.now())
-      const reply = await insist(`${user} rates ${id}`, server, 2, (program) =>
+      const reply = await retry(`${user} rates ${id}`, server, 2, (program) =>
         program.rate(watch.key, id, { user, rating: 'positive', at }),
       )
       if (reply?.value === true) watch.rated.push({ id, user })

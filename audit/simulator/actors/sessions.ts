@@ -78,8 +78,8 @@ export interface Sessions {
 }
 
 const READS = [
-  'look',
-  'glance',
+  'readHeader',
+  'readHeaderEventually',
   'read',
   'list',
   'messages',

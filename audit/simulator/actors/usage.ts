@@ -33,11 +33,11 @@ export async function checkUsage({ usage }: SessionPorts, { seen, key, unstored 
   const [counted, used] = [all - tokensOf(totals.byAgent[SUMMARIES]), usedBy(seen.messages)]
   must('a session counts its completions once', counted === used, `${key.session}: ${counted}, not ${used}`)
   const sums = await usage.sums({ tenant: key.tenant, ...DAYS, by: 'session' })
-  const told = sums.filter(({ group }) => group === key.session).reduce((sum, one) => sum + tokensOf(one.usage), 0)
+  const reported = sums.filter(({ group }) => group === key.session).reduce((sum, one) => sum + tokensOf(one.usage), 0)
   const expected = [...unstored].reduce((sum, one) => sum + tokensOf(one.usage), all)
   must(
     'the ledger counts what a session does, and what it did not store',
-    told === expected,
-    `${key.session}: ${told}, not ${expected}`,
+    reported === expected,
+    `${key.session}: ${reported}, not ${expected}`,
   )
 }

@@ -125,7 +125,9 @@ function createStream({ timeline }: Harness, shards: readonly Shard[]) {
         const documents = Math.max(before?.documents ?? 0, mostDocuments(message))
         known.set(name, { message, revision, documents })
         names.add(message.id)
-        add(key, { stored: { key, messageId: message.id, revision, message: async () => message } })
+        add(key, {
+          stored: { key, messageId: message.id, revision, role: message.role, documents, message: async () => message },
+        })
       }
       for (const id of names) {
         if (ids.has(id)) continue
@@ -152,7 +154,7 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
       sessions: over('sessions', { read: store.portsFor(clock).sessions.read }),
       outputs: over('outputs', { read: outputs.read }),
       writer: over('index', { write: engine.write }),
-      poison: { send: async ({ messageId, error }) => harness.fail(putAside(messageId, error)) },
+      indexDeadLetters: { send: async ({ messageId, error }) => harness.fail(putAside(messageId, error)) },
       clock,
       logger: { warn: (message, fields) => harness.note(`${process.name} logs: ${message} ${JSON.stringify(fields)}`) },
     })

@@ -13,7 +13,7 @@ const CALLS = [
   'lease.start',
   'lease.take',
   'lease.claim',
-  'lease.look',
+  'lease.readHeader',
   'lease.heartbeat',
   'lease.release',
   'reader.',
@@ -45,7 +45,7 @@ const STRIKES = [
   'outputs.put',
 ] as const
 /** What makes whoever does it die each time. */
-const POISONS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
+const FATAL_CALLS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
 
 /** What goes wrong once, within so many milliseconds. */
 export function faultOf(dice: Dice, horizon: number): readonly Fault[] {
@@ -68,7 +68,7 @@ export function faultOf(dice: Dice, horizon: number): readonly Fault[] {
     return [{ at, type: 'strike', call, how, after, milliseconds, leavesRequests: dice.chance('leaves', 0.5) }]
   }
   if (dice.chance('poison', 0.03)) {
-    const call = dice.pick('poisons', POISONS)
+    const call = dice.pick('poisons', FATAL_CALLS)
     return [{ at, type: 'poison', session: dice.below('poisoned', 12), call, milliseconds: short }]
   }
   if (kind < 13) return [{ at, type: 'kill', server, milliseconds: short, leavesRequests: dice.chance('leaves', 0.5) }]

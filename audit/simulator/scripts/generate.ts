@@ -181,8 +181,8 @@ function withTeam(dice: Dice, input: Input, depth: number): Input {
     Array.from({ length: 1 + dice.below('calls of members', 2) }, () => dice.pick('kind of members', KINDS)),
   )
   const member: Input = { name: `${input.name}-m`, rounds: own, ids: input.ids }
-  const goesOn = depth > 1 && dice.chance('deeper', 0.4)
-  return { ...input, rounds: [called([]), ...rounds], team: goesOn ? withTeam(dice, member, depth - 1) : member }
+  const continues = depth > 1 && dice.chance('deeper', 0.4)
+  return { ...input, rounds: [called([]), ...rounds], team: continues ? withTeam(dice, member, depth - 1) : member }
 }
 
 /** Most inputs owe something. */

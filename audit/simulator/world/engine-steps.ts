@@ -24,10 +24,10 @@ export interface EngineSteps {
 }
 
 type Send = <T>(kind: RequestKind, request: () => Promise<T>) => Promise<T>
-const underWay = new AsyncLocalStorage<Send>()
+const inFlight = new AsyncLocalStorage<Send>()
 
 /** Sends a request to an engine: as a step of the call that is under way, or at once where nobody in the simulation sends it. */
-export const sendInStep: Send = (kind, request) => (underWay.getStore() ?? ((_, send) => send()))(kind, request)
+export const sendInStep: Send = (kind, request) => (inFlight.getStore() ?? ((_, send) => send()))(kind, request)
 
 /** A write that lands between what another call reads and what it writes. */
 interface Held {
@@ -102,7 +102,7 @@ export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSt
             hold({ call, into: fault.into, land }, fault.milliseconds)
           })
         })
-      return current.run(process, () => underWay.run(send, work))
+      return current.run(process, () => inFlight.run(send, work))
     },
   }
 }

@@ -90,9 +90,9 @@ async function request(
 }
 
 /** Looks at what was done; what breaks a promise ends the simulation. */
-export async function observed(harness: Harness, look: () => void | Promise<void>): Promise<void> {
+export async function observed(harness: Harness, inspect: () => void | Promise<void>): Promise<void> {
   try {
-    await look()
+    await inspect()
   } catch (error) {
     harness.fail(error)
   }
@@ -129,7 +129,12 @@ function refusal(outcome: Outcome): string {
 /** What goes on all the time and changes nothing. */
 function isRoutine(call: string, outcome: Outcome): boolean {
   if (!('value' in outcome)) return false
-  if (call === 'lease.look' || call === 'lease.glance' || call === 'lease.heartbeat' || call.startsWith('reader.'))
+  if (
+    call === 'lease.readHeader' ||
+    call === 'lease.readHeaderEventually' ||
+    call === 'lease.heartbeat' ||
+    call.startsWith('reader.')
+  )
     return true
   return /^(janitor|outbox)\./.test(call) && Array.isArray(outcome.value) && outcome.value.length === 0
 }

@@ -259,12 +259,12 @@ const stepsOf =
   ({ harness, sessions, deliveries, index }: Parts, engine: EngineSteps, process: Process): StepsOf =>
   (call, args, work) => {
     const session = sessionIn(args)
-    const look = async (): Promise<void> => {
+    const inspect = async (): Promise<void> => {
       await sessions.observe(process, call, args, { value: undefined })
       deliveries.observeWritten(call, args)
       index.observe(call, session)
     }
-    const written = (): Promise<void> => observed(harness, look)
+    const written = (): Promise<void> => observed(harness, inspect)
     return () => engine.during({ process, name: call, session, written }, work)
   }
 

@@ -45,7 +45,7 @@ export interface Timeline {
 }
 
 /** Taken before anything replaces it: the turn in which all promises that can settle have done so. */
-const nextTurn = setImmediate
+const nextTick = setImmediate
 
 export function createTimeline(start: number): Timeline {
   const queue: Happening[] = []
@@ -63,10 +63,10 @@ export function createTimeline(start: number): Timeline {
   async function happen({ owner, run }: Happening): Promise<void> {
     if (owner === undefined) await run()
     else current.run(owner, run)
-    await new Promise((resolve) => nextTurn(resolve))
+    await new Promise((resolve) => nextTick(resolve))
     while (held.size > 0) {
       await Promise.all(held)
-      await new Promise((resolve) => nextTurn(resolve))
+      await new Promise((resolve) => nextTick(resolve))
     }
   }
 

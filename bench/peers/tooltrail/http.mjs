@@ -38,9 +38,9 @@ async function start(dir) {
   const child = spawn(process.execPath, ['--import', './scripts/require-node.mjs', '--max-semi-space-size=8', 'functions/handlers/local.ts'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'silent', TOOLTRAIL_DATA: data, TOOLTRAIL_AGENTS: agents, TOOLTRAIL_TOOLS: path.join(import.meta.dirname, 'tools.ts'), MODEL: 'scripted', MODEL_BASE_URL: `http://127.0.0.1:${model.address().port}/v1`, MODEL_API_KEY: 'x', BENCH_EFFECTS: path.resolve(dir) } })
   const url = await new Promise((resolve, reject) => {
-    let told = ''
-    child.stdout.on('data', (piece) => { told += piece; const found = /http:\/\/[\d.]+:\d+/.exec(told); if (found) resolve(found[0]) })
-    child.once('exit', (code) => reject(new Error(`the program ended with ${code}: ${told}`)))
+    let reported = ''
+    child.stdout.on('data', (piece) => { reported += piece; const found = /http:\/\/[\d.]+:\d+/.exec(reported); if (found) resolve(found[0]) })
+    child.once('exit', (code) => reject(new Error(`the program ended with ${code}: ${reported}`)))
   })
   process.once('exit', () => child.kill('SIGKILL'))
   const program = { url, child }

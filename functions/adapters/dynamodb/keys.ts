@@ -61,13 +61,13 @@ export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key
 /** Says that a delivery is pending: such deliveries are found without reading those that are over. */
 export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
 /** A name may hold any character. */
-export const namePrint = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
+export const hashName = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
 /** What a name stands for. */
-export const nameKey = (tenant: string, print: string): ItemKey => ({ pk: `N#${tenant}#${print}`, sk: '#NAME' })
+export const nameKey = (tenant: string, nameHash: string): ItemKey => ({ pk: `N#${tenant}#${nameHash}`, sk: '#NAME' })
 /** Says among a session's rows that it has a name. */
-export const nameRowKey = (key: SessionKey, print: string): ItemKey => ({
+export const nameRowKey = (key: SessionKey, nameHash: string): ItemKey => ({
   pk: partitionOf(key),
-  sk: NAME_PREFIX + print,
+  sk: NAME_PREFIX + nameHash,
 })
 /** Numbers of sources, by the last of those that one completion records. */
 export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
@@ -108,10 +108,10 @@ export const deliveryGroups = (tenant: string, kind: string): string[] =>
 export const deliveryGroup = (key: SessionKey, kind: string): string =>
   `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
 /** An owner's list as earlier versions wrote it. */
-export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${printOf(owner)}`
+export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${hashOf(owner)}`
 /** The place of a delivery among those of its kind that sessions of one owner have, by the owner's print. */
-export const ownersDeliveries = (tenant: string, kind: string, ownerPrint: string): string =>
-  `owner_deliveries#${tenant}#${kind}#${ownerPrint}`
+export const ownersDeliveries = (tenant: string, kind: string, ownerHash: string): string =>
+  `owner_deliveries#${tenant}#${kind}#${ownerHash}`
 
 /** A place of the session in lists, in addition to its header. */
 export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
@@ -133,5 +133,5 @@ export const placeAt = (time: number, id: string): string =>
 export const timeOfPlace = (place: string): number => Number(place.slice(0, TIME_DIGITS))
 
 /** A short hash of a text that may be long, for comparison. */
-export const printOf = (text: string): string =>
+export const hashOf = (text: string): string =>
   createHash('sha256').update(JSON.stringify(text)).digest('base64url').slice(0, 22)

@@ -1,4 +1,4 @@
-import type { CallPlace } from '../../ports/key-store.ts'
+import type { RequestSlot } from '../../ports/key-store.ts'
 import { numberAt, type Item } from './attributes.ts'
 import { absent, all, any, below, present } from './expressions.ts'
 import type { ItemKey } from './keys.ts'
@@ -16,15 +16,15 @@ const placesOf = (keyHash: string): ItemKey => ({ pk: `C#${keyHash}`, sk: '#CALL
 export async function enter(
   table: Table,
   keyHash: string,
-  { call, most, until }: CallPlace,
+  { call, most, until }: RequestSlot,
   now: number,
 ): Promise<boolean> {
   const name = CALL + call
   // The item goes a day after its last call should have ended.
   const set = { [name]: until, expires_at: Math.ceil(until / 1_000) + 86_400 }
   for (;;) {
-    const hasRoom = any(absent('open'), below('open', most))
-    const entered = await table.update(placesOf(keyHash), all(absent(name), hasRoom), { set, add: { open: 1 } })
+    const hasCapacity = any(absent('open'), below('open', most))
+    const entered = await table.update(placesOf(keyHash), all(absent(name), hasCapacity), { set, add: { open: 1 } })
     if (entered.done) return true
     // It moves on; or the response to this same request was lost.
     if (entered.item?.[name] !== undefined) {

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../domain/time/steady-time.ts'
 import {
   ConditionalCheckFailedException,
   DynamoDBServiceException,
@@ -34,13 +35,14 @@ const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'Pr
 /** Repeats work that failed temporarily, with growing random waits; then rejects with `storage_failed`. */
 export function createRetry(clock: Clock): Retry {
   return async (action, work) => {
-    const begun = clock.now()
+    const now = steadyTime(() => clock.now())
+    const begun = now()
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
       } catch (error) {
         const retryable = isTransient(error)
-        if (!retryable || attempt >= ATTEMPTS || clock.now() - begun >= BEGUN_WITHIN_MS) {
+        if (!retryable || attempt >= ATTEMPTS || now() - begun >= BEGUN_WITHIN_MS) {
           const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
           throw new TooltrailError('storage_failed', `DynamoDB could not ${action}: ${reason}`, {
             retryable,

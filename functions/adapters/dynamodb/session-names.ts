@@ -2,7 +2,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { SessionNames } from '../../ports/session-names.ts'
 import { numberAt, requiredText, toItem } from './attributes.ts'
-import { headerKey, nameKey, namePrint, nameRowKey } from './keys.ts'
+import { headerKey, nameKey, hashName, nameRowKey } from './keys.ts'
 import { isLive, live } from './log/sessions/header-item.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
@@ -15,18 +15,18 @@ export function createDynamoSessionNames(dependencies: TableDependencies): Sessi
   const { clock } = dependencies
   return {
     async give(key, name, about, until) {
-      const print = namePrint(name)
+      const nameHash = hashName(name)
       const expires = until === undefined ? undefined : Math.floor(until / 1_000)
       const fields = { session: key.session, about: JSON.stringify(about), until, expires_at: expires }
       const refusal = await table.write([
         { check: headerKey(key), when: live },
-        { put: toItem({ ...nameKey(key.tenant, print), ...fields }) },
-        { put: toItem({ ...nameRowKey(key, print), expires_at: expires }) },
+        { put: toItem({ ...nameKey(key.tenant, nameHash), ...fields }) },
+        { put: toItem({ ...nameRowKey(key, nameHash), expires_at: expires }) },
       ])
       if (refusal !== undefined) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
     },
     async find(tenant, name) {
-      const item = await table.read(nameKey(tenant, namePrint(name)))
+      const item = await table.read(nameKey(tenant, hashName(name)))
       if (item === undefined || (numberAt(item, 'until') ?? Infinity) < clock.now()) return undefined
       const session = requiredText(item, 'session')
       const header = await table.read(headerKey({ tenant, session }))

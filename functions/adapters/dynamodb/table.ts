@@ -34,14 +34,14 @@ export type Updated =
   | { readonly done: false; readonly item: Item | undefined }
 
 /**
- * The one table. Reads of the table are strong, but for `glance`. Every request is tried again, the same byte by byte, when the store is busy or
+ * The one table. Reads of the table are strong, but for `readHeaderEventually`. Every request is tried again, the same byte by byte, when the store is busy or
  * did not respond; if that does not help, it rejects with `storage_failed`.
  */
 export interface Table {
   read(key: ItemKey): Promise<Item | undefined>
   /** The item as it was some moments ago: not read strongly, for half the price. */
-  glance(key: ItemKey): Promise<Item | undefined>
-  glanceMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
+  readHeaderEventually(key: ItemKey): Promise<Item | undefined>
+  readManyEventually(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   /** In the order of the keys. */
   readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   query(range: Range): AsyncGenerator<Item>
@@ -64,8 +64,8 @@ export function createTable({ client, tableName, clock }: TableDependencies): Ta
   const access = { client, tableName, retry }
   return {
     read: async (key) => (await readMany(access, [key]))[0],
-    glance: async (key) => (await readMany(access, [key], 'glance'))[0],
-    glanceMany: (keys) => readMany(access, keys, 'glance'),
+    readHeaderEventually: async (key) => (await readMany(access, [key], 'eventual'))[0],
+    readManyEventually: (keys) => readMany(access, keys, 'eventual'),
     readMany: (keys) => readMany(access, keys),
     query: (range) => query(access, range),
     write: (actions) => {
@@ -114,7 +114,7 @@ async function unlessRefused<Result>(
 async function readMany(
   access: Access,
   keys: readonly ItemKey[],
-  how: 'read' | 'glance' = 'read',
+  how: 'read' | 'eventual' = 'read',
 ): Promise<(Item | undefined)[]> {
   const found = new Map<string, Item>()
   const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()]
@@ -127,7 +127,7 @@ async function readMany(
 async function readBatch(
   { client, tableName, retry }: Access,
   keys: readonly ItemKey[],
-  how: 'read' | 'glance',
+  how: 'read' | 'eventual',
   found: Map<string, Item>,
 ): Promise<void> {
   let wanted: readonly Item[] = keys.map((key) => toItem({ ...key }))

@@ -40,18 +40,18 @@ export interface ConnectionSettings {
 }
 
 /** One request of ours while it is under way, with all streams that bring its response. */
-interface UnderWay {
+interface InFlight {
   /** Ends its streams: the protocol would leave them open when the request is given up, or has been answered elsewhere. */
   readonly signal: AbortSignal
   reconnects: number
 }
-const underWay = new AsyncLocalStorage<UnderWay>()
+const inFlight = new AsyncLocalStorage<InFlight>()
 
 /** Does `work`, which sends one request. Its streams end with it, or when the signal aborts. */
 export async function withStreams<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   const over = new AbortController()
   try {
-    return await underWay.run({ signal: AbortSignal.any([signal, over.signal]), reconnects: 0 }, work)
+    return await inFlight.run({ signal: AbortSignal.any([signal, over.signal]), reconnects: 0 }, work)
   } finally {
     over.abort()
   }
@@ -133,7 +133,7 @@ function limitsOf(
   method: string,
   sent: Sent,
 ): { readonly limits: ResponseLimits; readonly isBackground: boolean; readonly signal?: AbortSignal | undefined } {
-  const own = underWay.getStore()
+  const own = inFlight.getStore()
   const isStanding = (method === 'GET' && own === undefined) || sent.method === 'subscriptions/listen'
   if (isStanding) return { limits: STANDING, isBackground: true }
   const limits = { bytes: RESULT_BYTES, milliseconds: MAX_TIMEOUT_FACTOR * longestMs + 2 * MARGIN_MS }
@@ -148,7 +148,7 @@ function limitsOf(
 function createReconnections(clock: Pick<Clock, 'sleep'>): ReconnectionScheduler {
   const standing = { reconnects: 0 }
   return (reconnect, wantedMs) => {
-    const own = underWay.getStore()
+    const own = inFlight.getStore()
     const count = own ?? standing
     const leastMs = MIN_RECONNECT_MS * 2 ** count.reconnects++
     const waitMs = Math.min(Math.max(wantedMs, leastMs), MAX_RECONNECT_MS)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MAX_TIMER_MS } from '../../domain/time/time-limit.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 /** The machine's own clock. */
@@ -7,7 +8,8 @@ export function createSystemClock(): Clock {
     now: () => Date.now(),
     async sleep(milliseconds, signal) {
       try {
-        await sleep(milliseconds, undefined, signal === undefined ? {} : { signal })
+        for (let left = milliseconds; left >= 0; left -= MAX_TIMER_MS)
+          await sleep(Math.min(left, MAX_TIMER_MS), undefined, signal === undefined ? {} : { signal })
       } catch (error) {
         throw signal?.aborted === true ? signal.reason : error
       }

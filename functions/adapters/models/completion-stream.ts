@@ -6,10 +6,14 @@ import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import type { CompletionDraft } from './completion-draft.ts'
 import { toModelError } from './model-error.ts'
 
+/** Limits of one completion: 128,000 tokens are some 600,000 characters, and of a round's calls 64 execute. */
+const MAX_CHARACTERS = 8_000_000
+const MAX_PARTS = 4_096
+
 /**
  * The events of one streamed completion. Parts are in the order in which they began; text after a call begins a new part. Each
  * part keeps the metadata that the provider sent last, and reasoning is kept even when it is empty (signatures). Rejects with
- * `ModelError` when the stream ends, fails or is filtered before the completion ends.
+ * `ModelError` when the stream ends, fails or is filtered before the completion ends, and when the completion exceeds its limits.
  */
 export async function* readCompletion(
   stream: AsyncIterable<LanguageModelV4StreamPart>,
@@ -17,23 +21,67 @@ export async function* readCompletion(
 ): AsyncIterable<ModelEvent> {
   const draft = createDraft()
   let modelId = model.modelId
+  let characters = 0
   for await (const part of stream) {
     if (part.type === 'error') throw toModelError(part.error)
     if (part.type === 'response-metadata') modelId = part.modelId ?? modelId
     if (part.type === 'finish') {
       const usage = toUsage(part.usage)
-      const { parts, toolCalls } = whole(draft, part.finishReason, usage)
-      const finishReason = part.finishReason.unified
-      yield {
-        type: 'completion',
-        completion: { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage },
-      }
+      const { parts, toolCalls, finishReason } = whole(draft, part.finishReason, usage)
+      const completion = { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage }
+      // What is stored has more than the texts: signatures, and the provider's own usage.
+      checkSize(JSON.stringify(completion).length, draft)
+      yield { type: 'completion', completion }
       return
     }
     const event = addPart(draft, part)
+    characters += charactersIn(part)
+    checkSize(characters, draft)
     if (event !== undefined) yield event
   }
   throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
+}
+
+function charactersIn(part: LanguageModelV4StreamPart): number {
+  if ('delta' in part && typeof part.delta === 'string') return part.delta.length
+  return part.type === 'tool-input-start' ? part.id.length + part.toolName.length : 0
+}
+
+function checkSize(characters: number, { parts }: CompletionDraft): void {
+  if (characters > MAX_CHARACTERS) throw tooLarge(`${MAX_CHARACTERS.toLocaleString('en')} characters`)
+  if (parts.length > MAX_PARTS) throw tooLarge(`${MAX_PARTS.toLocaleString('en')} parts`)
+}
+
+const tooLarge = (limit: string): ModelError =>
+  new ModelError('provider_error', `the completion exceeds the limit of ${limit}`, { retryable: false })
+
+type GoodEnd = 'stop' | 'length' | 'tool-calls'
+
+/** Words of servers for a whole completion, in lower case, beyond those that the provider packages know. */
+const GOOD_ENDS: ReadonlyMap<string, GoodEnd> = new Map([
+  ...(['eos', 'eos_token', 'end_turn', 'stop', 'stop_sequence', 'complete', 'completed'] as const).map(
+    (word) => [word, 'stop'] as const,
+  ),
+  ...(
+    [
+      'length',
+      'max_tokens',
+      'max_output_tokens',
+      'max_length',
+      'model_length',
+      'model_context_window_exceeded',
+    ] as const
+  ).map((word) => [word, 'length'] as const),
+  ...(['tool_use', 'tool_call', 'tool_calls', 'function_call'] as const).map((word) => [word, 'tool-calls'] as const),
+])
+
+/** Words for a completion that its provider held back. */
+const REFUSED = /filter|sensitive|safety|recitation|prohibited|blocklist|refus|guardrail/i
+
+/** How a whole completion has ended; undefined for any other end: an unknown word marks no whole completion. */
+function goodEnd({ unified, raw }: LanguageModelV4FinishReason): GoodEnd | undefined {
+  if (unified === 'stop' || unified === 'length' || unified === 'tool-calls') return unified
+  return unified === 'other' && raw !== undefined ? GOOD_ENDS.get(raw.toLowerCase()) : undefined
 }
 
 /** The parts and calls of a stream that has ended; throws, with what it took, where they are no completion. */
@@ -41,28 +89,26 @@ function whole(
   draft: CompletionDraft,
   reason: LanguageModelV4FinishReason,
   usage: Usage,
-): Pick<Completion, 'parts' | 'toolCalls'> {
+): Pick<Completion, 'parts' | 'toolCalls'> & { readonly finishReason: GoodEnd } {
   try {
-    checkFinish(reason)
-    return completeDraft(draft, reason.unified === 'length')
+    const finishReason = goodEnd(reason)
+    if (finishReason === undefined) throw badEnd(reason)
+    return { ...completeDraft(draft, finishReason === 'length'), finishReason }
   } catch (error) {
     if (!(error instanceof ModelError)) throw error
     throw new ModelError(error.code, error.message, { retryable: error.retryable, usage })
   }
 }
 
-function checkFinish({ unified, raw }: { readonly unified: string; readonly raw: string | undefined }): void {
-  if (unified === 'content-filter') {
-    throw new ModelError('refused', `the provider refused the completion (${raw ?? unified})`, { retryable: false })
-  }
-  if (unified === 'error') {
-    throw new ModelError('provider_error', `the provider ended the completion with an error (${raw ?? unified})`, {
-      retryable: true,
-    })
-  }
-  if (unified === 'interrupted' || (unified === 'other' && raw === undefined)) {
-    throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
-  }
+function badEnd({ unified, raw }: { readonly unified: string; readonly raw: string | undefined }): ModelError {
+  const word = raw ?? unified
+  if (unified === 'interrupted' || (unified === 'other' && raw === undefined))
+    return new ModelError('network', 'the stream ended before the completion did', { retryable: true })
+  if (unified === 'content-filter' || REFUSED.test(word))
+    return new ModelError('refused', `the provider refused the completion (${word})`, { retryable: false })
+  return new ModelError('provider_error', `the provider ended the completion with an error (${word})`, {
+    retryable: true,
+  })
 }
 
 /** The provider's numbers in our fields; null for what it did not say. */

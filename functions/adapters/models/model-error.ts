@@ -61,23 +61,25 @@ function statusOf(error: unknown): number | undefined {
     if (typeof number === 'number' && number >= 100 && number < 600) return number
   }
   if (error instanceof Error) return undefined
-  const words = [code, type].filter((word) => typeof word === 'string').join(' ')
-  if (/rate_limit|insufficient_quota|throttl/i.test(words)) return 429
-  if (/authentication|permission/i.test(words)) return 401
-  if (/invalid|context_length/i.test(words)) return 400
-  return /overload|server_error|api_error|unavailable/i.test(words) ? 503 : undefined
+  const codes = [code, type].filter((word) => typeof word === 'string').join(' ')
+  if (/rate_limit|insufficient_quota|throttl/i.test(codes)) return 429
+  if (/authentication|permission/i.test(codes)) return 401
+  if (/invalid|context_length/i.test(codes)) return 400
+  return /overload|server_error|api_error|unavailable/i.test(codes) ? 503 : undefined
 }
 
-/** Milliseconds; `Retry-After` is in seconds or a date, `retry-after-ms` in milliseconds. */
+/** The wait that the provider asks for, in milliseconds. A header that is empty or no wait counts as absent. */
 function retryAfter(error: unknown): number | undefined {
   const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined
-  const exact = Number(headers?.['retry-after-ms'] ?? Number.NaN)
-  if (Number.isFinite(exact)) return Math.max(0, exact)
-  const value = headers?.['retry-after']
-  if (value === undefined) return undefined
-  const seconds = Number(value)
-  const milliseconds = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - Date.now()
-  return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : undefined
+  return durationIn(headers?.['retry-after-ms'], 1) ?? durationIn(headers?.['retry-after'], 1_000)
+}
+
+/** A number of units, or a date: RFC 9110, 10.2.3, and fractions, which providers send. */
+function durationIn(value: string | undefined, unitMs: number): number | undefined {
+  const text = value?.trim() ?? ''
+  if (/^\d{1,15}(?:\.\d*)?$/.test(text)) return Number(text) * unitMs
+  const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
 }
 
 function messageOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import type { Model, Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
+import { boundFetch } from './bounded-fetch.ts'
 import type { FetchFunction, ModelSettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
 
@@ -40,7 +41,8 @@ const OPENERS: { readonly [provider: string]: Opener } = {
  * Models by `provider/model`. If an OpenAI-compatible server is configured, a name without a known provider is the name of one
  * of its models.
  */
-export function createModels(dependencies: Dependencies): Models {
+export function createModels({ settings, fetch = globalThis.fetch }: Dependencies): Models {
+  const dependencies = { settings, fetch: boundFetch(fetch) }
   const opened = new Map<string, Promise<Model>>()
 
   return {

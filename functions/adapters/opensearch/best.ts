@@ -36,7 +36,7 @@ const MIN_PIECE_CHARACTERS = 3
 /** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
 const COVERED = 0.75
 /** Words of so many documents at most are then looked for inside of others; so many words at most. */
-const STRETCHED = { documents: 2_000, words: 8 }
+const WIDENED = { documents: 2_000, words: 8 }
 
 export interface FoundDocument extends Candidate {
   readonly id: string
@@ -79,12 +79,12 @@ async function bestOf(
   search: Search,
   matching: Matching,
   response: SearchResponse,
-  stretch: boolean,
+  widen: boolean,
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
-  const usual = await scoredBy(search, matching.counts, response, stretch)
+  const usual = await scoredBy(search, matching.counts, response, widen)
   if (!isMostlyTalk(usual.scored)) return usual
   const further = await search.send(bestBody(matching, BEHIND_TALK))
-  const { terms, scored } = await scoredBy(search, matching.counts, further, stretch)
+  const { terms, scored } = await scoredBy(search, matching.counts, further, widen)
   return { terms, scored: scored.slice(0, RANKED) }
 }
 
@@ -92,10 +92,10 @@ async function scoredBy(
   search: Search,
   counts: Counts,
   { hits }: SearchResponse,
-  stretch: boolean,
+  widen: boolean,
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
   const { parsed, query } = search
-  const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, stretch)
+  const terms = await planFound(parsed, { tenant: query.scope.tenant, counts, documents: hits.hits }, widen)
   return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf)) }
 }
 
@@ -122,7 +122,7 @@ const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => n
 const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
   new Set([
     ...unknownWords(groups, counts),
-    ...wordsOfAtMost(STRETCHED.documents, groups, counts).slice(0, STRETCHED.words),
+    ...wordsOfAtMost(WIDENED.documents, groups, counts).slice(0, WIDENED.words),
   ])
 
 function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: Counts): string[] {

@@ -1,7 +1,7 @@
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../search/query/plan.ts'
 import type { SearchQuery } from '../../search/query/query.ts'
-import { inTurns } from '../../search/ranking/score-in-batches.ts'
-import { inflections, withinOneSlip } from '../../search/query/word-forms.ts'
+import { mapInBatches } from '../../search/ranking/score-in-batches.ts'
+import { inflections, withinOneTypo } from '../../search/query/word-forms.ts'
 import { tokenize } from '../../search/tokens/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
 
@@ -24,20 +24,20 @@ interface Known {
 export async function planFound(
   parsed: SearchQuery,
   { tenant, counts, documents }: Known,
-  stretch: boolean,
+  widen: boolean,
 ): Promise<PlannedTerm[]> {
   let isAsked = false
   const none = (): ReadonlyMap<string, number> => {
     isAsked = true
     return new Map()
   }
-  const terms = planTerms(parsed, vocabularyOf(counts, none), stretch)
+  const terms = planTerms(parsed, vocabularyOf(counts, none), widen)
   if (!isAsked) return terms
   const words = await countWords(tenant, documents, isAskedBy(parsed))
   return planTerms(
     parsed,
     vocabularyOf(counts, () => words),
-    stretch,
+    widen,
   )
 }
 
@@ -48,7 +48,7 @@ function vocabularyOf(counts: Counts, found: () => ReadonlyMap<string, number>):
     documents: counts.documents,
     frequency: (token) => counts.tokens.get(token) ?? found().get(token) ?? 0,
     startingWith: (prefix, limit) => those((word) => word.startsWith(prefix)).slice(0, limit),
-    resembling: (word) => those((other) => withinOneSlip(word, other)),
+    resembling: (word) => those((other) => withinOneTypo(word, other)),
     containing: (part, limit) => those((word) => word.includes(part)).slice(0, limit),
   }
 }
@@ -59,7 +59,7 @@ function isAskedBy({ terms }: SearchQuery): (token: string) => boolean {
   const exact = new Set([...terms.flatMap(({ wholes }) => wholes), ...words.flatMap(inflections)])
   const stands = (word: string, token: string): boolean =>
     word.length < MIN_INSIDE_CHARACTERS ? token.startsWith(word) : token.includes(word)
-  return (token) => exact.has(token) || words.some((word) => stands(word, token) || withinOneSlip(word, token))
+  return (token) => exact.has(token) || words.some((word) => stands(word, token) || withinOneTypo(word, token))
 }
 
 async function countWords(
@@ -68,7 +68,7 @@ async function countWords(
   isAsked: (token: string) => boolean,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  await inTurns(tenant, documents, ({ _source }) => {
+  await mapInBatches(tenant, documents, ({ _source }) => {
     const texts = [_source.text, _source.call, _source.tool]
     const tokens = texts.flatMap((text) => (text === undefined ? [] : [tokenize(text)]))
     for (const word of new Set(tokens.flatMap(({ words, extra }) => [...words, ...extra]))) {

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../domain/time/steady-time.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
@@ -37,6 +38,7 @@ interface Dependencies {
 
 /** The aliases of one history index. */
 export function createHistoryAliases({ send, alias, copies, clock }: Dependencies): HistoryAliases {
+  const now = steadyTime(() => clock.now())
   const writeAlias = `${alias}-write`
   let known: { readonly names: readonly string[]; readonly until: number } | undefined
 
@@ -53,8 +55,8 @@ export function createHistoryAliases({ send, alias, copies, clock }: Dependencie
   return {
     ensure,
     async written() {
-      if (known !== undefined && clock.now() < known.until) return known.names
-      const until = clock.now() + KNOWN_MS
+      if (known !== undefined && now() < known.until) return known.names
+      const until = now() + KNOWN_MS
       let names = await behind(writeAlias)
       if (names.length === 0) {
         await ensure()

@@ -1,7 +1,8 @@
+import { steadyTime } from '../../domain/time/steady-time.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryBuilder } from '../../ports/history-build.ts'
-import type { HistoryChange, PoisonSink } from '../../ports/history-writer.ts'
+import type { HistoryChange, DeadLetterSink } from '../../ports/history-writer.ts'
 import { createHistoryAliases, KNOWN_MS } from './history-aliases.ts'
 import { writeTo } from './history-writer.ts'
 import { documentId } from './indexed-document.ts'
@@ -12,20 +13,26 @@ interface Dependencies {
   readonly alias: string
   /** As `createHistoryAliases` takes it. */
   readonly copies?: number | undefined
-  readonly poison: PoisonSink
+  readonly indexDeadLetters: DeadLetterSink
   readonly clock: Clock
 }
 
 /** Documents of the latest writes that must be findable before searches switch: every shard has some of them. */
 const WATCHED = 1_000
-const LOOK_MS = 500
+const POLL_INTERVAL_MS = 500
 /** OpenSearch Serverless refreshes about every 10 s. */
 const FINDABLE_MS = 120_000
 /** By then, searches that were under way and processes with a cached alias have finished. */
 const GRACE_MS = 2 * KNOWN_MS
 
 /** Builds the next index of an alias. */
-export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, clock }: Dependencies): HistoryBuilder {
+export function createOpenSearchHistoryBuilder({
+  client,
+  alias,
+  copies,
+  indexDeadLetters,
+  clock,
+}: Dependencies): HistoryBuilder {
   const send = createSend(client)
   const aliases = createHistoryAliases({ send, alias, copies, clock })
   return {
@@ -40,7 +47,7 @@ export function createOpenSearchHistoryBuilder({ client, alias, copies, poison, 
       let latest: readonly string[] = []
       return {
         async write(changes) {
-          const outcomes = await writeTo([index], changes, { send, clock, poison })
+          const outcomes = await writeTo([index], changes, { send, clock, indexDeadLetters })
           latest = [...latest, ...changes.flatMap(idsOf)].slice(-WATCHED)
           return outcomes
         },
@@ -69,7 +76,8 @@ async function untilFindable(
   index: string,
   ids: readonly string[],
 ): Promise<void> {
-  const deadline = clock.now() + FINDABLE_MS
+  const now = steadyTime(() => clock.now())
+  const deadline = now() + FINDABLE_MS
   while (ids.length > 0) {
     const stored = await countStored(send, index, ids)
     const found = await ask<{ hits: { total: { value: number } } }>(send, {
@@ -78,11 +86,11 @@ async function untilFindable(
       body: { size: 0, track_total_hits: true, query: { ids: { values: ids } } },
     })
     if (found.hits.total.value >= stored) return
-    if (clock.now() > deadline)
+    if (now() > deadline)
       throw new TooltrailError('search_unavailable', `${index} does not show what was stored in it`, {
         retryable: true,
       })
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(POLL_INTERVAL_MS)
   }
 }
 

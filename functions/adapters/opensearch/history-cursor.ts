@@ -1,5 +1,12 @@
 import type { HistoryQuery } from '../../domain/history.ts'
-import { joinFields, readCursor, splitFields, writeCursor, PRINT, type PlaceField } from '../../search/cursor.ts'
+import {
+  joinFields,
+  readCursor,
+  splitFields,
+  writeCursor,
+  FINGERPRINT_CHARACTERS,
+  type PlaceField,
+} from '../../search/cursor.ts'
 
 /** A place in a list of events. */
 export interface ListPlace {
@@ -27,7 +34,7 @@ const TIME_BITS = 52
 const MOMENT_BITS = 48
 /** Of an id whose time is before the year 2109. */
 const ID_BITS = 122
-const RANKED = [MOMENT_BITS, 7, PRINT * 6]
+const RANKED = [MOMENT_BITS, 7, FINGERPRINT_CHARACTERS * 6]
 const BY_EVENT = [MOMENT_BITS, ID_BITS]
 const BY_TIME = [32, TIME_BITS, ID_BITS]
 const BITS = [2, BY_TIME.reduce((sum, bits) => sum + bits, 0)]
@@ -50,7 +57,7 @@ function fieldsOf(
   sort: HistoryQuery['sort'],
 ): { readonly kind: number; readonly bits: readonly number[]; readonly values: readonly (number | bigint)[] } {
   if (ranked !== undefined)
-    return { kind: KINDS.ranked, bits: RANKED, values: [bound, ranked.shown, printBits(ranked.print)] }
+    return { kind: KINDS.ranked, bits: RANKED, values: [bound, ranked.shown, fingerprintBits(ranked.print)] }
   if (list === undefined) return { kind: KINDS.start, bits: [MOMENT_BITS], values: [bound] }
   const id = idBits(list.message)
   if (sort === undefined || sort === 'relevance') return { kind: KINDS.byEvent, bits: BY_EVENT, values: [bound, id] }
@@ -64,7 +71,7 @@ export function readPlace(query: HistoryQuery, text: string): HistoryPlace {
   switch (Number(kind)) {
     case KINDS.ranked: {
       const [bound, shown, print = 0n] = splitFields(rest, RANKED)
-      return { bound: Number(bound), ranked: { print: printOf(print), shown: Number(shown) } }
+      return { bound: Number(bound), ranked: { print: fingerprintOf(print), shown: Number(shown) } }
     }
     case KINDS.start:
       return { bound: Number(rest) }
@@ -79,9 +86,9 @@ export function readPlace(query: HistoryQuery, text: string): HistoryPlace {
   }
 }
 
-const printBits = (print: string): bigint => BigInt(`0x${Buffer.from(print, 'base64url').toString('hex')}`)
-const printOf = (bits: bigint): string =>
-  Buffer.from(bits.toString(16).padStart(PRINT * 1.5, '0'), 'hex').toString('base64url')
+const fingerprintBits = (print: string): bigint => BigInt(`0x${Buffer.from(print, 'base64url').toString('hex')}`)
+const fingerprintOf = (bits: bigint): string =>
+  Buffer.from(bits.toString(16).padStart(FINGERPRINT_CHARACTERS * 1.5, '0'), 'hex').toString('base64url')
 
 /** The digits of an id, in their order. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -3,7 +3,7 @@ import { timeOfId } from '../../domain/ids.ts'
 import { MAX_MORE, type HistoryHit, type HistoryPage } from '../../domain/history.ts'
 import type { PlannedTerm } from '../../search/query/plan.ts'
 import type { ScoredEvent } from '../../search/ranking/score.ts'
-import { inTurns } from '../../search/ranking/score-in-batches.ts'
+import { mapInBatches } from '../../search/ranking/score-in-batches.ts'
 import { snippet } from '../../search/documents/snippet.ts'
 import { best, documentOf, eventsOf, type FoundDocument, type Search } from './best.ts'
 import { writePlace, type HistoryPlace } from './history-cursor.ts'
@@ -113,7 +113,7 @@ async function pageOf(
 ): Promise<HistoryPage> {
   const { query } = search
   const more = query.group === undefined ? undefined : await moreIn(search, ranks, events)
-  const hits = await inTurns(query.scope.tenant, events, (event) => ({
+  const hits = await mapInBatches(query.scope.tenant, events, (event) => ({
     ...hitOf(event, ranks.terms),
     ...definedFields({ more: more?.get(event.best.source.session) }),
   }))

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { HistoryChange, HistoryWriter, PoisonSink, WriteOutcome } from '../../ports/history-writer.ts'
+import type { HistoryChange, HistoryWriter, DeadLetterSink, WriteOutcome } from '../../ports/history-writer.ts'
 import { bulk, type Operation } from './bulk.ts'
 import { createHistoryAliases } from './history-aliases.ts'
 import { documentId, indexedDocument } from './indexed-document.ts'
@@ -12,7 +12,7 @@ export interface WriterDependencies {
   readonly alias: string
   /** As `createHistoryAliases` takes it. */
   readonly copies?: number | undefined
-  readonly poison: PoisonSink
+  readonly indexDeadLetters: DeadLetterSink
   readonly clock: Clock
 }
 
@@ -21,7 +21,7 @@ export function createOpenSearchHistoryWriter({
   client,
   alias,
   copies,
-  poison,
+  indexDeadLetters,
   clock,
 }: WriterDependencies): HistoryWriter {
   const send = createSend(client)
@@ -29,7 +29,7 @@ export function createOpenSearchHistoryWriter({
   return {
     async write(changes) {
       if (changes.length === 0) return []
-      const outcomes = await writeTo(await aliases.written(), changes, { send, clock, poison })
+      const outcomes = await writeTo(await aliases.written(), changes, { send, clock, indexDeadLetters })
       if (outcomes.some(({ done }) => !done)) aliases.forget()
       return outcomes
     },
@@ -47,7 +47,11 @@ interface Part {
 export async function writeTo(
   indexes: readonly string[],
   changes: readonly HistoryChange[],
-  { send, clock, poison }: { readonly send: Send; readonly clock: Clock; readonly poison: PoisonSink },
+  {
+    send,
+    clock,
+    indexDeadLetters,
+  }: { readonly send: Send; readonly clock: Clock; readonly indexDeadLetters: DeadLetterSink },
 ): Promise<WriteOutcome[]> {
   const parts = await partsOf(changes, indexes)
   const results = await bulk(
@@ -62,7 +66,7 @@ export async function writeTo(
     if (result === undefined || result.kind === 'done') continue
     let failure: string | undefined = result.error
     if (result.kind === 'refused') {
-      failure = reported.has(part.operation.id) ? undefined : await report(poison, part, result.error)
+      failure = reported.has(part.operation.id) ? undefined : await report(indexDeadLetters, part, result.error)
       reported.add(part.operation.id)
     }
     if (failure !== undefined) outcomes[part.place] = { done: false, error: failure }
@@ -71,10 +75,14 @@ export async function writeTo(
 }
 
 /** Returns the reason if reporting failed: then it is tried again, so that nothing is lost silently. */
-async function report(poison: PoisonSink, { change, part }: Part, error: string): Promise<string | undefined> {
+async function report(
+  indexDeadLetters: DeadLetterSink,
+  { change, part }: Part,
+  error: string,
+): Promise<string | undefined> {
   const { key, messageId } = change
   try {
-    await poison.send({ tenant: key.tenant, session: key.session, messageId, part, error })
+    await indexDeadLetters.send({ tenant: key.tenant, session: key.session, messageId, part, error })
     return undefined
   } catch (cause) {
     return cause instanceof Error ? cause.message : String(cause)
@@ -91,7 +99,7 @@ async function partsOf(changes: readonly HistoryChange[], indexes: readonly stri
       for (const index of indexes) parts.push({ change, place, part, operation: { index, ...operation } })
     }
     for (const document of change.documents) {
-      await nextTurn()
+      await yieldToEventLoop()
       add(document.part, indexedDocument(document))
     }
     for (const part of change.removed) add(part)

@@ -2,7 +2,7 @@ import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/hist
 import type { Rating } from '../../domain/messages/feedback.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import { messagePrint } from '../../search/cursor.ts'
+import { messageFingerprint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/tokens/document-tokens.ts'
 
 /**
@@ -127,5 +127,5 @@ export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet'>
 }
 
 function eventOf(key: SessionKey, messageId: string): string {
-  return `${messageId}.${messagePrint(key, messageId)}`
+  return `${messageId}.${messageFingerprint(key, messageId)}`
 }

@@ -6,7 +6,7 @@ import type { Found, SearchResponse } from './search-bodies.ts'
 /** Requests for one page, at most: a page that ends there is short. */
 const MAX_REQUESTS = 10
 /** Documents that a request looks through where what matches is decided by their texts. */
-const LOOKED_AT = 200
+const MAX_SCANNED = 200
 /** Sessions that a request looks through: many of them may have been shown before. */
 const GROUPS_AT_ONCE = 100
 
@@ -62,7 +62,7 @@ export async function readList(send: Send, list: EventList, { after, limit, piec
 const nextOf = (list: ListPlace | undefined): Pick<HistoryPlace, 'list'> => (list === undefined ? {} : { list })
 
 const sizeOf = ({ unit }: EventList, limit: number, pieces: readonly string[]): number =>
-  pieces.length > 0 ? LOOKED_AT : unit === 'session' ? Math.max(limit + 1, GROUPS_AT_ONCE) : limit + 1
+  pieces.length > 0 ? MAX_SCANNED : unit === 'session' ? Math.max(limit + 1, GROUPS_AT_ONCE) : limit + 1
 
 const hasAll = (pieces: readonly string[], text: string): boolean => {
   if (pieces.length === 0) return true
@@ -81,7 +81,7 @@ async function unitsBefore(
   if (documents.length === 0 || (list.unit === 'event' && list.sort === 'relevance')) return new Set()
   const units = [...new Set(documents.map(({ _source }) => _source[list.unit]))]
   const isCollapsed = pieces.length === 0
-  const size = isCollapsed ? units.length : LOOKED_AT
+  const size = isCollapsed ? units.length : MAX_SCANNED
   const { hits } = await send(earlierBody(list, { units, place, size, isCollapsed }))
   const shown = isCollapsed ? hits.hits : hits.hits.filter(({ _source }) => hasAll(pieces, _source.text))
   return new Set(shown.map(({ _source }) => _source[list.unit]))

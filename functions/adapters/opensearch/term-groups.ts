@@ -7,7 +7,7 @@ export type Clause = Readonly<Record<string, unknown>>
 /** Limits that keep a query below the engine's 1,024 clauses, whatever is asked. */
 const MAX_WORDS = 60
 const MAX_FORMS = 120
-const MAX_STRETCHED = 10
+const MAX_WIDENED = 10
 const FUZZY_LENGTHS = { least: 4, most: 24 }
 const MIN_PIECE_CHARACTERS = 3
 /** All parts of a long output carry its call: where both have the word, the parts that have it themselves come first. */
@@ -18,7 +18,7 @@ export interface QueryWord {
   readonly word: string
   readonly forms: readonly string[]
   /** Whether words one slip away, and words that begin with it, count too. */
-  readonly stretched: boolean
+  readonly widened: boolean
 }
 
 /** A term as the engine looks for it: the strict way counts what surely holds it, the loose way finds candidates. */
@@ -29,14 +29,14 @@ export interface TermGroup {
 
 /** The groups of a query. */
 export function termGroups(query: SearchQuery): TermGroup[] {
-  let [words, forms, stretched] = [0, 0, 0]
+  let [words, forms, widened] = [0, 0, 0]
   return query.terms.map((term) => ({
     term,
     words: term.words.slice(0, Math.max(1, MAX_WORDS - words)).map((word): QueryWord => {
       words += 1
       const own = inflections(word).slice(0, Math.max(0, MAX_FORMS - forms))
       forms += own.length
-      return { word, forms: own, stretched: word.length >= MIN_PIECE_CHARACTERS && stretched++ < MAX_STRETCHED }
+      return { word, forms: own, widened: word.length >= MIN_PIECE_CHARACTERS && widened++ < MAX_WIDENED }
     }),
   }))
 }
@@ -83,15 +83,15 @@ function exactClause(token: string, worth: number): Clause {
   return { dis_max: { queries: clauses, tie_breaker: PASSAGE } }
 }
 
-function wordClause({ word, forms, stretched }: QueryWord, inside: Inside, worthOf: Worth): Clause {
+function wordClause({ word, forms, widened }: QueryWord, inside: Inside, worthOf: Worth): Clause {
   const { least, most } = FUZZY_LENGTHS
-  const fuzzy = stretched && word.length >= least && word.length <= most && /^[\p{L}\p{N}]+$/u.test(word)
+  const fuzzy = widened && word.length >= least && word.length <= most && /^[\p{L}\p{N}]+$/u.test(word)
   const worth = worthOf(word)
   return best([
     exactClause(word, worth),
     ...forms.map((form) => constant({ term: { t_all: form } }, 0.8 * worthOf(form))),
     ...(fuzzy ? [constant({ fuzzy: { t_all: fuzziness(word) } }, 0.4 * worth)] : []),
-    ...(stretched ? [constant({ prefix: { t_all: word } }, 0.3 * worth)] : []),
+    ...(widened ? [constant({ prefix: { t_all: word } }, 0.3 * worth)] : []),
     ...(inside.has(word) ? [constant(wildcard(word), 0.5 * worth)] : []),
   ])
 }

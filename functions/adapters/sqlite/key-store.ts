@@ -1,7 +1,7 @@
 import { changeCaps, type ApiKey, type CapChange } from '../../domain/keys/api-key.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RequestRate } from '../../domain/keys/request-rate.ts'
-import type { CallPlace, KeyStore } from '../../ports/key-store.ts'
+import type { RequestSlot, KeyStore } from '../../ports/key-store.ts'
 import { readAll, readOne, snapshot, transaction, write, type Database } from './database.ts'
 import { toColumn } from './exact-text.ts'
 
@@ -69,7 +69,7 @@ function take(database: Database, id: string, { interval, early }: RequestRate, 
   return ((row?.due ?? now) - early - now) / 1_000
 }
 
-function enter(database: Database, id: string, { call, most, until }: CallPlace, now: number): boolean {
+function enter(database: Database, id: string, { call, most, until }: RequestSlot, now: number): boolean {
   const key = toColumn(id)
   write(database, 'DELETE FROM open_calls WHERE key = ? AND until <= ?', key, now)
   const sql = `INSERT INTO open_calls (key, call, until)

@@ -1,12 +1,12 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs'
 import type { SQSClient } from '@aws-sdk/client-sqs'
-import type { PoisonSink } from '../../ports/history-writer.ts'
+import type { DeadLetterSink } from '../../ports/history-writer.ts'
 
 /** Characters of an error that are kept: a message holds 256 KB. */
 const ERROR_CHARACTERS = 2_000
 
 /** Keeps what can never be indexed in a queue of its own: its keys and the error, never its contents. */
-export function createSqsPoisonSink({ client, queueUrl }: { client: SQSClient; queueUrl: string }): PoisonSink {
+export function createSqsDeadLetterSink({ client, queueUrl }: { client: SQSClient; queueUrl: string }): DeadLetterSink {
   return {
     async send({ tenant, session, messageId, part, error }) {
       const body = { tenant, session, messageId, part, error: error.slice(0, ERROR_CHARACTERS) }

@@ -10,7 +10,7 @@ const AT_ONCE = 10
 const Body = z.object({ tenant: z.string(), session: z.string(), messageId: z.string() })
 
 /** The messages that cannot be indexed, one in each batch. Ends when the queue has none that was not returned yet. */
-export async function* poisonedMessages({
+export async function* deadLetterMessages({
   client,
   queueUrl,
 }: {

@@ -9,7 +9,7 @@ interface Read {
 
 interface Reads {
   order: number
-  readonly underWay: Map<string, Read>
+  readonly inFlight: Map<string, Read>
 }
 
 const ofReader = new WeakMap<LogReader, Reads>()
@@ -23,18 +23,18 @@ export interface SharedReader {
 
 /** Runs and messages as one consumer reads them: each read sees what was stored at `begin` and before its own last read, or later. */
 export function sharedReader(reader: LogReader): SharedReader {
-  const reads = ofReader.get(reader) ?? { order: 0, underWay: new Map<string, Read>() }
+  const reads = ofReader.get(reader) ?? { order: 0, inFlight: new Map<string, Read>() }
   ofReader.set(reader, reads)
   let since = reads.order
 
   async function read<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    let one = reads.underWay.get(name)
+    let one = reads.inFlight.get(name)
     if (one === undefined || one.begun <= since) {
       const result = work().then((value) => ({ value, ended: reads.order }))
       const mine: Read = { begun: ++reads.order, result }
-      reads.underWay.set(name, (one = mine))
+      reads.inFlight.set(name, (one = mine))
       const forget = (): void => {
-        if (reads.underWay.get(name) === mine) reads.underWay.delete(name)
+        if (reads.inFlight.get(name) === mine) reads.inFlight.delete(name)
       }
       result.then(forget, forget)
     }

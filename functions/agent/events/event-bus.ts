@@ -2,7 +2,7 @@ import type { RunEvent } from '../../domain/events.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messageLength } from '../../log/message-length.ts'
 import { joined } from './joined-deltas.ts'
-import { createRoundsUnderWay } from './streaming-rounds.ts'
+import { createStreamingRounds } from './streaming-rounds.ts'
 
 /** Events that one consumer has not read yet, deltas of the same piece as one, and the characters of their contents. */
 const BUFFERED = 256
@@ -29,7 +29,7 @@ export interface EventBus {
 /** Hands a process's run events to its consumers. Emitting never waits: a slow or vanished consumer cannot slow a run. */
 export function createEventBus(): EventBus {
   const sessions = new Map<string, Set<(event: RunEvent) => void>>()
-  const rounds = createRoundsUnderWay()
+  const rounds = createStreamingRounds()
   return {
     emit(key, event) {
       const name = nameOf(key)
@@ -55,14 +55,14 @@ export function createEventBus(): EventBus {
   }
 }
 
-function createBuffer(underWay: () => readonly RunEvent[]): Subscription & { receive(event: RunEvent): void } {
+function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { receive(event: RunEvent): void } {
   let events: RunEvent[] = []
   let length = 0
   let isBehind = false
   let gap = false
   let closed = false
   let wake: (() => void) | undefined
-  for (const event of underWay()) receive(event)
+  for (const event of inFlight()) receive(event)
   return {
     receive,
     wake: () => wake?.(),
@@ -82,7 +82,7 @@ function createBuffer(underWay: () => readonly RunEvent[]): Subscription & { rec
         gap = false
         return { events: [], gap: true }
       }
-      const next = isBehind ? underWay() : events
+      const next = isBehind ? inFlight() : events
       isBehind = false
       empty()
       return { events: next, gap: false }

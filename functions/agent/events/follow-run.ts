@@ -1,41 +1,32 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import { isTerminal, STREAMED_AGAIN } from '../../domain/events.ts'
 import type { RunEvent, RunStateEvent } from '../../domain/events.ts'
-import { isLeaders } from '../../domain/messages/message.ts'
-import type { Message, ToolMessage } from '../../domain/messages/message.ts'
-import { isEnded } from '../../domain/runs/run.ts'
-import type { Run, RunNotice } from '../../domain/runs/run.ts'
+import type { EventPosition } from '../../domain/runs/event-position.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { isBlocked } from '../../domain/session.ts'
-import { isDelegation } from '../../domain/runs/team.ts'
-import { noticeEvents, withWaiting } from '../../log/run-events.ts'
-import {
-  beginningEvents,
-  firstToTell,
-  isInput,
-  isResolved,
-  lastEvent,
-  messageEvents,
-  tellNotices,
-} from '../../log/stored-events.ts'
-import type { Telling } from '../../log/stored-events.ts'
+import { firstPendingNotice, lastEvent } from '../../log/stored-events.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
+import { sharedReader } from './coalescing-reader.ts'
 import type { EventBus, Subscription } from './event-bus.ts'
 import { createEventFilter } from './event-filter.ts'
 import type { EventFilter } from './event-filter.ts'
-import { glanceAt } from './header-polling.ts'
-import { createMemberResults } from './member-results.ts'
-import { createPlace, runMessages } from './run-messages.ts'
+import { pollHeader } from './header-polling.ts'
+import { createLiveOrder, positionOf } from './live-order.ts'
+import type { LiveOrder } from './live-order.ts'
+import { resumePoint } from './resume-point.ts'
+import { createPlace } from './run-messages.ts'
 import type { Place } from './run-messages.ts'
-import { sharedReader } from './coalescing-reader.ts'
+import { createTimeline } from './run-timeline.ts'
+import { storedEvents } from './stored-run-events.ts'
 
 /** Milliseconds in which a consumer is woken at the latest; a glance does that long before. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 export interface FollowDependencies {
   readonly reader: LogReader
-  readonly lease: Pick<RunLease, 'look' | 'glance'>
+  readonly lease: Pick<RunLease, 'readHeader' | 'readHeaderEventually'>
   /** Whether this process is executing a run of the session: then it is told of everything. */
   readonly worker: { isServing(key: SessionKey): boolean }
   readonly bus: EventBus
@@ -55,27 +46,26 @@ export async function* followRun(
   const { lease, worker } = dependencies
   const subscription = dependencies.bus.subscribe(key)
   const { reader, begin } = sharedReader(dependencies.reader)
-  const glances = glanceAt(lease, key, { of: 'events', wake })
+  const poll = pollHeader(lease, key, { of: 'events', wake })
   const leave = (): void => {
     subscription.close()
-    glances.close()
+    poll.close()
   }
   // Also if nobody takes another event: then this function never gets to its end.
   signal.addEventListener('abort', leave)
-  const filter = createEventFilter()
-  const follower: Follower = { reader, filter, after, target: runId, place: undefined, told: undefined }
+  const follower = newFollower(reader, runId, after)
   try {
     while (!signal.aborted) {
-      const seen = await glances.seen()
-      const status = yield* tellStored(dependencies, key, follower)
+      const seen = await poll.seen()
+      const status = yield* showStored(dependencies, key, follower)
       if (status === undefined) return
       const isStale = (): boolean => {
         if (status === 'running' && worker.isServing(key)) return false
-        const since = glances.since(seen)
+        const since = poll.since(seen)
         // The header says nothing of a call that has ended.
         return since === 'change' || (since === 'time' && status === 'running')
       }
-      if (yield* liveEvents({ subscription, filter, target: follower.target, signal, isStale, drop: begin })) return
+      if (yield* liveEvents({ subscription, follower, signal, isStale, drop: begin })) return
     }
   } finally {
     signal.removeEventListener('abort', leave)
@@ -92,37 +82,47 @@ export async function* followRun(
 interface Follower {
   readonly reader: LogReader
   readonly filter: EventFilter
+  readonly order: LiveOrder
   readonly after: string | undefined
+  /** Holders whose notices have been read. */
+  readonly generations: Set<number>
   /** The run whose events are shown. */
   target: string
-  /** How far the log has been told; undefined: nothing yet. */
+  /** How far the log has been shown; undefined: nothing yet. */
   place: Place | undefined
-  told: number | undefined
+  /** The holder in this process has emitted the events up to this position. */
+  settled: EventPosition | undefined
+  /** Live events that came after one for which the log had to be read. */
+  rest: readonly RunEvent[]
 }
 
-/** Tells what the log has. Returns how the run stands, undefined once there is nothing more to tell. */
-async function* tellStored(
+/** Shows what the log has. Returns how the run stands, undefined once there is nothing more to show. */
+async function* showStored(
   { reader: kept, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
   key: SessionKey,
   follower: Follower,
 ): AsyncGenerator<RunEvent, Run['status'] | undefined> {
-  const { reader, filter, after } = follower
+  const { reader, filter, order, after, settled, generations } = follower
   const { run, hasInput } = await followedRun(reader, key, follower.target)
-  const told = (event: RunEvent): RunEvent => (hasInput && isOfInput(event) ? { ...event, hasInput } : event)
+  const shown = (event: RunEvent): RunEvent => (hasInput && isOfInput(event) ? { ...event, hasInput } : event)
   follower.target = run.id
-  const place = (follower.place ??= createPlace(await beforeRound(reader, key, run, after)))
-  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  if (follower.place === undefined) {
+    const resumed = await resumePoint(reader, key, run, after)
+    follower.place = createPlace(resumed, firstPendingNotice(run, resumed))
+  }
+  const { place } = follower
+  const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
-  const telling = tellNotices(run, follower.told ?? firstToTell(run, place.after), isWaiting)
-  for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, telling, place))
-    if (filter.isNew(event)) yield told(event)
-  follower.told = telling.told
-  const last = lastEvent(run, place.waiting, isWaiting)
+  const timeline = createTimeline(run, { from: place.notices, isWaiting, settled, generations })
+  for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, timeline, place))
+    if (filter.isNew(event)) yield shown(event)
+  order.moveTo(timeline.position)
+  const last = timeline.isHeld ? undefined : lastEvent(run, place.waiting, isWaiting)
   if (last === undefined) {
     filter.forget(place.after)
     return run.status
   }
-  if (filter.isNew(last)) yield told(last)
+  if (filter.isNew(last)) yield shown(last)
   return undefined
 }
 
@@ -135,46 +135,51 @@ async function followedRun(reader: LogReader, key: SessionKey, id: string): Prom
 const isOfInput = (event: RunEvent): event is RunStateEvent =>
   event.type === 'run.queued' || event.type === 'run.cancelled'
 
-/** A run's events so far, as `followRun` tells them first: the last one says how it ended or what it waits for, if it does. */
+/** A run's events so far, as `followRun` shows them first: the last one says how it ended or what it waits for, if it does. */
 export async function* eventsSoFar(
   { reader, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
   key: SessionKey,
   runId: string,
 ): AsyncGenerator<RunEvent> {
   const run = await currentRun(reader, key, runId)
-  const header = run.status === 'paused' ? await lease.look(key) : undefined
+  const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
-  const place = createPlace(undefined)
-  yield* storedEvents({ reader, kept: reader }, key, run, tellNotices(run, 0, isWaiting), place)
-  const last = lastEvent(run, place.waiting, isWaiting)
+  const place = createPlace(undefined, 0)
+  const timeline = createTimeline(run, { from: 0, isWaiting })
+  yield* storedEvents({ reader, kept: reader }, key, run, timeline, place)
+  const last = timeline.isHeld ? undefined : lastEvent(run, place.waiting, isWaiting)
   if (last !== undefined) yield last
 }
 
+/** A follower that has been shown nothing yet. */
+const newFollower = (reader: LogReader, target: string, after: string | undefined): Follower => ({
+  ...{ reader, target, after, filter: createEventFilter(), order: createLiveOrder(), generations: new Set() },
+  ...{ place: undefined, settled: undefined, rest: [] },
+})
+
 interface Live {
   readonly subscription: Subscription
-  readonly filter: EventFilter
-  /** The run whose events are shown. */
-  readonly target: string
+  readonly follower: Follower
   readonly signal: AbortSignal
   /** Whether the log may have more than was read, now that no event comes. */
   isStale(): boolean
-  /** Events were dropped: the log has to be read as it is now. */
+  /** Events are missing: the log has to be read as it is now. */
   drop(): void
 }
 
 /** Yields what this process emits until the log has to be read again. Returns whether the run's terminal event was among them. */
-async function* liveEvents({
-  subscription,
-  filter,
-  target,
-  signal,
-  isStale,
-  drop,
-}: Live): AsyncGenerator<RunEvent, boolean> {
+async function* liveEvents({ subscription, follower, signal, isStale, drop }: Live): AsyncGenerator<RunEvent, boolean> {
+  const { filter, order, target } = follower
   for (;;) {
-    const { events, gap } = await subscription.next(NEXT_EVENT_TIMEOUT_MS)
-    for (const event of events) {
+    const { events, gap } = await nextEvents(subscription, follower)
+    for (const [place, event] of events.entries()) {
       if (event.runId !== target) continue
+      if ('id' in event && !filter.isKnown(event) && !order.isNext(event)) {
+        follower.rest = events.slice(place + 1)
+        follower.settled = positionOf(event) ?? follower.settled
+        drop()
+        return false
+      }
       // This process lost the run and took it up again, or the consumer was too slow: the round streams again.
       if (event.type === 'round.started' && filter.isStreaming(event))
         yield { ...event, type: 'round.restarted', reason: STREAMED_AGAIN }
@@ -187,61 +192,11 @@ async function* liveEvents({
   }
 }
 
-/**
- * What the log tells from `place` on, which is moved on; from the run's beginning when there is nothing before it. Without how it
- * ended.
- */
-async function* storedEvents(
-  { reader, kept, passed }: { readonly reader: LogReader; readonly kept: LogReader; passed?(message: string): void },
-  key: SessionKey,
-  run: Run,
-  telling: Telling,
-  place: Place,
-): AsyncGenerator<RunEvent> {
-  /** Calls whose end is told after the pause that waited for them. */
-  let held: ToolMessage[] = []
-  const results = createMemberResults()
-  let hasBegun = place.after !== undefined
-  place.begin()
-  if (run.startedAt !== undefined)
-    for await (const message of runMessages(reader, key, run.id, place.after, kept)) {
-      const input = !hasBegun && isInput(run, message) ? message : undefined
-      if (!hasBegun) yield* beginningEvents(run, input)
-      hasBegun = true
-      if (message.role !== 'tool') yield* notices(message.id)
-      if (message.role === 'assistant' && isLeaders(message)) yield* results.take()
-      const [first, ...rest] = message === input ? [] : messageEvents(message)
-      if (first !== undefined) yield first
-      if (message.role === 'tool' && telling.waitsFor(message)) held.push(message)
-      else if (message.role === 'tool' && isDelegation(message)) yield* results.add(message, rest)
-      else yield* rest
-      place.pass(message)
-      if (place.after === message.id && held.length === 0 && results.isEmpty()) passed?.(message.id)
-    }
-  if (!hasBegun) yield* beginningEvents(run, undefined)
-  yield* notices()
-  yield* results.take()
-
-  async function* notices(before?: string): AsyncGenerator<RunEvent> {
-    for (const { notice, event } of telling.next(before)) {
-      if (notice.type === 'run.resumed') yield* ends(isResolved)
-      if (notice.type !== 'run.paused' || event.type !== 'run.paused') yield event
-      else yield withWaiting(event, await callsOf(reader, key, notice.calls))
-    }
-    yield* ends((call) => !telling.waitsFor(call))
-  }
-
-  function* ends(which: (call: ToolMessage) => boolean): Generator<RunEvent> {
-    const told = held.filter(which)
-    held = held.filter((call) => !told.includes(call))
-    for (const call of told) yield* messageEvents(call).slice(1)
-  }
-}
-
-/** Calls of a pause. */
-async function callsOf(reader: LogReader, key: SessionKey, ids: readonly string[]): Promise<ToolMessage[]> {
-  const found = await Promise.all(ids.map((id) => reader.message(key, id)))
-  return found.filter((message) => message?.role === 'tool')
+/** The events that are left of the last ones, or the next ones. */
+function nextEvents(subscription: Subscription, follower: Follower): ReturnType<Subscription['next']> {
+  const { rest } = follower
+  follower.rest = []
+  return rest.length > 0 ? Promise.resolve({ events: rest, gap: false }) : subscription.next(NEXT_EVENT_TIMEOUT_MS)
 }
 
 /** The run, or the one that it was merged into. Rejects with `run_not_found`. */
@@ -250,49 +205,4 @@ export async function currentRun(reader: LogReader, key: SessionKey, runId: stri
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)
   if (run.status !== 'merged' || run.mergedInto === undefined) return run
   return currentRun(reader, key, run.mergedInto)
-}
-
-/**
- * The message after which the round of event `after` begins, for a consumer that has seen its events up to there. Undefined
- * for the run's first round and for an event that is not the run's: all is sent then.
- */
-async function beforeRound(
-  reader: LogReader,
-  key: SessionKey,
-  run: Run,
-  after: string | undefined,
-): Promise<string | undefined> {
-  const [id = ''] = after?.split(':') ?? []
-  if (id === '') return undefined
-  const notice = noticeOf(run, after)
-  if (notice !== undefined && !('counts' in notice)) return notice.after
-  const found =
-    id === run.id && isEnded(run.status) ? await lastCompletion(reader, key, run) : await reader.message(key, id)
-  if (found === undefined || found.runId !== run.id) return undefined
-  const leaders = await leadersCall(reader, key, found)
-  if (leaders === undefined) return undefined
-  const begin = leaders.role === 'tool' ? leaders.assistantMessageId : leaders.id
-  const query = { run: run.id, before: begin, order: 'descending', limit: 1 } as const
-  return (await reader.messages(key, query)).messages[0]?.id
-}
-
-/**
- * The message itself, or the leader's delegate call that a member's belongs to: members work at the same time, so what one has not
- * ended yet may stand before what another has.
- */
-async function leadersCall(reader: LogReader, key: SessionKey, message: Message): Promise<Message | undefined> {
-  if (message.parentMessageId === undefined) return message
-  const call = await reader.message(key, message.parentMessageId)
-  return call && leadersCall(reader, key, call)
-}
-
-/** The notice that an event of this id tells. */
-function noticeOf(run: Run, event: string | undefined): RunNotice | undefined {
-  const { notices = [] } = run
-  return notices[noticeEvents(run, notices).findIndex((one) => one.id === event)]
-}
-
-async function lastCompletion(reader: LogReader, key: SessionKey, run: Run): Promise<Message | undefined> {
-  const query = { run: run.id, roles: ['assistant'], order: 'descending', limit: 1 } as const
-  return (await reader.messages(key, query)).messages[0]
 }

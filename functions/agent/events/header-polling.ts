@@ -16,7 +16,7 @@ interface Moment {
 }
 
 /** What one consumer sees of a session's header as time passes. */
-export interface Glances {
+export interface HeaderPoll {
   /** The moment of the last glance. What is read of the log afterwards is as new as that, or newer. */
   seen(): Promise<Moment>
   /** What has come since: a change, or time in which something may have changed of which a header says nothing. */
@@ -35,16 +35,16 @@ interface Seen {
   readonly tails: number
 }
 
-interface Glancer {
+interface Poller {
   readonly consumers: Set<Consumer>
   readonly first: Promise<void>
   latest: Seen | undefined
 }
 
 /** Who glances at which session, so that all of a process's consumers share it. */
-const glancers = new WeakMap<Glance, Map<string, Glancer>>()
+const pollers = new WeakMap<HeaderReader, Map<string, Poller>>()
 
-type Glance = Pick<RunLease, 'glance'>
+type HeaderReader = Pick<RunLease, 'readHeaderEventually'>
 
 /** Everything of a header that an event tells of: not the lease's end, which moves by itself. */
 const allOf = (header: SessionHeader | undefined): unknown[] => [endOf(header), header?.head, header?.waiting]
@@ -61,11 +61,11 @@ function endOf(header: SessionHeader | undefined): unknown[] {
  * every change, when a glance fails, which reading the log will explain, and with `events` at every glance: all consumers of a
  * session at the same time.
  */
-export function glanceAt(
-  lease: Glance,
+export function pollHeader(
+  lease: HeaderReader,
   key: SessionKey,
   { of, wake }: { readonly of: 'events' | 'ends'; readonly wake: () => void },
-): Glances {
+): HeaderPoll {
   const [show, everyMs] = of === 'events' ? [allOf, OFTEN_MS] : [endOf, SELDOM_MS]
   let [changes, tails] = [0, 0]
   let known: string | undefined
@@ -84,50 +84,50 @@ export function glanceAt(
       wake()
     },
   }
-  const glancer = join(lease, key, consumer)
-  if (glancer.latest !== undefined) {
-    known = JSON.stringify(show(glancer.latest.header))
-    tails = glancer.latest.tails
+  const poller = join(lease, key, consumer)
+  if (poller.latest !== undefined) {
+    known = JSON.stringify(show(poller.latest.header))
+    tails = poller.latest.tails
   }
   return {
     async seen() {
-      await glancer.first
+      await poller.first
       return { changes, tails }
     },
     since(moment) {
       if (moment.changes !== changes) return 'change'
       return moment.tails === tails ? 'nothing' : 'time'
     },
-    close: () => void glancer.consumers.delete(consumer),
+    close: () => void poller.consumers.delete(consumer),
   }
 }
 
-function join(lease: Glance, key: SessionKey, consumer: Consumer): Glancer {
-  const ofLease = glancers.get(lease) ?? new Map<string, Glancer>()
-  glancers.set(lease, ofLease)
+function join(lease: HeaderReader, key: SessionKey, consumer: Consumer): Poller {
+  const ofLease = pollers.get(lease) ?? new Map<string, Poller>()
+  pollers.set(lease, ofLease)
   const name = nameOf(key)
   const known = ofLease.get(name)
   if (known !== undefined) {
     known.consumers.add(consumer)
     return known
   }
-  const { promise: first, resolve: hasGlanced } = Promise.withResolvers<void>()
-  const glancer: Glancer = { consumers: new Set([consumer]), first, latest: undefined }
-  ofLease.set(name, glancer)
-  void glanceOn(lease, key, glancer, hasGlanced).finally(() => ofLease.delete(name))
-  return glancer
+  const { promise: first, resolve: hasRead } = Promise.withResolvers<void>()
+  const poller: Poller = { consumers: new Set([consumer]), first, latest: undefined }
+  ofLease.set(name, poller)
+  void pollOn(lease, key, poller, hasRead).finally(() => ofLease.delete(name))
+  return poller
 }
 
-async function glanceOn(lease: Glance, key: SessionKey, glancer: Glancer, hasGlanced: () => void): Promise<void> {
-  const { consumers } = glancer
+async function pollOn(lease: HeaderReader, key: SessionKey, poller: Poller, hasRead: () => void): Promise<void> {
+  const { consumers } = poller
   for (let count = 0; consumers.size > 0; count++) {
     try {
-      glancer.latest = { header: await lease.glance(key), tails: Math.floor(count / TAIL) }
-      for (const consumer of consumers) consumer.take(glancer.latest)
+      poller.latest = { header: await lease.readHeaderEventually(key), tails: Math.floor(count / TAIL) }
+      for (const consumer of consumers) consumer.take(poller.latest)
     } catch {
       for (const consumer of consumers) consumer.fail()
     }
-    hasGlanced()
+    hasRead()
     const wait = Math.min(...[...consumers].map(({ everyMs }) => everyMs), SELDOM_MS)
     await new Promise<void>((resolve) => void setTimeout(resolve, wait).unref())
   }

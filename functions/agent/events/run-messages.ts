@@ -61,37 +61,39 @@ export async function* runMessages(
   }
 }
 
-/** Where to read on from: after the last message that is final with all before it. */
+/** Where to read on from: after the last message of which, and of all before it, every event has been shown. */
 export interface Place {
   readonly after: string | undefined
+  /** How many of the run's notices come before. */
+  readonly notices: number
   /** Calls that were found to wait for somebody else. */
   readonly waiting: readonly ToolMessage[]
   /** Begins to read on. */
   begin(): void
-  /** Takes note of a message that was read. */
-  pass(message: Message): void
+  /** Takes note of a message that was read, and of what has been shown with it. */
+  pass(message: Message, shown: { readonly isSettled: boolean; readonly shown: number }): void
 }
 
-/** A place after this message; undefined: before all. */
-export function createPlace(after: string | undefined): Place {
-  let passed = after
-  let open = false
+/** A place after this message, undefined: before all, and so many notices. */
+export function createPlace(after: string | undefined, notices: number): Place {
+  let passed = { after, notices }
   let waiting: ToolMessage[] = []
   return {
     get after() {
-      return passed
+      return passed.after
+    },
+    get notices() {
+      return passed.notices
     },
     get waiting() {
       return waiting
     },
     begin() {
-      open = false
       waiting = []
     },
-    pass(message) {
+    pass(message, { isSettled, shown }) {
       if (message.role === 'tool' && message.status === 'waiting') waiting.push(message)
-      open ||= !isFinal(message)
-      if (!open) passed = message.id
+      if (isSettled) passed = { after: message.id, notices: shown }
     },
   }
 }

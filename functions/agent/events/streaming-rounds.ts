@@ -6,7 +6,7 @@ const MAX_ROUNDS = 256
 /** How many events of one round are kept; deltas of the same piece count as one. */
 const MAX_EVENTS = 1_000
 
-export interface RoundsUnderWay {
+export interface StreamingRounds {
   /** Takes every event of a session, in order. */
   note(session: string, event: RunEvent): void
   /** What the session's unstored rounds have streamed, each from its start: the leader's, or those of members at work. */
@@ -17,8 +17,8 @@ export interface RoundsUnderWay {
  * Keeps what rounds have streamed until they are stored, so that a late or returning follower gets a round from its
  * start and not from the middle of a word.
  */
-export function createRoundsUnderWay(): RoundsUnderWay {
-  const rounds = new Map<string, RoundUnderWay>()
+export function createStreamingRounds(): StreamingRounds {
+  const rounds = new Map<string, StreamingRound>()
   const ofSession = new Map<string, Set<string>>()
   return {
     note(session, event) {
@@ -62,7 +62,7 @@ export function createRoundsUnderWay(): RoundsUnderWay {
   }
 }
 
-interface RoundUnderWay {
+interface StreamingRound {
   readonly session: string
   readonly events: RunEvent[]
 }

@@ -4,7 +4,7 @@ import { isBlocked } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { currentRun } from './follow-run.ts'
 import type { FollowDependencies } from './follow-run.ts'
-import { glanceAt } from './header-polling.ts'
+import { pollHeader } from './header-polling.ts'
 
 /** How long nothing is asked at all; a glance that sees a change, or an event of this process, comes before. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
@@ -20,16 +20,16 @@ export async function untilSettled(
   signal: AbortSignal,
 ): Promise<void> {
   const subscription = bus.subscribe(key)
-  const glances = glanceAt(lease, key, { of: 'ends', wake: subscription.wake })
+  const poll = pollHeader(lease, key, { of: 'ends', wake: subscription.wake })
   signal.addEventListener('abort', subscription.close)
   try {
     while (!signal.aborted) {
-      const seen = await glances.seen()
+      const seen = await poll.seen()
       const run = await currentRun(reader, key, runId)
       if (isEnded(run.status)) return
-      const header = run.status === 'paused' ? await lease.look(key) : undefined
+      const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
       if (header !== undefined && isBlocked(header)) return
-      for (let isOver = false; !isOver && !signal.aborted && glances.since(seen) !== 'change';) {
+      for (let isOver = false; !isOver && !signal.aborted && poll.since(seen) !== 'change';) {
         const { events, gap } = await subscription.next(NEXT_EVENT_TIMEOUT_MS)
         isOver = gap || events.some((event) => event.runId === run.id && isTerminal(event))
       }
@@ -37,6 +37,6 @@ export async function untilSettled(
   } finally {
     signal.removeEventListener('abort', subscription.close)
     subscription.close()
-    glances.close()
+    poll.close()
   }
 }

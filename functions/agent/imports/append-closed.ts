@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Appended, AppendOptions } from '../../domain/messages/imported.ts'
@@ -7,7 +7,7 @@ import type { Session } from '../../domain/session.ts'
 import { lengthOf } from '../../log/import/message-length.ts'
 import { createClosedTurns, isInput, rowsOf, type PlacedMessage } from './closed-turns.ts'
 import { createSearchedMarks } from './searched-marks.ts'
-import { goOn, newImport, writeStep, type AppendDependencies } from './import-step.ts'
+import { resumeAt, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
 /*
  * How an import comes into the log (docs/decisions/0024-imports-in-steps.md):
@@ -63,7 +63,7 @@ export async function appendClosed(
     done.first ??= written.firstOfStep
     done.last = written.progress.last
     // A store on this machine writes without waiting for anything.
-    await nextTurn()
+    await yieldToEventLoop()
   }
 
   let place = from
@@ -77,7 +77,7 @@ export async function appendClosed(
       continue
     }
     if (place === stored + 1 && progress !== undefined && (skipped !== undefined || !isInput(message)))
-      await goOn(writer, skipped?.turn ?? placed.turn, progress)
+      await resumeAt(writer, skipped?.turn ?? placed.turn, progress)
     if (rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_STEP_CHARACTERS) await flush(wholeRounds(waiting))
     while (rowsOfAll(waiting) >= MAX_ROWS || characters > MAX_ROUND_CHARACTERS) await flush(waiting.length)
     waiting.push(placed)

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Policies } from '../../domain/agent.ts'
 import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -5,7 +6,7 @@ import type { Json } from '../../domain/json.ts'
 import { textOf } from '../../domain/messages/message.ts'
 import type { MediaPart, Message, TextPart, ToolMessage, ToolPart } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
-import type { NumberedSources } from '../../domain/messages/source.ts'
+import type { NumberedSources, Source } from '../../domain/messages/source.ts'
 import { callText } from '../../log/call-text.ts'
 import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -83,7 +84,11 @@ async function toolMessage(
   const fitted =
     mediaType === undefined
       ? undefined
-      : fitContent({ messageId: base.id, attempt: 'imported' }, { text, mediaType, media, sources }, place.policies)
+      : fitContent(
+          { messageId: base.id, attempt: attemptOf(text, sources) },
+          { text, mediaType, media, sources },
+          place.policies,
+        )
   for (const { name, bytes, mediaType: type } of fitted?.objects ?? [])
     await place.dependencies.outputs.put(place.key, name, bytes, type)
   return {
@@ -100,6 +105,13 @@ async function toolMessage(
     ...definedFields({ output: fitted?.output, sources: fitted?.sources, completedAt, durationMs, searched, decision }),
   }
 }
+
+/**
+ * Names the objects of a result by their content. A clock that is behind the log gives a later import the ids of one that died, whose
+ * objects may be in the store.
+ */
+const attemptOf = (text: string, sources: readonly Source[]): string =>
+  `imported-${hash('sha256', JSON.stringify([text, sources])).slice(0, 16)}`
 
 /** Data stand behind the text, as those of our own results. */
 function withData(parts: readonly ToolPart[], data: Json | undefined): readonly ToolPart[] {

@@ -1,20 +1,23 @@
 import { TooltrailError } from '../../domain/errors.ts'
 import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { OPEN_STATUSES, STATUS_TEXT } from '../../domain/messages/message.ts'
-import type { Message, Part, ToolMessage } from '../../domain/messages/message.ts'
+import { OPEN_STATUSES, STATUS_TEXT, textOf } from '../../domain/messages/message.ts'
+import type { MediaPart, Message, Output, Part, TextPart, ToolMessage } from '../../domain/messages/message.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import { createMemberCalls, type MemberCalls } from '../../log/import/member-calls.ts'
 import { createOpenRounds, loopOf, type OpenRounds } from '../../log/import/open-rounds.ts'
 import { hasSources } from '../../log/sources.ts'
 import { outputText } from '../../log/output-text.ts'
+import { goneText } from '../../log/tool-result-text.ts'
+import type { Logger } from '../../ports/logger.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 
 interface Dependencies {
   readonly reader: LogReader
-  readonly outputs: OutputStore
+  readonly outputs: Pick<OutputStore, 'read'>
+  readonly logger: Pick<Logger, 'warn'>
 }
 
 /** Messages read at a time, and characters of them. */
@@ -60,29 +63,79 @@ export async function lastMessageId(
   return messages[0]?.id
 }
 
-/** The whole text of a tool message's output, also of an offloaded one; undefined for a call that has none. */
-export async function wholeOutput(
-  dependencies: Pick<Dependencies, 'outputs'>,
+/** Ends a text of which only the preview is left. */
+export const LOST_TEXT = '[The full text is no longer available to view]'
+
+/**
+ * The whole text of a tool message's output, also of an offloaded one; undefined for a call that has none. Where the object is lost,
+ * its preview with a note.
+ */
+export const wholeOutput = (
+  dependencies: Dependencies,
   key: SessionKey,
-  { output }: Pick<ToolMessage, 'output'>,
+  { output, parts }: Pick<ToolMessage, 'output' | 'parts'>,
+): Promise<string | undefined> => wholeText(dependencies, key, output, textOf(parts))
+
+async function wholeText(
+  dependencies: Dependencies,
+  key: SessionKey,
+  output: Output | undefined,
+  preview: string,
 ): Promise<string | undefined> {
   const object = output?.object
   if (output === undefined || object === undefined) return undefined
-  let text = ''
-  for await (const piece of outputText((range) => dependencies.outputs.read(key, object, range), output)) text += piece
-  return text
+  const read = async (): Promise<string> => {
+    let text = ''
+    for await (const piece of outputText((range) => dependencies.outputs.read(key, object, range), output))
+      text += piece
+    return text
+  }
+  return unlessLost(dependencies, key, object, read, () => `${preview}\n\n${LOST_TEXT}`)
+}
+
+/** The bytes of an image or a file as base64, or the note that replaces them where they are lost. */
+export const mediaOrNote = <Found>(
+  dependencies: Dependencies,
+  key: SessionKey,
+  part: MediaPart,
+  found: (data: Uint8Array) => Found,
+): Promise<Found | TextPart> =>
+  unlessLost<Found | TextPart>(
+    dependencies,
+    key,
+    part.id,
+    async () => found(await dependencies.outputs.read(key, part.id)),
+    () => ({ type: 'text', text: goneText(part) }),
+  )
+
+/** One lost object ends no copy and no export: what stands for it takes its place, with a warning (promises O4). */
+async function unlessLost<Content>(
+  dependencies: Dependencies,
+  key: SessionKey,
+  object: string,
+  read: () => Promise<Content>,
+  instead: () => Content,
+): Promise<Content> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof TooltrailError) || error.code !== 'output_not_found') throw error
+    if ((await lastMessageId(dependencies, key)) === undefined) throw deletedMeanwhile(key)
+    dependencies.logger.warn('an object is lost: a note takes its place', { ...key, object })
+    return instead()
+  }
 }
 
 /** The sources of a tool message with their texts whole; undefined where it has none. */
 export async function wholeSources(
-  dependencies: Pick<Dependencies, 'outputs'>,
+  dependencies: Dependencies,
   key: SessionKey,
   { sources }: ToolMessage,
 ): Promise<Source[] | undefined> {
   if (sources === undefined || sources.length === 0) return undefined
   return Promise.all(
     sources.map(async ({ output, ...source }) => {
-      const text = await wholeOutput(dependencies, key, definedFields({ output }))
+      const text = await wholeText(dependencies, key, output, source.text ?? '')
       return text === undefined ? source : { ...source, text }
     }),
   )
@@ -174,13 +227,13 @@ async function toolOf(
   }
 }
 
-async function withBytes({ outputs }: Dependencies, key: SessionKey, parts: readonly Part[]): Promise<ClosedPart[]> {
+async function withBytes(dependencies: Dependencies, key: SessionKey, parts: readonly Part[]): Promise<ClosedPart[]> {
   const found = parts.map(async (part): Promise<ClosedPart[]> => {
     if (part.type === 'text') return [part]
     if (part.type !== 'image' && part.type !== 'file') return []
-    const { type, mediaType, filename, id } = part
-    const media: ClosedMedia = { type, mediaType, data: await outputs.read(key, id), ...definedFields({ filename }) }
-    return [media]
+    const { type, mediaType, filename } = part
+    const media = (data: Uint8Array): ClosedMedia => ({ type, mediaType, data, ...definedFields({ filename }) })
+    return [await mediaOrNote(dependencies, key, part, media)]
   })
   return (await Promise.all(found)).flat()
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Session, SessionKey } from '../../domain/session.ts'
+import type { Logger } from '../../ports/logger.ts'
 import { appendClosed } from './append-closed.ts'
 import { closedLog } from './closed-log.ts'
 import type { AppendDependencies } from './import-step.ts'
 
 /** Copies a log with its outputs, up to and with `through`, into a new session; returns how many messages this call copied. */
 export async function copyLog(
-  dependencies: AppendDependencies,
+  dependencies: AppendDependencies & { readonly logger: Pick<Logger, 'warn'> },
   from: SessionKey,
   through: string,
   to: Session,

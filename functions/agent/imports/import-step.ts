@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Policies } from '../../domain/agent.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextIds } from '../../domain/ids.ts'
-import { stretchesOf, type ImportName, type ImportProgress } from '../../domain/messages/imported.ts'
+import { rangesOf, type ImportName, type ImportProgress } from '../../domain/messages/imported.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader } from '../../domain/session.ts'
@@ -22,7 +22,7 @@ import { createStoredCalls, type StoredCalls } from './stored-calls.ts'
 
 export interface AppendDependencies extends ContentDependencies {
   readonly imports: LogImport
-  readonly lease: Pick<RunLease, 'look'>
+  readonly lease: Pick<RunLease, 'readHeader'>
   readonly reader: LogReader
   readonly agents: ReadonlyMap<string, { readonly policies: Policies }>
 }
@@ -60,13 +60,13 @@ export const newImport = (
   dependencies,
   session,
   source,
-  calls: createStoredCalls({ reader: dependencies.reader, key: keyOf(session), stretches: stretchesOf(before) }),
+  calls: createStoredCalls({ reader: dependencies.reader, key: keyOf(session), ranges: rangesOf(before) }),
   cut: createCutRounds(),
-  since: stretchesOf(before).at(-1)?.first,
+  since: rangesOf(before).at(-1)?.first,
 })
 
 /** Lets this turn go on behind what an earlier call stored last. */
-export async function goOn(one: Import, turn: number, { last, run: id }: ImportProgress): Promise<void> {
+export async function resumeAt(one: Import, turn: number, { last, run: id }: ImportProgress): Promise<void> {
   const run = await one.dependencies.reader.run(keyOf(one.session), id)
   one.at = { last, begun: { turn, holds: 'earlier', moved: createLoops(), ...(run && { run }) } }
 }
@@ -129,7 +129,7 @@ const isLong = (message: ClosedMessage): boolean =>
   message.role === 'tool' && (message.of.toolCalls[message.sequence]?.arguments.length ?? 0) > LONG
 
 async function headerOf({ lease }: Pick<AppendDependencies, 'lease'>, session: Session): Promise<SessionHeader> {
-  const header = await lease.look(keyOf(session))
+  const header = await lease.readHeader(keyOf(session))
   if (header?.status !== 'live') throw new TooltrailError('session_not_found', `there is no session ${session.session}`)
   return header
 }
@@ -159,7 +159,7 @@ async function messagesOf(
       numbered: message.role === 'assistant' && message.numbered ? await keptOf(message.numbered) : undefined,
     })
     messages.push(stored)
-    if (isLong(message)) await nextTurn()
+    if (isLong(message)) await yieldToEventLoop()
   }
   return messages
 }

@@ -6,7 +6,7 @@ import type {
 } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextId } from '../../domain/ids.ts'
-import type { Stretch } from '../../domain/messages/imported.ts'
+import type { Range } from '../../domain/messages/imported.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { AssistantMessage, Message, ToolMessage } from '../../domain/messages/message.ts'
 import type { Run } from '../../domain/runs/run.ts'
@@ -52,7 +52,7 @@ interface Place {
   readonly reader: LogReader
   readonly key: SessionKey
   /** Where in the log the messages are that earlier calls of this import stored. */
-  readonly stretches: readonly Stretch[]
+  readonly ranges: readonly Range[]
 }
 
 /** Nothing stored by this call yet. */
@@ -113,8 +113,8 @@ export function createStoredCalls(place: Place): StoredCalls {
 type Kind = Pick<MessageQuery, 'roles' | 'run' | 'parentToolCallId'>
 
 /** Messages of an import that earlier calls stored, the newest first. */
-async function* newestOf({ reader, key, stretches }: Place, of: Kind): AsyncGenerator<Message> {
-  for (const { first, last } of stretches.toReversed()) {
+async function* newestOf({ reader, key, ranges }: Place, of: Kind): AsyncGenerator<Message> {
+  for (const { first, last } of ranges.toReversed()) {
     for (let before: string | undefined = nextId(last, 0); before !== undefined && before > first;) {
       const page = await reader.messages(key, { ...of, order: 'descending', limit: PAGE, before })
       for (const message of page.messages) if (message.id >= first) yield message

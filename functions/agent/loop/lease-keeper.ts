@@ -66,7 +66,7 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
 
   async function poll(): Promise<SessionHeader> {
     work.signal.throwIfAborted()
-    const header = await withinTime(LEASE_CALL_MS, 'the store', () => leases.look(lease))
+    const header = await withinTime(LEASE_CALL_MS, 'the store', () => leases.readHeader(lease))
     if (header?.status !== 'live' || header.generation !== lease.generation) lose()
     else if (header.cancel?.run === lease.runId) work.abort(new RunCancelled(header.cancel.reason))
     work.signal.throwIfAborted()

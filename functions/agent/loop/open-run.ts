@@ -7,9 +7,11 @@ import { NO_MESSAGES } from '../../domain/session-messages.ts'
 import { NO_USAGE } from '../../domain/usage/usage.ts'
 import { callCompleted } from '../../log/run-events.ts'
 import { loadContext } from './context/context.ts'
-import { createResultWriter, insistentStore } from './retrying-store.ts'
+import { createEventSequence } from './event-sequence.ts'
+import { emitResolvedCalls } from './resolved-calls.ts'
+import { createResultWriter, retryingStore } from './retrying-store.ts'
 import { keepLease, RunCancelled } from './lease-keeper.ts'
-import { absentAgent, openMembers, openModel, openTools, tellAbsent } from './open-thread.ts'
+import { absentAgent, openMembers, openModel, openTools, warnAboutMissingTools } from './open-thread.ts'
 import { endOfCrashLoop, endRun, stopAfter } from './run-ending.ts'
 import type { HeldRun, LoopDependencies, RunState } from './run-state.ts'
 import { createSourceCounter } from './sources/source-counter.ts'
@@ -56,8 +58,9 @@ async function openLeader(state: RunState): Promise<void> {
     messages.filter(({ runId }) => runId === leader.runId),
   )
   for (const thread of threadsOf(leader)) await repairCalls(state, thread)
+  await emitResolvedCalls(state)
   for (const thread of threadsOf(leader)) await storeRefused(state, thread)
-  await tellAbsent(state, leader, absent)
+  await warnAboutMissingTools(state, leader, absent)
   await openModel(state, leader)
 }
 
@@ -71,10 +74,11 @@ async function readSession({ store, held: { lease } }: RunState): Promise<Sessio
 function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunState {
   const { lease, run } = held
   const keeper = keepLease(ports, lease)
-  const store = insistentStore(ports, { keeper, clock: ports.clock })
+  const store = retryingStore(ports, { keeper, clock: ports.clock })
   const failed = new AbortController()
   const emit: RunState['emit'] = (event) => ports.emit(lease, event)
-  const writer = createResultWriter(store, lease, emit)
+  const emitInOrder = createEventSequence(lease.generation, emit)
+  const writer = createResultWriter(store, lease, emitInOrder)
   return {
     ports,
     store,
@@ -96,6 +100,7 @@ function createState(ports: LoopDependencies, held: HeldRun, agent: Agent): RunS
     },
     sources: createSourceCounter(),
     emit,
+    emitInOrder,
   }
 }
 
@@ -125,10 +130,11 @@ async function repairCalls(state: RunState, thread: Thread): Promise<void> {
   const isRepeatable = ({ id, toolName }: ToolMessage): boolean =>
     thread.members.has(id) || thread.tools.get(toolName)?.idempotent === true
   const interrupted = openCalls(thread).filter((row) => row.status === 'running' && !isRepeatable(row))
-  const repaired = await store.log.repair(
-    held.lease,
-    interrupted.map((row) => row.id),
-  )
-  remember(thread, repaired)
-  for (const message of repaired) state.emit(callCompleted(message))
+  if (interrupted.length === 0) return
+  const ids = interrupted.map((row) => row.id)
+  await state.emitInOrder(async (position) => {
+    const repaired = await store.log.repair(held.lease, ids, position)
+    remember(thread, repaired)
+    return { result: undefined, events: repaired.map(callCompleted) }
+  })
 }

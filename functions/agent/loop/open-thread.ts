@@ -46,9 +46,9 @@ export async function withDelegation(
 }
 
 /** Tells the run's followers why tools of a thread are absent. */
-export async function tellAbsent(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
-  const told = { type: 'warning', code: 'mcp_unavailable', after: state.head ?? '', ...memberNames(thread) } as const
-  const notices = absent.map((detail) => ({ ...told, detail }))
+export async function warnAboutMissingTools(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
+  const warning = { type: 'warning', code: 'mcp_unavailable', after: state.head ?? '', ...memberNames(thread) } as const
+  const notices = absent.map((detail) => ({ ...warning, detail }))
   if (notices.length > 0) await recordDecision(state, { notices })
 }
 
@@ -90,7 +90,7 @@ export async function openMembers(state: RunState, thread: Thread, found: readon
     const member = createMember(thread, call, agentNamed(state, task.agent))
     member.isWhole = true
     remember(member, own)
-    await tellAbsent(state, member, await openTools(state, member))
+    await warnAboutMissingTools(state, member, await openTools(state, member))
     await openMembers(state, member, found)
   }
 }

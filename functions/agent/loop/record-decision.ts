@@ -1,31 +1,47 @@
 import type { SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
-import { noticeEvents } from '../../log/run-events.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
+import type { EventPosition } from '../../domain/runs/event-position.ts'
+import { callCompleted, noticeEvents } from '../../log/run-events.ts'
 import type { Decision } from '../../ports/run-log.ts'
+import { positionAfter } from './event-sequence.ts'
+import type { Emission } from './event-sequence.ts'
 import type { RunState } from './run-state.ts'
 import { takeNoteOfSummary, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
-/** Records what a policy has decided, one decision after the other, and tells whoever follows the run. */
+interface About {
+  /** The thread for whose requests it was decided; left out: the leader's. */
+  readonly thread?: Thread
+  /** The calls of a notice `calls.resolved`, as their rows are. */
+  readonly resolved?: readonly ToolMessage[]
+}
+
+/** Records what a policy has decided, one decision after the other, and emits the events of its notices. */
 export async function recordDecision(
   state: RunState,
   decision: Omit<Decision, 'number'>,
-  thread: Thread = state.leader,
+  { thread = state.leader, resolved = [] }: About = {},
 ): Promise<void> {
   const { context } = state
-  const record = async (): Promise<void> => {
+  const record = async (position: EventPosition): Promise<Emission<void>> => {
     const decided = decision.context && withDecision(state, thread, decision.context)
-    const recorded = { ...decision, number: context.number, ...definedFields({ context: decided }) }
+    const notices = decision.notices.map((notice, place) => ({ ...notice, position: positionAfter(position, place) }))
+    const recorded = { ...decision, notices, number: context.number, ...definedFields({ context: decided }) }
     await state.store.log.recordDecision(state.held.lease, recorded)
     context.number++
     takeNoteOfSummary(state.leader, decision.work?.usage)
     if (decided !== undefined) takeAsDecided(state, decided)
     const before = context.notices.length
-    context.notices.push(...decision.notices)
-    for (const event of noticeEvents(state.held.run, context.notices, before)) state.emit(event)
+    context.notices.push(...notices)
+    const events = noticeEvents(state.held.run, context.notices).slice(before)
+    return {
+      result: undefined,
+      events: [...events.filter((event) => event !== undefined), ...resolved.map(callCompleted)],
+    }
   }
-  const recorded = context.recorded.then(record)
+  const recorded = context.recorded.then(() => state.emitInOrder(record, decision.notices.length))
   context.recorded = recorded.catch(() => undefined)
   await recorded
 }

@@ -1,6 +1,5 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../domain/errors.ts'
-import type { RunEvent } from '../../domain/events.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import type { Lease, SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { FittedContent } from '../../log/fit-content.ts'
@@ -12,6 +11,7 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunLog } from '../../ports/run-log.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import { raceAbort, withinTime } from '../../domain/time/time-limit.ts'
+import type { EmitInOrder } from './event-sequence.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
 /** Milliseconds that a store has for one attempt, body included. It is asked again after that. */
@@ -20,7 +20,7 @@ const FIRST_WAIT_MS = 50
 const MAX_WAIT_MS = 2_000
 
 /** What a loop needs of the store, for as long as it holds its lease. */
-export interface HeldStore {
+export interface LoopStore {
   readonly log: RunLog
   readonly reader: LogReader
   readonly outputs: OutputStore
@@ -28,9 +28,9 @@ export interface HeldStore {
   readonly lease: Pick<RunLease, 'release'>
 }
 
-export interface InsistentStore extends HeldStore {
+export interface RetryingStore extends LoopStore {
   /** The header as it is now; rejects with the reason when the work must stop. */
-  look(): Promise<SessionHeader>
+  readHeader(): Promise<SessionHeader>
   /** Whether the log holds a message, also after the lease was lost. It is asked once. */
   holds(key: SessionKey, messageId: string): Promise<boolean>
 }
@@ -46,33 +46,33 @@ interface Dependencies {
  * the outcome is unknown: the lease is released (`LeaseLost`), and the next holder reads the log. Errors that are for good come
  * through at once.
  */
-export function insistentStore(store: HeldStore, dependencies: Dependencies): InsistentStore {
+export function retryingStore(store: LoopStore, dependencies: Dependencies): RetryingStore {
   const { keeper } = dependencies
-  const insist = <Result>(signal: AbortSignal, operation: () => Promise<Result>): Promise<Result> =>
-    insistOn(operation, dependencies, { signal, isForGood })
-  const patient = <Port extends object>(port: Port, signal: AbortSignal): Port =>
+  const retry = <Result>(signal: AbortSignal, operation: () => Promise<Result>): Promise<Result> =>
+    retryOn(operation, dependencies, { signal, isForGood })
+  const retrying = <Port extends object>(port: Port, signal: AbortSignal): Port =>
     new Proxy(port, {
       get: (target, name): unknown => {
         const method: unknown = Reflect.get(target, name)
         if (typeof method !== 'function') return method
-        return (...words: unknown[]) => insist(signal, () => Reflect.apply(method, target, words) as Promise<unknown>)
+        return (...args: unknown[]) => retry(signal, () => Reflect.apply(method, target, args) as Promise<unknown>)
       },
     })
   return {
     // A cancel waits for a write that is under way, so that what was produced is kept.
     log: {
-      ...patient(store.log, keeper.lost),
+      ...retrying(store.log, keeper.lost),
       completeCall: (lease, result) =>
-        insistOn(() => store.log.completeCall(lease, result), dependencies, { signal: keeper.lost, isForGood: isLost }),
+        retryOn(() => store.log.completeCall(lease, result), dependencies, { signal: keeper.lost, isForGood: isLost }),
     },
-    reader: patient(store.reader, keeper.signal),
+    reader: retrying(store.reader, keeper.signal),
     outputs: {
-      ...patient(store.outputs, keeper.signal),
-      put: (key, name, bytes, mediaType) => insist(keeper.lost, () => store.outputs.put(key, name, bytes, mediaType)),
+      ...retrying(store.outputs, keeper.signal),
+      put: (key, name, bytes, mediaType) => retry(keeper.lost, () => store.outputs.put(key, name, bytes, mediaType)),
     },
-    sessions: { read: (key) => insist(keeper.signal, () => store.sessions.read(key)) },
-    lease: { release: (lease) => insist(keeper.lost, () => store.lease.release(lease)) },
-    look: () => insist(keeper.signal, () => keeper.poll()),
+    sessions: { read: (key) => retry(keeper.signal, () => store.sessions.read(key)) },
+    lease: { release: (lease) => retry(keeper.lost, () => store.lease.release(lease)) },
+    readHeader: () => retry(keeper.signal, () => keeper.poll()),
     holds: async (key, messageId) => (await store.reader.message(key, messageId)) !== undefined,
   }
 }
@@ -81,7 +81,7 @@ const isLost = (error: unknown): boolean => error instanceof LeaseLost
 
 const isForGood = (error: unknown): boolean => error instanceof TooltrailError && !error.retryable
 
-async function insistOn<Result>(
+async function retryOn<Result>(
   operation: () => Promise<Result>,
   { keeper, clock }: Dependencies,
   { signal, isForGood: ends }: { readonly signal: AbortSignal; readonly isForGood: (error: unknown) => boolean },
@@ -138,9 +138,9 @@ export interface ResultWriter {
 
 /** Stores tool results beside the loop, each as soon as its tool has ended; `tool_call.completed` follows its write. */
 export function createResultWriter(
-  { log, outputs }: Pick<HeldStore, 'log' | 'outputs'>,
+  { log, outputs }: Pick<LoopStore, 'log' | 'outputs'>,
   lease: Lease,
-  emit: (event: RunEvent) => void,
+  emitInOrder: EmitInOrder,
 ): ResultWriter {
   const failed = new AbortController()
   const pending = new Set<Promise<void>>()
@@ -148,16 +148,19 @@ export function createResultWriter(
   async function store(result: Parameters<ResultWriter['write']>[0]): Promise<void> {
     const { row, content } = result
     for (const { name, bytes, mediaType } of content.objects) await outputs.put(lease, name, bytes, mediaType)
-    const message = await log.completeCall(lease, {
-      messageId: row.id,
-      status: result.status,
-      parts: content.parts,
-      output: content.output,
-      ...definedFields({ sources: content.sources, searched: result.searched }),
-      completedAt: result.completedAt,
-      durationMs: result.durationMs,
+    await emitInOrder(async (position) => {
+      const message = await log.completeCall(lease, {
+        messageId: row.id,
+        status: result.status,
+        parts: content.parts,
+        output: content.output,
+        ...definedFields({ sources: content.sources, searched: result.searched }),
+        completedAt: result.completedAt,
+        durationMs: result.durationMs,
+        position,
+      })
+      return { result: undefined, events: [callCompleted(message)] }
     })
-    emit(callCompleted(message))
   }
 
   return {

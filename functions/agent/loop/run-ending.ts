@@ -1,4 +1,6 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import { isStorageFailure, LeaseLost, TooltrailError } from '../../domain/errors.ts'
+import type { RunEvent } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { AssistantPart, Message, ToolMessage } from '../../domain/messages/message.ts'
 import type { RunError } from '../../domain/runs/run.ts'
@@ -10,7 +12,7 @@ import { CompletionFailed, keptParts } from './model/complete.ts'
 import { RunCancelled } from './lease-keeper.ts'
 import { accountOf, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
-import { openCalls, ownMessages, remember } from './thread.ts'
+import { openCalls, ownMessages, remember, threadsOf } from './thread.ts'
 
 /** A run that was taken over this often without a new message ends. */
 const MAX_TAKEOVERS = 3
@@ -20,15 +22,34 @@ const MAX_TAKEOVERS = 3
  * then ends `cancelled`, and what was produced is kept. Rejects with `LeaseLost` when somebody else holds the session now.
  */
 export async function endRun(state: RunState, end: RunEnd): Promise<void> {
+  await state.emitInOrder(async (position) => {
+    const message = end.message && { ...end.message, position }
+    const events = await storeEnd(state, { ...end, ...definedFields({ message }) })
+    return { result: undefined, events }
+  })
+}
+
+async function storeEnd(state: RunState, end: RunEnd): Promise<RunEvent[]> {
   const { log } = state.store
   const { lease } = state.held
   const account = accountOf(state)
   const ended = (await log.endRun(lease, end, account)) ?? (await endCancelled())
   if (ended === undefined) throw new LeaseLost(lease.session, lease.generation)
-  state.ended = { run: ended.run, messages: messagesAtEnd(state, end, ended.closed) }
-  for (const message of ended.closed) state.emit(callCompleted(message))
-  if (end.message !== undefined) state.emit(messageCompleted(end.message))
-  state.emit(runEnded(ended.run))
+  const { closed, run } = ended
+  const messages = messagesAtEnd(state, end, closed)
+  state.ended = { run, messages }
+  const hasUnread = [...threadsOf(state.leader)].some((thread) => openCalls(thread).some(({ id }) => !isClosed(id)))
+  // Followers read the log for the ends of calls that clients have resolved meanwhile, and for what comes after them.
+  if (hasUnread) return [runEnded(run)]
+  return [
+    ...closed.map(callCompleted),
+    ...(end.message === undefined ? [] : [messageCompleted(end.message)]),
+    runEnded(run),
+  ]
+
+  function isClosed(id: string): boolean {
+    return closed.some((call) => call.id === id)
+  }
 
   async function endCancelled(): ReturnType<typeof log.endRun> {
     const reason = await cancelReason(state)
@@ -57,7 +78,7 @@ function messagesAtEnd(
 /** The cancel that kept a write from happening; rejects with `LeaseLost` when it was that instead. */
 async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
   try {
-    await state.store.look()
+    await state.store.readHeader()
   } catch (error) {
     if (error instanceof RunCancelled) return error.reason
     throw error

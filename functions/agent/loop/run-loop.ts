@@ -12,9 +12,10 @@ import { CompletionFailed, nextCompletion } from './model/complete.ts'
 import { consolidateIfDue } from './context/consolidate.ts'
 import { mediaAtEnd } from './context/context.ts'
 import { openModel } from './open-thread.ts'
+import { emitResolvedCalls } from './resolved-calls.ts'
 import { endRun, stopAfter } from './run-ending.ts'
 import type { LoopEnding } from './run-ending.ts'
-import { allocate, assistantMessage, inTurn } from './run-state.ts'
+import { allocate, assistantMessage, withLogMutex } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { endedBy, isCutShort, lastRoundReason, openCalls, remember, roundsOf, threadsOf } from './thread.ts'
 import type { LastRound, Thread, ThreadEnding } from './thread.ts'
@@ -121,16 +122,18 @@ const STEERED_AT_ONCE = 64
 async function steerRun(state: RunState, thread: Thread): Promise<void> {
   const { log, reader } = state.store
   const { lease } = state.held
-  if ((await state.store.look()).queued === 0) return
+  if ((await state.store.readHeader()).queued === 0) return
   await state.writer.settled()
   for (const queuedRunId of await reader.steering(lease, STEERED_AT_ONCE)) {
-    const message = await inTurn(state, async () => {
-      const [id = ''] = allocate(state, 1)
-      return log.steer(lease, queuedRunId, id)
-    })
-    if (message === undefined) continue
-    remember(thread, [message])
-    state.emit(messageSteered(message))
+    await withLogMutex(state, () =>
+      state.emitInOrder(async (position) => {
+        const [id = ''] = allocate(state, 1)
+        const message = await log.steer(lease, queuedRunId, id, position)
+        if (message === undefined) return { result: undefined, events: undefined }
+        remember(thread, [message])
+        return { result: undefined, events: [messageSteered(message)] }
+      }),
+    )
   }
 }
 
@@ -168,11 +171,12 @@ async function pauseRun(state: RunState): Promise<boolean> {
       rows.filter((row) => row !== undefined),
     )
   }
+  await emitResolvedCalls(state)
   const waiting = threads.flatMap(ownCalls).toSorted((one, other) => (one.id < other.id ? -1 : 1))
   if (waiting.length === 0 || waiting.some((row) => row.status !== 'waiting')) return false
   const run = await log.pause(lease)
   if (run === undefined) {
-    await state.store.look()
+    await state.store.readHeader()
     return false
   }
   const paused = lastChange(run)

@@ -21,7 +21,8 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import type { ToolRegistry } from '../../ports/tool.ts'
 import type { UsageLedger } from '../../ports/usage-ledger.ts'
 import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
-import type { InsistentStore, ResultWriter } from './retrying-store.ts'
+import type { EmitInOrder } from './event-sequence.ts'
+import type { RetryingStore, ResultWriter } from './retrying-store.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import { numbersToRecord } from './sources/source-counter.ts'
 import type { SourceCounter } from './sources/source-counter.ts'
@@ -78,9 +79,9 @@ export interface EndedRun {
 
 /** What the loop knows of its run while it holds the lease. Made once, when the run is opened, and passed, never copied. */
 export interface RunState {
-  readonly ports: Omit<LoopDependencies, keyof InsistentStore>
+  readonly ports: Omit<LoopDependencies, keyof RetryingStore>
   /** Keeps asking where the store fails for a while. */
-  readonly store: InsistentStore
+  readonly store: RetryingStore
   readonly held: HeldRun
   readonly leader: Thread
   /** Set once, when the run is opened. */
@@ -99,7 +100,9 @@ export interface RunState {
   readonly sources: SourceCounter
   /** Set when this holder has ended the run. Without `messages`, the log has some that this process does not know. */
   ended?: { readonly run: Run; readonly messages: readonly Message[] | undefined }
+  /** Emits what is not stored. */
   emit(event: RunEvent): void
+  readonly emitInOrder: EmitInOrder
 }
 
 /** Whose tokens the run's completions count as. */
@@ -110,7 +113,7 @@ export const accountOf = ({ held, session }: RunState): UsageAccount =>
  * Extends the log, one thread after the other: ids must be stored in their order, so `extend` takes its own and stores them before
  * the next thread does.
  */
-export function inTurn<Result>(state: RunState, extend: () => Promise<Result>): Promise<Result> {
+export function withLogMutex<Result>(state: RunState, extend: () => Promise<Result>): Promise<Result> {
   const extending = state.extended.then(extend)
   state.extended = extending.then(
     () => undefined,

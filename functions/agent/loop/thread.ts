@@ -62,8 +62,8 @@ export function createLeader(runId: string, agent: Agent): Thread {
 export function createMember(of: Thread, call: ToolMessage, agent: Agent): Thread {
   const { runId, budget } = of
   const parent = { parentToolCallId: call.toolCallId, parentMessageId: call.id }
-  const told = definedFields({ searched: call.searched })
-  const member = { runId, agent, ...parent, ...told, messages: [], budget, ...unopened() }
+  const marks = definedFields({ searched: call.searched })
+  const member = { runId, agent, ...parent, ...marks, messages: [], budget, ...unopened() }
   of.members.set(call.id, member)
   return member
 }

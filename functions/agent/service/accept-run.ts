@@ -30,7 +30,7 @@ export async function acceptRun(
   const { runId, repeated, started } = accepted
   if (started !== undefined) {
     const { done, ended } = worker.serveStarted(session, started)
-    goOn(dependencies, key, done)
+    runInBackground(dependencies, key, done)
     return { runId, repeated, ended }
   }
   // Also if it was accepted before: that hint may be lost.
@@ -40,7 +40,7 @@ export async function acceptRun(
 
 /** Tells this process's worker, or a reader of the queue, that the session may have work. */
 export async function wake(dependencies: AcceptDependencies, key: SessionKey, placement: Placement): Promise<void> {
-  if (placement.here) goOn(dependencies, key, dependencies.worker.serve(key))
+  if (placement.here) runInBackground(dependencies, key, dependencies.worker.serve(key))
   else await hint(dependencies, key)
 }
 
@@ -60,7 +60,11 @@ export async function hint(
 }
 
 /** Lets work continue after the caller has its response. A failure is logged; the sweeper makes the next attempt. */
-export function goOn({ logger }: Pick<AcceptDependencies, 'logger'>, key: SessionKey, work: Promise<unknown>): void {
+export function runInBackground(
+  { logger }: Pick<AcceptDependencies, 'logger'>,
+  key: SessionKey,
+  work: Promise<unknown>,
+): void {
   work.catch((error: unknown) => {
     logger.error('serving a session failed', error, { tenant: key.tenant, session: key.session })
   })

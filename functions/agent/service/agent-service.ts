@@ -86,7 +86,7 @@ export interface Accepted {
 export interface AgentService {
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
   /** As the inbox's: before a session is made for a run. */
-  requireRoom(tenant: string, limits: RunLimits): Promise<void>
+  assertCapacity(tenant: string, limits: RunLimits): Promise<void>
   /** Retries after a failed run, or continues after a crash. Rejects with `nothing_to_continue`. */
   continue(
     session: Session,

@@ -5,7 +5,7 @@ import type { LogImport } from '../../ports/log-import.ts'
 import type { NewRun, RunInbox } from '../../ports/run-inbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
-import { acceptRun, agentOf, goOn, hint, wake } from './accept-run.ts'
+import { acceptRun, agentOf, runInBackground, hint, wake } from './accept-run.ts'
 import type { AgentService } from './agent-service.ts'
 import { continueDeletion } from '../worker/delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
@@ -36,12 +36,12 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
   const { inbox, clock, deletion, worker } = dependencies
   return {
     ...acceptors(dependencies),
-    requireRoom: (tenant, limits) => inbox.requireRoom(tenant, limits),
+    assertCapacity: (tenant, limits) => inbox.assertCapacity(tenant, limits),
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return
       // The worker then executes what is queued behind the cancelled run: do not wait for that.
-      goOn(dependencies, key, worker.serve(key))
+      runInBackground(dependencies, key, worker.serve(key))
       const signal = AbortSignal.timeout(CANCEL_MS)
       await settled(dependencies, key, runId, signal)
     },
@@ -124,7 +124,7 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
     async continue(session, options, placement) {
       agentOf(dependencies, session)
       const key = keyOf(session)
-      const header = await lease.look(key)
+      const header = await lease.readHeader(key)
       const active = header !== undefined && isBlocked(header) ? undefined : header?.activeRun
       const [queued] = header?.activeRun === undefined ? await reader.queued(key, 1) : []
       const joined = active ?? queued?.id

@@ -44,7 +44,7 @@ export async function nextRequest(
 ): Promise<NextRequest> {
   const { reader, lease, tools } = dependencies
   const key = keyOf(session)
-  const header = await lease.look(key)
+  const header = await lease.readHeader(key)
   const { agent, clientTools, run, instructions } = await speaker(dependencies, session, header, wanted)
   const loaded = await loadContext(reader, key, run ?? NEXT_RUN, agent)
   const messages = loaded.messages.map(withoutResult)
@@ -142,7 +142,7 @@ const nextInput = ({ name }: Agent): UserMessage => ({
  * a run would be where the tokens or the budget of the day are used up.
  */
 export async function consolidateByHand(
-  dependencies: LoopDependencies & { readonly inbox: Pick<RunInbox, 'requireRoom'> },
+  dependencies: LoopDependencies & { readonly inbox: Pick<RunInbox, 'assertCapacity'> },
   session: Session,
   { idempotency, keyId, budget, signal, limitMs = SUMMARY_MS }: ByHand,
 ): Promise<Summary> {
@@ -151,8 +151,8 @@ export async function consolidateByHand(
   const agent = agentOf(dependencies, session)
   const known = idempotency && (await sessions.summaryUnder(key, idempotency))
   if (known !== undefined) return known
-  await inbox.requireRoom(key.tenant, definedFields({ keyId, budget }))
-  const seen = await lease.look(key)
+  await inbox.assertCapacity(key.tenant, definedFields({ keyId, budget }))
+  const seen = await lease.readHeader(key)
   if (seen === undefined || seen.activeRun !== undefined || seen.queued > 0) throw busy(key)
   const loaded = await loadContext(reader, key, NEXT_RUN, agent)
   const { summary: former } = loaded.decided

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -34,7 +34,7 @@ export async function continueDeletion(
     if (clock.now() > deadline) return stateOf(deletion, key)
     more = (await deletion.removeRows(key, ROWS_A_STEP)).more
     // An embedded store never yields to the event loop: other requests get their turn here.
-    await nextTurn()
+    await yieldToEventLoop()
   }
   await deletion.markRemoved(key, await outputs.removeAll(key))
   return stateOf(deletion, key)

@@ -1,6 +1,6 @@
 import type { Tool, ToolRegistry, Tools } from '../../ports/tool.ts'
 
-export interface CallsUnderWay {
+export interface InFlightCalls {
   /** The same tools, whose executions are known. */
   readonly tools: ToolRegistry
   /** Resolves when none executes any more, among them those that the loop has given up. */
@@ -8,16 +8,16 @@ export interface CallsUnderWay {
 }
 
 /** Knows what tools execute, however long after their run: a tool need not heed its signal. */
-export function knowCalls(registry: ToolRegistry): CallsUnderWay {
-  const underWay = new Set<Promise<unknown>>()
+export function trackToolCalls(registry: ToolRegistry): InFlightCalls {
+  const inFlight = new Set<Promise<unknown>>()
 
   function known(tool: Tool): Tool {
     return {
       ...tool,
       execute(input, context) {
         const running = tool.execute(input, context)
-        underWay.add(running)
-        const forget = (): void => void underWay.delete(running)
+        inFlight.add(running)
+        const forget = (): void => void inFlight.delete(running)
         running.then(forget, forget)
         return running
       },
@@ -32,7 +32,7 @@ export function knowCalls(registry: ToolRegistry): CallsUnderWay {
       },
     },
     async ended() {
-      while (underWay.size > 0) await Promise.allSettled(underWay)
+      while (inFlight.size > 0) await Promise.allSettled(inFlight)
     },
   }
 }

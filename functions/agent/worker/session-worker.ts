@@ -11,7 +11,7 @@ import type { LoopEnding } from '../loop/run-ending.ts'
 import type { HandOver } from '../loop/run-loop.ts'
 import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
 import { withinTime } from '../../domain/time/time-limit.ts'
-import { knowCalls } from './in-flight-calls.ts'
+import { trackToolCalls } from './in-flight-calls.ts'
 import { createTitles } from './titles.ts'
 import type { Titles } from './titles.ts'
 
@@ -19,7 +19,7 @@ import type { Titles } from './titles.ts'
  * Milliseconds for finding and taking work: a store that never responds must not keep the session from being served
  * later. If a lease was taken nevertheless, it ends by itself.
  */
-const LOOK_MS = 30_000
+const CLAIM_TIMEOUT_MS = 30_000
 /** How often to look again after a refused write before leaving the session to the faster process. */
 const ATTEMPTS = 5
 
@@ -64,7 +64,7 @@ type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor; reado
 
 /** The one place in a process that takes leases. It serves a session once at a time. */
 export function createSessionWorker(ports: Dependencies): SessionWorker {
-  const calls = knowCalls(ports.tools)
+  const calls = trackToolCalls(ports.tools)
   const dependencies = { ...ports, tools: calls.tools }
   const serving = new Map<string, { readonly key: SessionKey; done: Promise<void>; again: boolean }>()
   const titles = createTitles(dependencies)
@@ -89,7 +89,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
     try {
       do {
         entry.again = false
-        const held = next?.held ?? (await withinTime(LOOK_MS, 'the store', () => acquire(dependencies, key)))
+        const held = next?.held ?? (await withinTime(CLAIM_TIMEOUT_MS, 'the store', () => acquire(dependencies, key)))
         if (held === undefined) continue
         entry.again = true
         ending = await execute({ ...dependencies, titles }, held, stopping, next)
@@ -163,8 +163,8 @@ function expected(held: HeldRun): StartedRun & { readonly ended: Promise<EndedRu
 
 /** Resolves when nothing is served any more, and no title asked for. */
 async function allDone(serving: ReadonlyMap<string, { readonly done: Promise<void> }>, titles: Titles): Promise<void> {
-  while (serving.size > 0 || titles.underWay().length > 0)
-    await Promise.allSettled([...[...serving.values()].map(({ done }) => done), ...titles.underWay()])
+  while (serving.size > 0 || titles.inFlight().length > 0)
+    await Promise.allSettled([...[...serving.values()].map(({ done }) => done), ...titles.inFlight()])
 }
 
 function endedRunOf(state: RunState | undefined): EndedRun | undefined {
@@ -193,7 +193,7 @@ const handOverOf = ({ afterRound, atOnce }: Stops): HandOver => ({
 async function acquire(dependencies: Dependencies, key: SessionKey): Promise<HeldRun | undefined> {
   const { lease: leases, clock, janitor, reader } = dependencies
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const seen = await leases.look(key)
+    const seen = await leases.readHeader(key)
     if (seen === undefined || seen.status !== 'live' || !isFree(seen, clock.now())) return undefined
     if (seen.activeRun !== undefined && !isBlocked(seen)) {
       const taken = await leases.take(seen, randomUUID())

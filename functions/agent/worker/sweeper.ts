@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
@@ -17,7 +17,7 @@ const AT_ONCE = 10
 /** Sessions of an earlier version that are brought up to date in one write, some 10 ms on SQLite. */
 const ADOPTED_AT_ONCE = 25
 /** Milliseconds after which a session that was looked at is looked at again, behind those that were not. */
-const LOOKED_AT_MS = 10_000
+const POSTPONED_MS = 10_000
 /** Milliseconds that a failed deletion has to wait. */
 const FAILED_DELETION_MS = 300_000
 /**
@@ -58,7 +58,7 @@ export async function sweep(ports: Dependencies, deadline = Infinity): Promise<v
 /** Brings sessions of an earlier version up to date, a few at a time: a store on this machine blocks the thread meanwhile. */
 async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: number): Promise<void> {
   try {
-    while (clock.now() < deadline && (await janitor.adopt(ADOPTED_AT_ONCE))) await nextTurn()
+    while (clock.now() < deadline && (await janitor.adopt(ADOPTED_AT_ONCE))) await yieldToEventLoop()
   } catch (error) {
     logger.error('a session of an earlier version could not be brought up to date', error)
   }
@@ -75,14 +75,14 @@ const shareOf = (clock: Clock, deadline: number): number =>
 async function hintAll(dependencies: Dependencies, deadline: number): Promise<DueSession[]> {
   const { janitor, lease, queue, clock } = dependencies
   const tombstones: DueSession[] = []
-  const again = (): number => clock.now() + LOOKED_AT_MS
+  const again = (): number => clock.now() + POSTPONED_MS
   const pages = unseenPages(
     (limit) => janitor.due(clock.now(), limit),
     ({ key }) => key,
   )
   for await (const page of pages) {
     await each(dependencies, page, deadline, again, async (session) => {
-      const header = await lease.look(session.key)
+      const header = await lease.readHeader(session.key)
       if (header?.status !== 'deleted') await queue.send(session.key)
       else if (clock.now() - session.due < BEGUN_MS) return
       const due = again()

@@ -8,7 +8,7 @@ export interface Titles {
   /** Asks for a title if the run has completed and its agent's policy names a model. Returns at once. */
   ask(key: SessionKey, run: Run | undefined, signal: AbortSignal): void
   /** The requests under way; none of them rejects. */
-  underWay(): readonly Promise<void>[]
+  inFlight(): readonly Promise<void>[]
 }
 
 /** Loads what asks for titles with the first one. */
@@ -24,6 +24,6 @@ export function createTitles(dependencies: LoopDependencies): Titles {
         .finally(() => titles.delete(titling))
       titles.add(titling)
     },
-    underWay: () => [...titles],
+    inFlight: () => [...titles],
   }
 }

@@ -6,7 +6,16 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Outbox } from '../../ports/outbox.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import { attempt, type Sending } from './attempt.ts'
-import { asJson, CALLBACK, stateOf, targetOf, withAttempt, type Attempt, type CallbackState } from './state.ts'
+import {
+  asJson,
+  CALLBACK,
+  originOf,
+  stateOf,
+  targetOf,
+  withAttempt,
+  type Attempt,
+  type CallbackState,
+} from './state.ts'
 
 /**
  * Milliseconds after a failed attempt until the next, in order: more than a day in all. After the last one the callback has
@@ -18,8 +27,12 @@ const JITTER = 0.2
 /** Bytes of UTF-8 that a row takes; a longer body is an object. */
 const INLINE_BYTES = 24 * 1024
 /** Milliseconds between two looks at a run that has not ended: of a paused one, up to an hour. */
-const LOOK_MS = 60_000
+const POLL_INTERVAL_MS = 60_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
+/** Limit of the requests that one process has open to one receiver, for each tenant: a receiver may take 15 s for each. */
+const MAX_OPEN_REQUESTS = 50
+/** Milliseconds until a callback looks again for a place among them. */
+const PLACE_RETRY_MS = 5_000
 /** The receiver wants no more (Standard Webhooks). */
 const GONE = 410
 
@@ -48,20 +61,21 @@ export interface CallbackDependencies {
  */
 export function createCallbackChannel(dependencies: CallbackDependencies): RunChannel {
   const { clock } = dependencies
+  const open = new Map<string, number>()
   return {
     begins: 'end',
     async deliver(work) {
       const { delivery, run } = work
-      if (stateOf(delivery).body !== undefined) return send(dependencies, work)
+      if (stateOf(delivery).body !== undefined) return send(dependencies, work, open)
       const added = await addPauses(dependencies, work)
       if (!isEnded(run.status)) {
         const waits = run.status === 'paused' ? clock.now() - delivery.createdAt : 0
-        const again = clock.now() + Math.min(Math.max(LOOK_MS, waits), MAX_POLL_INTERVAL_MS)
+        const again = clock.now() + Math.min(Math.max(POLL_INTERVAL_MS, waits), MAX_POLL_INTERVAL_MS)
         return { again, ...(added ? { more: true } : {}) }
       }
       const body = await keepBody(dependencies, delivery, await dependencies.render(delivery, run))
       await work.save(asJson({ ...stateOf(delivery), body }))
-      const outcome = await send(dependencies, work)
+      const outcome = await send(dependencies, work, open)
       return { ...outcome, ...(added ? { more: true } : {}) }
     },
   }
@@ -96,7 +110,8 @@ async function keepBody(
   return { object }
 }
 
-async function send(dependencies: CallbackDependencies, work: Work): Promise<Outcome> {
+/** Sends the callback, unless too many requests to its receiver are open: then it waits without counting as tried. */
+async function send(dependencies: CallbackDependencies, work: Work, open: Map<string, number>): Promise<Outcome> {
   const { settings, clock, outputs } = dependencies
   const { delivery, signal } = work
   const { body, tries = 0, ...kept } = stateOf(delivery)
@@ -110,18 +125,21 @@ async function send(dependencies: CallbackDependencies, work: Work): Promise<Out
   }
   const text = 'text' in body ? body.text : Buffer.from(await outputs.read(delivery, body.object)).toString()
   const { secret } = found
-  const last = await attempt({
-    ...dependencies,
-    id: delivery.id,
-    url: to,
-    secret,
-    body: text,
-    now: clock.now(),
-    signal,
-  })
+  const receiver = JSON.stringify([delivery.tenant, originOf(to)])
+  const others = open.get(receiver) ?? 0
+  if (others >= MAX_OPEN_REQUESTS) return { again: clock.now() + PLACE_RETRY_MS }
+  open.set(receiver, others + 1)
+  const sending = { ...dependencies, id: delivery.id, url: to, secret, body: text, now: clock.now(), signal }
+  const last = await attempt(sending).finally(() => leave(open, receiver))
   const state = asJson({ ...over(last), tries: tries + 1 })
   if (last.status !== undefined && last.status >= 200 && last.status < 300) return { status: 'delivered', state }
   const wait = RETRY_MS[tries]
   if (last.status === GONE || wait === undefined) return { status: 'failed', state }
   return { again: clock.now() + wait + Math.floor(wait * JITTER * Math.random()), state }
+}
+
+function leave(open: Map<string, number>, receiver: string): void {
+  const others = (open.get(receiver) ?? 1) - 1
+  if (others === 0) open.delete(receiver)
+  else open.set(receiver, others)
 }

@@ -41,6 +41,15 @@ export const targetOf = ({ target }: Delivery): CallbackTarget => target as unkn
 export const stateOf = ({ state }: Pick<Delivery, 'state'>): CallbackState => state as CallbackState
 export const asJson = (value: CallbackState | CallbackTarget): JsonObject => value as unknown as JsonObject
 
+/** The receiver that an address belongs to, whatever its path says. */
+export const originOf = (url: string): string => URL.parse(url)?.origin ?? url
+
+/** What callbacks to one receiver have in common: the origin of their address, or the name in the settings. */
+export function destinationOf(target: JsonObject): string {
+  const { name, url } = target as unknown as CallbackTarget
+  return url === undefined ? name : originOf(url)
+}
+
 /** The state with one attempt more. */
 export function withAttempt(state: CallbackState, last: Attempt): CallbackState {
   return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MAX_ATTEMPTS) }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../ports/clock.ts'
-import type { Door } from '../../ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../../ports/inbound-endpoint.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { readRequest } from './inbound/requests.ts'
 import { BeingSaid, SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
 
-export interface DoorDependencies {
+export interface EndpointDependencies {
   readonly clock: Clock
   readonly logger: Logger
   /** Undefined while no app is set up. */
@@ -25,7 +25,13 @@ const ACK_TIMEOUT_MS = 2_500
  * Everything that Slack sends, at one address. It responds with 200 once what is asked for is durable; Slack repeats all else, also
  * what takes too long.
  */
-export function createSlackDoor({ clock, logger, signingSecret, takeEvent, takeInteraction }: DoorDependencies): Door {
+export function createSlackEndpoint({
+  clock,
+  logger,
+  signingSecret,
+  takeEvent,
+  takeInteraction,
+}: EndpointDependencies): InboundEndpoint {
   /** Rejects with `TooLong` when Slack would no longer hear of it; what was begun goes on. */
   async function inTime(taking: Promise<void>): Promise<void> {
     const taken = new AbortController()

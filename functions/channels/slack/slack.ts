@@ -1,6 +1,6 @@
 import type { AgentService } from '../../agent/service/agent-service.ts'
 import type { RunChannel, SessionChannel } from '../../delivery/channel.ts'
-import type { Door } from '../../ports/inbound-endpoint.ts'
+import type { InboundEndpoint } from '../../ports/inbound-endpoint.ts'
 import { act, takeInteraction } from './inbound/act.ts'
 import type { ActDependencies } from './inbound/act.ts'
 import { actionOf } from './inbound/action.ts'
@@ -8,7 +8,7 @@ import { createSlackChannel } from './outbound/channel.ts'
 import type { ChannelDependencies } from './outbound/channel.ts'
 import { connectSlack } from './api/connection.ts'
 import type { SlackConnection } from './api/connection.ts'
-import { createSlackDoor } from './endpoint.ts'
+import { createSlackEndpoint } from './endpoint.ts'
 import { createIncoming } from './inbound/incoming.ts'
 import type { IncomingDependencies } from './inbound/incoming.ts'
 import { listenOnSocket } from './inbound/socket-mode.ts'
@@ -22,7 +22,7 @@ type Dependencies = Omit<
   Parameters<typeof connectSlack>[0] & { readonly service: AgentService }
 
 export interface Slack {
-  readonly door: Door
+  readonly endpoint: InboundEndpoint
   readonly replies: RunChannel
   readonly actions: RunChannel
   readonly incoming: SessionChannel
@@ -38,7 +38,7 @@ export function createSlack(given: Dependencies): Slack {
     takeInteraction: (payload: unknown) => takeInteraction(dependencies, payload),
   }
   return {
-    door: createSlackDoor({
+    endpoint: createSlackEndpoint({
       ...dependencies,
       signingSecret: () => given.secret('SLACK_SIGNING_SECRET'),
       ...taking,

@@ -9,7 +9,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Door, Refusal } from '../../ports/inbound-endpoint.ts'
+import type { InboundEndpoint, Refusal } from '../../ports/inbound-endpoint.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { Received } from '../../ports/received.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
@@ -17,7 +17,7 @@ import type { SessionStore } from '../../ports/session-store.ts'
 import { callbackDelivery } from '../callbacks/state.ts'
 import { readBytes, TOO_LARGE } from '../read-bytes.ts'
 import { readJson } from './body.ts'
-import { liveSessionOf } from './live-session.ts'
+import { sessionOfDelivery } from './live-session.ts'
 import { sessionIdOf } from './session-id.ts'
 import type { WebhookSettings } from './settings.ts'
 import { fillTemplate, valueAt, type Delivered } from './template.ts'
@@ -34,7 +34,7 @@ const MAX_SHOWN_CHARACTERS = 2_048
 
 export interface WebhookDependencies {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
-  readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
+  readonly service: Pick<AgentService, 'submit' | 'assertCapacity'>
   readonly sessions: Pick<SessionStore, 'read' | 'create'>
   readonly deletion: Pick<SessionDeletion, 'state'>
   readonly received: Received
@@ -53,7 +53,7 @@ export interface WebhookDependencies {
  * Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once.
  * Rejects with `tenant_budget_used_up` until the day is over; a delivery that was accepted before keeps its run.
  */
-export function createWebhookDoor(dependencies: WebhookDependencies): Door {
+export function createWebhookEndpoint(dependencies: WebhookDependencies): InboundEndpoint {
   return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
 }
 
@@ -99,9 +99,10 @@ async function accept(
   if (named.missing.length > 0) return unusable('session', named.missing)
   // Nothing signs GitHub's header with the id.
   const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
+  const place = { tenant: webhook.tenant, webhook: webhook.name, owner: ownerIn(webhook, delivered) }
   const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
     id,
-    session: await liveSessionOf(dependencies, webhook.tenant, sessionIdOf(named.text)),
+    session: await sessionOfDelivery(dependencies, { ...place, name: sessionIdOf(named.text) }),
     keyHash: keyHashOf(webhook, own),
   })
   const runId = await submit(dependencies, webhook, delivered, first)
@@ -140,7 +141,7 @@ async function submit(
   { session, keyHash }: Known,
 ): Promise<string> {
   const { service, caps, here } = dependencies
-  const owner = webhook.owner === undefined ? '' : ownerOf(fillTemplate(webhook.owner, delivered).text)
+  const owner = ownerIn(webhook, delivered)
   const found = await sessionOf(dependencies, webhook, session, owner)
   if (!channelMayEnter(found, owner))
     throw new TooltrailError('owner_not_allowed', `session ${session} was made for another owner`)
@@ -162,6 +163,9 @@ async function submit(
   return (await service.submit(found, fields, { here })).runId
 }
 
+const ownerIn = ({ owner }: WebhookSettings, delivered: Signed): string =>
+  owner === undefined ? '' : ownerOf(fillTemplate(owner, delivered).text)
+
 /** Owners that only begin alike do not become one. */
 function ownerOf(rendered: string): string {
   if (rendered.length <= MAX_OWNER_CHARACTERS) return rendered
@@ -182,7 +186,7 @@ async function sessionOf(
   const key = { tenant, session }
   const found = await sessions.read(key)
   if (found !== undefined) return found
-  await service.requireRoom(tenant, countedFor({ tenant }, caps))
+  await service.assertCapacity(tenant, countedFor({ tenant }, caps))
   const ttlDays = agents.get(agent)?.policies.ttlDays ?? undefined
   try {
     return await sessions.create({

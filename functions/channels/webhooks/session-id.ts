@@ -10,5 +10,11 @@ export function sessionIdOf(rendered: string): string {
   const begun = /^[A-Za-z0-9]/.test(allowed) ? allowed : `x${allowed}`
   const cut = begun.slice(0, MAX_TEXT_CHARACTERS)
   if (cut === rendered) return cut
-  return `${cut}-${createHash('sha256').update(rendered).digest('hex').slice(0, HASH_DIGITS)}`
+  return `${cut}-${hashOf(rendered)}`
 }
+
+/** The id that a webhook uses in place of one that a key of another owner has taken. It hashes the name, a space and the id. */
+export const replacementIdOf = (webhook: string, id: string): string =>
+  `${id.slice(0, MAX_TEXT_CHARACTERS)}-${hashOf(`${webhook} ${id}`)}`
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS)

@@ -134,9 +134,9 @@ async function watch(client: Client, session: string, open: Open, shown: Shown, 
 const LAST: readonly string[] = ['run.paused', 'run.completed', 'run.failed', 'run.cancelled']
 
 async function sessionFor(client: Client, options: ChatOptions): Promise<string> {
-  const { session, continue: goesOn, agent, owner } = options
+  const { session, continue: continues, agent, owner } = options
   if (session !== undefined) return (await client.readSession(session)).id
-  if (goesOn === true) {
+  if (continues === true) {
     const { data } = await client.listSessions({ limit: 1, ...(owner === undefined ? {} : { owner }) })
     if (data[0] === undefined) throw new Failed('There is no session to go on with. Begin one: tooltrail chat')
     return data[0].id

@@ -8,11 +8,12 @@ const USAGE = `Shows the state of a deployed environment on one screen. The exit
 
   npx tooltrail status --env <environment> [--count]
 
+Counting the documents of a serverless index wakes it if it sleeps, which costs for about ten minutes.
 --count counts the documents of the log, however large the table is. This reads the whole table.
 `
 
 await runCommand(USAGE, async (line) => {
-  const flags = readFlags(line.words, ['count'])
+  const flags = readFlags(line.argv, ['count'])
   const operations = await openOperations(environmentOf(line), readOperationSettings())
   try {
     const status = await readStatus(operations, { count: flags.has('count') })

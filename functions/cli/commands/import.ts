@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ApiProblem } from '../../client/problem.ts'
-import { NotRunning, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { NotRunning, NOT_RUNNING, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { readSessionFolders } from '../../runtime/settings/config.ts'
 import { usualPlaces } from '../import/find-files.ts'
 import { importFiles, type ImportOrder } from '../import/import-files.ts'
@@ -19,7 +19,7 @@ Kinds: ${KINDS.join(', ')}. Without a PATH, claude-code and codex are looked for
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 await runCommand(USAGE, async (line) => {
-  const order = readOrder(wordsAlone(line))
+  const order = readOrder(argsWithoutEnvironment(line))
   try {
     const counts = await importFiles(order, {
       fault: (line) => {
@@ -58,13 +58,13 @@ function printable(line: string): string {
   return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, '?')
 }
 
-function readOrder(words: readonly string[]): ImportOrder {
-  const [kind, ...places] = parse(words).positionals
+function readOrder(argv: readonly string[]): ImportOrder {
+  const [kind, ...places] = parse(argv).positionals
   if (!isKind(kind)) throw new UsageError(`name the kind of the files: ${KINDS.join(', ')}`)
   const folders = readSessionFolders()
   if (places.length === 0 && usualPlaces(kind, folders).length === 0)
     throw new UsageError('name the files or folders: only those of claude-code and codex are found without')
-  const { url = 'http://127.0.0.1:3000', key, owner, 'dry-run': dryRun = false } = parse(words).values
+  const { url = 'http://127.0.0.1:3000', key, owner, 'dry-run': dryRun = false } = parse(argv).values
   const fault = addressFault(url)
   if (fault !== undefined) throw new UsageError(`--url ${fault}`)
   return { kind, places, dryRun, owner, target: { url, key }, folders }
@@ -74,11 +74,11 @@ function isKind(word: string | undefined): word is Kind {
   return KINDS.some((kind) => kind === word)
 }
 
-function parse(words: readonly string[]) {
+function parse(argv: readonly string[]) {
   const text = { type: 'string' } as const
   const options = { url: text, key: text, owner: text, 'dry-run': { type: 'boolean' } } as const
   try {
-    return parseArgs({ args: [...words], options, strict: true, allowPositionals: true })
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true })
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }

@@ -6,7 +6,7 @@ import { runCommand, UsageError } from '../../runtime/command.ts'
 import { readOperationSettings, readSettings } from '../../runtime/settings/config.ts'
 import { openPorts } from '../../runtime/local/open-ports.ts'
 
-await runCommand(KEYS_USAGE, async ({ environment, words }) => {
+await runCommand(KEYS_USAGE, async ({ environment, argv }) => {
   const ports =
     environment === undefined
       ? await openPorts(readSettings())
@@ -14,7 +14,7 @@ await runCommand(KEYS_USAGE, async ({ environment, words }) => {
   // What a deployed environment declares may differ from the file here.
   const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {
-    return await runKeyCommand({ keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }, words)
+    return await runKeyCommand({ keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }, argv)
   } catch (error) {
     throw error instanceof KeyCommandError ? new UsageError(error.message, { cause: error }) : error
   } finally {

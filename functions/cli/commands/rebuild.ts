@@ -6,11 +6,11 @@ import { progressLine } from '../terminal.ts'
 const USAGE = `Rebuilds the history index from the log. The program may keep running.
 
   npx tooltrail rebuild                      on this machine
-  npx tooltrail rebuild --env <environment>  on a deployed environment
+  npx tooltrail rebuild --env <environment>  on a deployed environment, if your role is among its operators
 `
 
-await runCommand(USAGE, async ({ environment, words }) => {
-  readFlags(words, [])
+await runCommand(USAGE, async ({ environment, argv }) => {
+  readFlags(argv, [])
   if (environment === undefined) {
     const ports = await openPorts(readSettings())
     try {

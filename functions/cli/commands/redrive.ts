@@ -1,21 +1,26 @@
 import { environmentOf, readFlags, runCommand } from '../../runtime/command.ts'
 import { readOperationSettings } from '../../runtime/settings/config.ts'
+import { print } from '../terminal.ts'
 import { openOperations } from '../../runtime/aws/operations.ts'
 
 const USAGE = `Tries again what a deployed environment has put aside: messages that could not be indexed (from their rows as they are
-now), and hints that no worker could handle. What fails again stays put aside; the exit code is then 2.
+now), and hints that no worker could handle. What fails again stays put aside; the exit code is then 2. Hints go back first, also
+where the index refuses: your role must be an operator of the environment to index messages.
 
   npx tooltrail redrive --env <environment>
 `
 
 await runCommand(USAGE, async (line) => {
-  readFlags(line.words, [])
+  readFlags(line.argv, [])
   const operations = await openOperations(environmentOf(line), readOperationSettings())
   try {
-    const { done, failed, deadLetters } = await operations.redrive()
+    const { done, failed, deadLetters, stoppedBy } = await operations.redrive()
     if (failed.length > 0) process.exitCode = 2
     const failures = failed.map(({ messageId, error }) => `  ${messageId}: ${error}\n`).join('')
-    return `brought ${done} messages up to date, ${failed.length} failed again, sent ${deadLetters} dead letters back\n${failures}`
+    const text = `brought ${done} messages up to date, ${failed.length} failed again, sent ${deadLetters} dead letters back\n${failures}`
+    if (stoppedBy === undefined) return text
+    print(`${text}The others stay put aside, because of this error:\n`)
+    throw stoppedBy
   } finally {
     await operations.close()
   }

@@ -1,6 +1,6 @@
 import { checkApp } from '../../channels/slack/setup/check-app.ts'
 import { slackManifest } from '../../channels/slack/setup/manifest.ts'
-import { runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { readSettings } from '../../runtime/settings/config.ts'
 
 const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
@@ -13,10 +13,10 @@ const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
 `
 
 await runCommand(USAGE, async (line) => {
-  const [command, ...words] = wordsAlone(line)
+  const [command, ...argv] = argsWithoutEnvironment(line)
   if (command === undefined) throw new UsageError('name what to do: manifest or check')
   if (command !== 'manifest' && command !== 'check') throw new UsageError(`unexpected: ${command}`)
-  const url = urlOf(words)
+  const url = urlOf(argv)
   if (command === 'manifest') return slackManifest(url)
   const { slack, allowedHosts, secret } = readSettings()
   const token = secret('SLACK_BOT_TOKEN')

@@ -31,7 +31,7 @@ class Refusal extends Error {
  * wake, and finds what is written about ten seconds later.
  */
 const FOUND_MS = 420_000
-const LOOK_MS = 1_000
+const POLL_INTERVAL_MS = 1_000
 /** How often a request is sent that comes too early for its key: a key may be limited to one a second. */
 const TIMES = 10
 /** A limit of the day asks for more. */
@@ -54,7 +54,7 @@ type Ask = (method: string, path: string, body?: object, headers?: Record<string
  * words in the history, and its deletion. Reports each step when it is done. Rejects with `SmokeError` at the first
  * step that fails; the session is deleted in any case.
  */
-export async function smokeTour(target: Target, tell: (step: string) => void): Promise<void> {
+export async function smokeTour(target: Target, report: (step: string) => void): Promise<void> {
   const ask = asker(target)
   const word = `crate${randomBytes(5).toString('hex')}`
   const session = `smoke-${word}`
@@ -66,7 +66,7 @@ export async function smokeTour(target: Target, tell: (step: string) => void): P
     } catch (error) {
       throw new SmokeError(`${name}: ${messageOf(error)}`, { cause: error })
     }
-    tell(`${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`)
+    report(`${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`)
   }
 
   await step('it responds', async () => void (await ask('GET', '/healthz')))
@@ -78,7 +78,7 @@ export async function smokeTour(target: Target, tell: (step: string) => void): P
     await step('what was said is found', () => found(ask, session, word))
   } catch (error) {
     // The first failure is the one to tell.
-    await removed().catch(() => tell(`(the session ${session} is left: it could not be deleted)`))
+    await removed().catch(() => report(`(the session ${session} is left: it could not be deleted)`))
     throw error
   }
   await removed()
@@ -121,7 +121,7 @@ async function found(ask: Ask, session: string, word: string): Promise<void> {
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 503 || Date.now() > until) throw error
     }
-    await sleep(LOOK_MS)
+    await sleep(POLL_INTERVAL_MS)
   }
 }
 

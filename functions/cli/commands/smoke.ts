@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { isUnreachable, NOT_RUNNING, runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { isUnreachable, NOT_RUNNING, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { addressFault } from '../program-address.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 
@@ -10,7 +10,7 @@ The model may be the demo model, or any that calls a tool when it is asked to.
 `
 
 await runCommand(USAGE, async (line) => {
-  const target = readTarget(wordsAlone(line))
+  const target = readTarget(argsWithoutEnvironment(line))
   try {
     await smokeTour(target, (step) => process.stdout.write(`ok  ${step}\n`))
     return 'all is well\n'
@@ -21,11 +21,11 @@ await runCommand(USAGE, async (line) => {
   }
 })
 
-function readTarget(words: readonly string[]): Target {
+function readTarget(argv: readonly string[]): Target {
   let values: { readonly url?: string | undefined; readonly key?: string | undefined }
   try {
     const options = { url: { type: 'string' }, key: { type: 'string' } } as const
-    values = parseArgs({ args: [...words], options, strict: true }).values
+    values = parseArgs({ args: [...argv], options, strict: true }).values
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }

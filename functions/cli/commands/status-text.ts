@@ -35,16 +35,18 @@ function linesOf(status: Status): Line[] {
       text: `${number(waiting)} waiting, ${number(taken)} being handled${oldest(status.oldestSeconds)}`,
       // A worker may be executing the oldest: runs can be long.
       ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
-        ? { todo: 'Hints have waited too long: are the workers throttled? See `oldest-hint` in docs/operations.md.' }
+        ? {
+            todo: 'Hints have waited too long: are the workers throttled? See `oldest-hint` in docs/operations/alarms.md.',
+          }
         : {}),
     })),
     line('Dead letters', status.deadLetters, ({ waiting, taken }) => ({
       text: number(waiting + taken),
       ...(waiting + taken === 0 ? {} : { todo: `Workers failed on hints: see the errors, then ${redrive}` }),
     })),
-    line('Not indexed', bothOf(status.poison, status.failedBatches), ([poison, batches]) => ({
-      text: `${number(poison.waiting + poison.taken)} messages, ${number(batches)} batches`,
-      ...(poison.waiting + poison.taken + batches === 0
+    line('Not indexed', bothOf(status.indexDeadLetters, status.failedBatches), ([indexDeadLetters, batches]) => ({
+      text: `${number(indexDeadLetters.waiting + indexDeadLetters.taken)} messages, ${number(batches)} batches`,
+      ...(indexDeadLetters.waiting + indexDeadLetters.taken + batches === 0
         ? {}
         : { todo: `Messages could not be indexed: see the errors, then ${redrive}` }),
     })),
@@ -54,14 +56,20 @@ function linesOf(status: Status): Line[] {
     })),
     documentsLine(status),
     line('Search', status.domain, (domain) => ({
-      text: domain === undefined ? 'serverless' : domain.text,
+      text: domain === undefined ? SERVERLESS : domain.text,
       ...(domain === undefined || domain.green ? {} : { todo: 'The search domain is unhealthy.' }),
     })),
     ...errorLines(status),
   ]
 }
 
+const SERVERLESS = 'serverless; counting its documents wakes a sleeping index for about ten minutes'
+
+/** No fault of the environment: people may deploy and watch it without the right to read its messages. */
+const NOT_AN_OPERATOR = 'not counted: your role is not an operator (see "Operators" in docs/operations/README.md)'
+
 function documentsLine({ documents, documentsOfTable, environment }: Status): Line {
+  if (documents === 'refused') return { label: 'Documents', text: NOT_AN_OPERATOR }
   return line('Documents', bothOf(documents, documentsOfTable), ([{ count = 0, tookMs }, most]) => ({
     text: `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} (search took ${number(Math.round(tookMs))} ms)`,
     ...(count === 0 && most !== undefined && most > 0
@@ -83,13 +91,13 @@ function errorLines({ errors }: Status): Line[] {
 function line<Found>(
   label: string,
   found: Found | Error,
-  tell: (found: Found) => { readonly text: string; readonly todo?: string },
+  report: (found: Found) => { readonly text: string; readonly todo?: string },
 ): Line {
   if (found instanceof Error) {
     const text = `cannot be read: ${printable(found.message || found.name)}`
     return { label, text, todo: `${label}: do these credentials allow it?` }
   }
-  return { label, ...tell(found) }
+  return { label, ...report(found) }
 }
 
 const bothOf = <One, Other>(one: One | Error, other: Other | Error): readonly [One, Other] | Error =>

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { sampleDelivery } from '../../channels/webhooks/sample.ts'
 import { readChannels } from '../../runtime/settings/agents-file.ts'
-import { NotRunning, runCommand, UsageError, wordsAlone } from '../../runtime/command.ts'
+import { NotRunning, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { readSettings, SettingsError } from '../../runtime/settings/config.ts'
 import { withSecrets } from '../../runtime/settings/named-secrets.ts'
 import { addressFault } from '../program-address.ts'
@@ -17,7 +17,7 @@ It needs the variable of the webhook's first secret.
 `
 
 await runCommand(USAGE, async (line) => {
-  const { name, url, body } = readWords(wordsAlone(line))
+  const { name, url, body } = readArguments(argsWithoutEnvironment(line))
   const settings = readSettings()
   const { webhooks } = readChannels(settings.agentsFile)
   const webhook = webhooks.get(name)
@@ -59,8 +59,8 @@ function secretOf(text: string, secret: (name: string) => string | undefined): s
   }
 }
 
-function readWords(words: readonly string[]): { name: string; url?: string; body?: string } {
-  const { values, positionals } = parsed(words)
+function readArguments(argv: readonly string[]): { name: string; url?: string; body?: string } {
+  const { values, positionals } = parsed(argv)
   const [command, name, ...rest] = positionals
   if (command !== 'test')
     throw new UsageError(command === undefined ? 'name what to do: test' : `unexpected: ${command}`)
@@ -84,10 +84,10 @@ function readBody(path: string): string {
   }
 }
 
-function parsed(words: readonly string[]) {
+function parsed(argv: readonly string[]) {
   try {
     const options = { url: { type: 'string' }, body: { type: 'string' } } as const
-    return parseArgs({ args: [...words], options, strict: true, allowPositionals: true })
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true })
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }

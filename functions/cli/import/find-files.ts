@@ -35,7 +35,7 @@ export async function findFiles(places: readonly string[], endings: readonly str
   const files: FoundFile[] = []
   const faults: { path: string; reason: string }[] = []
 
-  async function look(path: string, depth: number): Promise<void> {
+  async function visit(path: string, depth: number): Promise<void> {
     try {
       const found = await lstat(path)
       const kind = depth === 0 ? 'wanted' : kindOf(path, endings)
@@ -45,14 +45,14 @@ export async function findFiles(places: readonly string[], endings: readonly str
       if (found.isSymbolicLink() && depth === 0) faults.push({ path, reason: 'is a link: name what it leads to' })
       if (!found.isDirectory()) return
       if (depth > DEEPEST) return void faults.push({ path, reason: `is more than ${DEEPEST} folders deep: name it` })
-      for (const name of (await readdir(path)).toSorted()) await look(join(path, name), depth + 1)
+      for (const name of (await readdir(path)).toSorted()) await visit(join(path, name), depth + 1)
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error
       faults.push({ path, reason: `cannot be read: ${String(error.code)}` })
     }
   }
 
-  for (const place of places) await look(place, 0)
+  for (const place of places) await visit(place, 0)
   const paths = new Set(files.map(({ path }) => path))
   return { files: files.filter(({ path }) => path === plainPath(path) || !paths.has(plainPath(path))), faults }
 }

@@ -7,7 +7,7 @@ import { NotRunning } from '../../runtime/command.ts'
 import { findFiles, plainPath, usualPlaces, type FoundFile, type SessionFolders } from './find-files.ts'
 import { createProgress } from './progress.ts'
 import { sideBySide } from './side-by-side.ts'
-import { createToldFaults } from './reported-faults.ts'
+import { createFaultReport } from './reported-faults.ts'
 import {
   CALLING_MS,
   contentsOfFile,
@@ -66,14 +66,14 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   )
   const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: 0, failed: found.faults.length }
   const progress = createProgress(terminal, found.files)
-  const inTurn = createTurns()
+  const serialize = createSerializer()
   const client = clientOf(order.target)
   if (!order.dryRun && found.files.length > 0) await requireRights(client)
-  const under = { terminal, client, counts, inTurn, agents: createAgentFiles(terminal), tell: progress.tell }
+  const under = { terminal, client, counts, serialize, agents: createAgentFiles(terminal), report: progress.report }
   // Those of a session's members are read with it, all others after all sessions.
   for (const files of [sessions ?? [], agents ?? []])
     await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
-      progress.tell(counts.messages)
+      progress.report(counts.messages)
       if (files !== agents || under.agents.isApart(file)) await importFile(order, file, under)
       progress.done(file, counts.messages)
     })
@@ -85,21 +85,21 @@ interface Under {
   readonly terminal: Terminal
   readonly client: Client
   readonly counts: ImportCounts
-  readonly inTurn: InTurn
+  readonly serialize: Serialize
   readonly agents: ReturnType<typeof createAgentFiles>
   /** Hears how many messages are new so far. */
-  tell(messages: number): void
+  report(messages: number): void
 }
 
 async function importFile(order: ImportOrder, file: FoundFile, under: Under): Promise<void> {
   const { terminal, counts } = under
-  const told = createToldFaults(file.path, terminal.fault)
+  const faultReport = createFaultReport(file.path, terminal.fault)
   try {
     let [sessions, faults] = [0, 0]
     for await (const content of contentsOfFile(order.kind, file.path, () => terminal.now())) {
-      told.take(content.faults)
+      faultReport.take(content.faults)
       under.agents.take(content)
-      told.take(await importSessions(order, file, content, under))
+      faultReport.take(await importSessions(order, file, content, under))
       sessions += content.sessions.length
       faults += content.faults.length
     }
@@ -110,7 +110,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
     terminal.fault(`${file.path}: ${error.message}`)
     counts.failed++
   } finally {
-    told.end()
+    faultReport.end()
   }
 }
 
@@ -119,18 +119,18 @@ async function importSessions(
   { kind, dryRun, owner }: ImportOrder,
   file: FoundFile,
   { sessions }: FileContent,
-  { client, counts, inTurn, tell }: Under,
+  { client, counts, serialize, report }: Under,
 ): Promise<Fault[]> {
   const faults: Fault[] = []
   for (const session of sessions) {
     const source = `${kind}:${lastingName(kind, file.path, session)}`.slice(0, MAX_SOURCE_CHARACTERS)
     const { messages, changed } = dryRun
       ? { messages: session.stored }
-      : await inTurn(session.id, () => upload(client, source, session, owner))
+      : await serialize(session.id, () => upload(client, source, session, owner))
     counts.messages += messages
     if (messages > 0) counts.sessions++
     if (changed !== undefined) faults.push({ ...placeOf(changed), reason: changedSince(changed.session) })
-    tell(counts.messages)
+    report(counts.messages)
   }
   return faults
 }
@@ -166,10 +166,10 @@ function lastingName(kind: Kind, path: string, session: FileSession): string {
   return session.isLog && WITH_ID.test(plain) ? basename(plain) : resolve(plain)
 }
 
-type InTurn = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>
+type Serialize = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>
 
 /** Several files may have messages of one session: these come one after the other. */
-function createTurns(): InTurn {
+function createSerializer(): Serialize {
   const last = new Map<string, Promise<unknown>>()
   return (session, work) => {
     const before = last.get(session) ?? Promise.resolve()

@@ -13,11 +13,11 @@ const STEP_MS = 200
 export function createProgress(terminal: Terminal, files: readonly FoundFile[]) {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   const begun = terminal.now()
-  let [done, bytes, told] = [0, 0, 0]
-  const tell = (messages: number): void => {
+  let [done, bytes, reportedAt] = [0, 0, 0]
+  const report = (messages: number): void => {
     const now = terminal.now()
-    if (terminal.progress === undefined || now - told < STEP_MS) return
-    told = now
+    if (terminal.progress === undefined || now - reportedAt < STEP_MS) return
+    reportedAt = now
     const rate = bytes / Math.max(1, now - begun)
     const left = Math.ceil((total - bytes) / Math.max(rate, 1e-9) / 1_000)
     // Before the first file is done, nobody knows how long the rest takes.
@@ -28,11 +28,11 @@ export function createProgress(terminal: Terminal, files: readonly FoundFile[]) 
   }
   return {
     /** Also before a file, and within one that has many conversations. */
-    tell,
+    report,
     done(file: FoundFile, messages: number): void {
       done++
       bytes += file.bytes
-      tell(messages)
+      report(messages)
     },
     end(): void {
       terminal.progress?.('')

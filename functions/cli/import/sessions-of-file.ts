@@ -251,8 +251,8 @@ function nameOf(kind: Kind, { id }: Read, path: string): string {
 function withoutOpenEnd(messages: readonly FileMessage[], idle: number): readonly FileMessage[] {
   const marked = messages.findIndex(({ open }) => open !== undefined)
   const place = marked === -1 ? openCalls(messages) : marked
-  const patience = messages[place]?.open === 'text' ? SAYING_MS : CALLING_MS
-  return idle < patience && place !== -1 ? messages.slice(0, place) : messages
+  const limit = messages[place]?.open === 'text' ? SAYING_MS : CALLING_MS
+  return idle < limit && place !== -1 ? messages.slice(0, place) : messages
 }
 
 /** The place of a completion at the end whose calls have no result yet; -1 if there is none. */

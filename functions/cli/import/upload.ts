@@ -55,7 +55,7 @@ export const clientOf = ({ url, key }: Target): Client =>
  */
 export async function requireRights(client: Client): Promise<void> {
   try {
-    await patiently(() => client.listSessions({ limit: 1 }))
+    await withRetries(() => client.listSessions({ limit: 1 }))
   } catch (error) {
     // Anything else is met, and told, by each file for itself.
     if (error instanceof NotRunning || isForAll(error)) throw error
@@ -74,10 +74,10 @@ export interface Uploaded {
  * program cannot take it for now. Rejects with `NotRunning`, or an `ApiProblem`.
  */
 export const upload = (client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> =>
-  patiently(() => uploadOnce({ client, source, owner }, session))
+  withRetries(() => uploadOnce({ client, source, owner }, session))
 
 /** Tries again where the program cannot take something for now. */
-async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++)
     try {
       return await work()

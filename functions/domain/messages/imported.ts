@@ -19,11 +19,11 @@ export interface ImportProgress {
   readonly last: string
   readonly run: string
   /** Where they stand, the newest last, if something else has come between them: the ids of the first and the last of each stretch. */
-  readonly stretches?: readonly Stretch[]
+  readonly stretches?: readonly Range[]
 }
 
 /** Messages of one import with nothing else between them. */
-export interface Stretch {
+export interface Range {
   readonly first: string
   readonly last: string
 }
@@ -60,7 +60,7 @@ export function progressAfter({
 }: ImportStep): ImportProgress {
   const [first, last] = [messages[0], messages.at(-1)]
   if (first === undefined || last === undefined) throw new Error('a step of an import has no message')
-  const stretches = stretchesOf(before)
+  const stretches = rangesOf(before)
   const begun = isApart ? undefined : stretches.pop()
   const [oldest, next, ...newer] = [...stretches, { first: begun?.first ?? first.id, last: last.id }]
   const after =
@@ -77,7 +77,7 @@ export function progressAfter({
 }
 
 /** Where the messages of an import stand, the newest last. */
-export const stretchesOf = (progress: ImportProgress | undefined): Stretch[] =>
+export const rangesOf = (progress: ImportProgress | undefined): Range[] =>
   progress === undefined ? [] : [...(progress.stretches ?? [{ first: progress.first, last: progress.last }])]
 
 /** What is known of the messages of one import. */

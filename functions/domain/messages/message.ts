@@ -1,6 +1,7 @@
 import { definedFields } from '../defined-fields.ts'
 import type { Feedback } from './feedback.ts'
 import type { Json, JsonObject } from '../json.ts'
+import type { EventPosition } from '../runs/event-position.ts'
 import type { NumberedSources, Source } from './source.ts'
 import type { Usage } from '../usage/usage.ts'
 
@@ -139,6 +140,8 @@ interface MessageBase {
   readonly createdAt: number
   /** When an imported message came in, in milliseconds since 1970: `createdAt` is then what its source says. */
   readonly recordedAt?: number
+  /** Where its event stands among those of its run; of a call, the event of its end. Absent where no holder emitted it. */
+  readonly position?: EventPosition
 }
 
 export interface UserMessage extends MessageBase {

@@ -5,6 +5,7 @@ import { TooltrailError } from '../errors.ts'
 import { isLeaders, STATUS_TEXT } from '../messages/message.ts'
 import type { AssistantMessage, ToolMessage, ToolStatus, UserMessage } from '../messages/message.ts'
 import { isDelegation } from './team.ts'
+import type { EventPosition } from './event-position.ts'
 import type { Run, RunCounts, RunError, RunOutcome, StopReason } from './run.ts'
 import { addUsage, joinUsages, NO_USAGE } from '../usage/usage.ts'
 
@@ -36,10 +37,13 @@ export function acceptedRun(
   }
 }
 
-/** Starts a queued run: from now on its input is a message of the log. */
+/** Starts a run when it is accepted: from now on its input is a message of the log. */
 export function startedRun({ input: _, ...queued }: Run, now: number): Run {
   return { ...queued, status: 'running', startedAt: now }
 }
+
+/** Starts a run from the queue. It starts after it was accepted, whatever the clocks say: that shows that it was queued. */
+export const dequeuedRun = (queued: Run, now: number): Run => startedRun(queued, Math.max(now, queued.createdAt + 1))
 
 /** Turns a queued run's input into a message of `into`. Returns undefined for a run without input. */
 export function messageOfInput(
@@ -67,20 +71,35 @@ export function withCompletion<Counted extends Pick<Run, 'rounds' | 'usage' | 'u
 }
 
 /** A running run that waits for somebody else; `calls`: those that wait, in the order of the log. */
-export function pausedRun(run: Run, calls: readonly ToolMessage[], head: string | undefined): Run {
+export function pausedRun(
+  run: Run,
+  calls: readonly ToolMessage[],
+  head: string | undefined,
+  generation: number | undefined,
+): Run {
   const [first] = calls
   const asked = first?.assistantMessageId ?? run.id
   const notice = { type: 'run.paused', after: head ?? '', asked, calls: calls.map(({ id }) => id) } as const
-  return { ...run, status: 'paused', notices: [...(run.notices ?? []), { ...notice, counts: countsOf(run) }] }
+  const paused = { ...notice, counts: countsOf(run), ...definedFields({ generation }) }
+  return { ...run, status: 'paused', notices: [...(run.notices ?? []), paused] }
 }
 
-/** A run that a holder has taken up again. Without a message since it was last taken up, there is nothing new to tell. */
-export function resumedRun(run: Run, head: string | undefined): Run {
+/**
+ * A run that the holder of this generation has resumed. Without a message since it was last resumed there is no new event: the
+ * last notice then names the generation too.
+ */
+export function resumedRun(run: Run, head: string | undefined, generation: number): Run {
   const { notices = [] } = run
   const after = head ?? ''
-  const last = notices.findLast(({ type }) => type === 'run.paused' || type === 'run.resumed')
-  if (last?.type === 'run.resumed' && last.after === after) return { ...run, status: 'running' }
-  return { ...run, status: 'running', notices: [...notices, { type: 'run.resumed', after, counts: countsOf(run) }] }
+  const place = notices.findLastIndex(({ type }) => type === 'run.paused' || type === 'run.resumed')
+  const last = notices[place]
+  const isNew = last?.type !== 'run.resumed' || last.after !== after
+  if (isNew) {
+    const resumed = { type: 'run.resumed', after, counts: countsOf(run), generation } as const
+    return { ...run, status: 'running', notices: [...notices, resumed] }
+  }
+  const again = { ...last, takeovers: [...(last.takeovers ?? []), generation] }
+  return { ...run, status: 'running', notices: notices.with(place, again) }
 }
 
 const countsOf = ({ rounds, usage, usageByAgent }: Run): RunCounts => ({ rounds, usage, usageByAgent })
@@ -103,7 +122,7 @@ export function endedRun(run: Run, { message, outcome, stopReason, error }: RunE
 }
 
 /** Refuses a run beyond its key's cap, of which `active` are queued, running or paused. */
-export function requireRoom(active: number, cap: number): void {
+export function assertCapacity(active: number, cap: number): void {
   if (active < cap) return
   throw new TooltrailError(
     'too_many_active_runs',
@@ -113,11 +132,12 @@ export function requireRoom(active: number, cap: number): void {
 }
 
 /** A call that was begun and has no result: nobody knows whether it ran. */
-export const interruptedCall = (call: ToolMessage, now: number): ToolMessage => ({
+export const interruptedCall = (call: ToolMessage, now: number, position?: EventPosition): ToolMessage => ({
   ...call,
   status: 'interrupted',
   parts: [{ type: 'text', text: STATUS_TEXT.interrupted }],
   completedAt: now,
+  ...definedFields({ position }),
 })
 
 /** How `callAtEnd` leaves calls. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.ts'
 import type { ParentNames, RunErrorCode, UserPart } from '../messages/message.ts'
 import type { Usage } from '../usage/usage.ts'
+import type { EventPosition } from './event-position.ts'
 
 /** `merged` is internal: a steering input that became a message of `mergedInto`; the API reports that run instead. */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' | 'merged'
@@ -56,16 +57,29 @@ export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>
 
 /**
  * What a run's followers are told beside its messages, a team member named as in its events. `after`: the log's last message then. A
- * pause names its calls that wait, and the message that asked for the first of them.
+ * pause names its calls that wait, and the message that asked for the first of them. A pause and its end name the generation of the
+ * holder that stored them; `takeovers` are later holders that had no message to resume from. `calls.resolved` has no event of its
+ * own: it gives the ends of calls that clients resolved during the run their place.
  */
-export type RunNotice = ParentNames & { readonly after: string; readonly agent?: string } & (
+export type RunNotice = ParentNames & {
+  readonly after: string
+  readonly agent?: string
+  readonly position?: EventPosition
+} & (
     | {
         readonly type: 'run.paused'
         readonly asked: string
         readonly calls: readonly string[]
         readonly counts: RunCounts
+        readonly generation?: number
       }
-    | { readonly type: 'run.resumed'; readonly counts: RunCounts }
+    | {
+        readonly type: 'run.resumed'
+        readonly counts: RunCounts
+        readonly generation?: number
+        readonly takeovers?: readonly number[]
+      }
+    | { readonly type: 'calls.resolved'; readonly calls: readonly string[] }
     | { readonly type: 'warning'; readonly code: WarningCode; readonly detail: string }
     | { readonly type: 'context.nearly_full'; readonly messages: number; readonly threshold: number }
     | { readonly type: 'context.consolidated'; readonly through: string; readonly messages: number }

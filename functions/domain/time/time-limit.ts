@@ -1,3 +1,6 @@
+/** Limit of the platform's timers: 24.8 days. A longer one would fire at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
 export interface TimeLimit {
   /** Aborts with the reason of the work's signal, or with what says that the time is over. */
   readonly signal: AbortSignal
@@ -14,7 +17,7 @@ export interface TimeLimit {
 export function limitTime(signal: AbortSignal, milliseconds: number, late: () => Error): TimeLimit {
   const limited = new AbortController()
   const stop = (): void => limited.abort(signal.reason)
-  const timer = setTimeout(() => limited.abort(late()), milliseconds)
+  const timer = setTimeout(() => limited.abort(late()), Math.min(milliseconds, MAX_TIMER_MS))
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   return {
@@ -57,7 +60,7 @@ export async function withinTime<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new TimedOut(who, milliseconds)), milliseconds)
+  const timer = setTimeout(() => late.abort(new TimedOut(who, milliseconds)), Math.min(milliseconds, MAX_TIMER_MS))
   try {
     return await raceAbort(work(), late.signal)
   } finally {

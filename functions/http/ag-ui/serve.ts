@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { OpenCall } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-calls.ts'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from '../streaming/event-stream.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
@@ -53,7 +53,7 @@ const STOPPING = { message: 'the stream broke off, and the run goes on', code: '
 function agUiStream(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   { threadId, runId }: RunAgentInput,
   run: FollowedRun,
 ): Response {

@@ -20,10 +20,10 @@ interface Of {
   readonly subagentRunId?: string
 }
 
-type CallPlace = Pick<ToolMessage, 'runId' | 'round' | 'sequence' | 'parentMessageId'>
+type CallLocation = Pick<ToolMessage, 'runId' | 'round' | 'sequence' | 'parentMessageId'>
 
 /** The id of a call: a client keeps all runs of a thread, and models use their ids again. */
-export const agUiCallId = ({ runId, round, sequence, parentMessageId }: CallPlace): string =>
+export const agUiCallId = ({ runId, round, sequence, parentMessageId }: CallLocation): string =>
   `${runId}:${round}:${sequence}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
 
 /** A thread of this run; a member's has the row of the delegate call. */

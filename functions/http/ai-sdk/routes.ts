@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { OpenCall } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-calls.ts'
 import { findSession } from '../../access/sessions.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -161,7 +161,7 @@ const BROKEN = 'the stream broke off, and the run goes on: resume'
 async function uiStream(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   { canReset, ...followed }: FollowedRun & { readonly canReset: boolean },
 ): Promise<Response> {
   const run = await dependencies.reader.run(followed.key, followed.runId)

@@ -44,7 +44,7 @@ export async function acceptUserMessage(
   refuseMissingTool(agents, agent, tools)
   await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)
-  if (known === undefined) await service.requireRoom(caller.tenant, limits)
+  if (known === undefined) await service.assertCapacity(caller.tenant, limits)
   const session = await openSession(dependencies, caller, { id, agent })
   const { metadata } = message
   const { runId } = await service.submit(

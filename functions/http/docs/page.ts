@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as nextRound } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { html, raw } from 'hono/html'
 import type { ApiDocument, Operation } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'
@@ -41,7 +41,7 @@ export async function docsPage(document: ApiDocument, { style, script }: PageAss
   const articles = new Map<Operation, Html>()
   for (const { address, operation } of entries) {
     articles.set(operation, operationHtml(document, address, operation))
-    await nextRound()
+    await yieldToEventLoop()
   }
   const page = html`<!doctype html>
     <html lang="en">

@@ -20,7 +20,7 @@ export interface EnteringBody {
 }
 
 /** Bounds what bodies hold that have begun to come: a client may send all but the end of as many as it has connections. */
-export interface BodyRoom {
+export interface BodyBudget {
   /** `who`: a tenant, whose bodies wait for each other. `declared`: its length, if it is known. */
   enter(who: string, declared: string | undefined): EnteringBody
 }
@@ -32,11 +32,11 @@ interface Waiting {
 }
 
 /** The room of this process. */
-export function createBodyRoom({
+export function createBodyBudget({
   most = MAX_BYTES,
   mostOfTenant = MAX_BYTES_OF_TENANT,
-  patienceMs = BUDGET_TIMEOUT_MS,
-} = {}): BodyRoom {
+  timeoutMs = BUDGET_TIMEOUT_MS,
+} = {}): BodyBudget {
   const held = new Map<string, number>()
   const waiting = new Set<Waiting>()
   let total = 0
@@ -63,7 +63,7 @@ export function createBodyRoom({
       const late = setTimeout(() => {
         waiting.delete(one)
         reject(tooManyBodies())
-      }, patienceMs)
+      }, timeoutMs)
       waiting.add(one)
     })
   }
@@ -88,21 +88,29 @@ export function createBodyRoom({
 }
 
 /** The same body, which is read as far as there is room for it. */
-export const inRoom = (body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> =>
+export const withinBudget = (body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> =>
   ReadableStream.from(readAndLeave(body, entering))
 
 async function* readAndLeave(body: ReadableStream<Uint8Array>, entering: EnteringBody): AsyncGenerator<Uint8Array> {
   try {
-    yield* piecesInRoom(body, entering)
+    yield* chunksWithinBudget(body, entering)
   } finally {
     entering.leave()
   }
 }
 
+interface Reading {
+  /** Rejects when the body has to give way. */
+  readonly evicted?: Promise<never>
+  /** The body must come at the least rate from its first byte, and not only once it holds room. */
+  readonly isHurried?: boolean
+}
+
 /** The pieces of a body as far as there is room for them. Refuses one that breaks off, or that has room and hardly comes. */
-export async function* piecesInRoom(
+export async function* chunksWithinBudget(
   body: ReadableStream<Uint8Array>,
   entering: EnteringBody,
+  { evicted, isHurried = false }: Reading = {},
 ): AsyncGenerator<Uint8Array> {
   let size = 0
   let step = { from: 0, leftMs: STEP_MS }
@@ -110,13 +118,14 @@ export async function* piecesInRoom(
   try {
     for (;;) {
       const begun = performance.now()
-      const hasRoom = size > FREE
-      const next = reader.read().catch(brokenOff)
-      const { done, value } = hasRoom ? await within(step.leftMs, next) : await next
+      const isCounted = isHurried || size > FREE
+      const read = reader.read().catch(brokenOff)
+      const next = evicted === undefined ? read : Promise.race([read, evicted])
+      const { done, value } = isCounted ? await within(step.leftMs, next) : await next
       if (done) return
       size += value.byteLength
       const leftMs = step.leftMs - (performance.now() - begun)
-      step = hasRoom && size - step.from < STEP ? { ...step, leftMs } : { from: size, leftMs: STEP_MS }
+      step = isCounted && size - step.from < STEP ? { ...step, leftMs } : { from: size, leftMs: STEP_MS }
       await entering.holds(size)
       yield value
     }

@@ -5,8 +5,9 @@ import { RequestError } from './request-error.ts'
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Keeps pages of other sites away from a server that needs no key: the request must name a loopback host (a rebound DNS name
- * is not one), and a browser's `Origin` must be this server's own or an allowed one.
+ * Keeps pages of other sites away from a server that needs no key. The request must name a loopback host (a rebound DNS name is not
+ * one), and a browser's `Origin` must be this server's own or an allowed one. A request without `Origin`, such as one for an image,
+ * must not come from another site (`Sec-Fetch-Site`), unless a person follows a link.
  */
 export function originGuard({ keys, settings }: AppDependencies): MiddlewareHandler<AppEnv> {
   let keysExist = !settings.openAccess
@@ -21,8 +22,20 @@ export function originGuard({ keys, settings }: AppDependencies): MiddlewareHand
     const origin = c.req.header('origin')
     if (origin !== undefined && !isAllowed(origin, host, settings))
       throw new RequestError(403, 'origin_not_allowed', 'without API keys, only pages of this server may call it')
+    if (origin === undefined && isOfOtherSite(c.req.method, (name) => c.req.header(name)))
+      throw new RequestError(403, 'origin_not_allowed', 'without API keys, only pages of this server may call it')
     await next()
   }
+}
+
+const OWN_SITES: readonly string[] = ['same-origin', 'none']
+
+/** Whether a browser says that a page of another site, or of another port, makes the request. Programs send no such header. */
+function isOfOtherSite(method: string, header: (name: string) => string | undefined): boolean {
+  const site = header('sec-fetch-site')
+  if (site === undefined || OWN_SITES.includes(site)) return false
+  const isNavigation = header('sec-fetch-mode') === 'navigate' && header('sec-fetch-dest') === 'document'
+  return !(isNavigation && (method === 'GET' || method === 'HEAD'))
 }
 
 const isAllowed = (origin: string, host: string, settings: AppSettings): boolean =>

@@ -3,8 +3,8 @@ import { BODY_TOO_LARGE, bodyBytes } from '../../domain/body-bytes.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
 import { others } from '../streaming/document-queue.ts'
 import type { AppEnv } from '../dependencies.ts'
-import { inRoom, piecesInRoom } from './body-budget.ts'
-import type { BodyRoom } from './body-budget.ts'
+import { withinBudget, chunksWithinBudget } from './body-budget.ts'
+import type { BodyBudget } from './body-budget.ts'
 import { RequestError } from './request-error.ts'
 
 /** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
@@ -18,12 +18,12 @@ const BODILESS = new Set(['GET', 'HEAD', 'TRACE'])
  * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
  * large, not UTF-8, nested too deeply, or of too many values.
  */
-export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
+export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
   let turn = Promise.resolve()
   return async (c, next) => {
     const { body } = c.req.raw
     if (isStreamed(c.req) && body !== null) {
-      const streamed = inRoom(body, room.enter(c.get('caller').tenant, STREAMED))
+      const streamed = withinBudget(body, budget.enter(c.get('caller').tenant, STREAMED))
       c.req.raw = new Request(c.req.raw, { body: streamed, duplex: 'half' })
       return next()
     }
@@ -33,9 +33,9 @@ export function requestBody(room: BodyRoom): MiddlewareHandler<AppEnv> {
       return next()
     }
     const declared = c.req.header('content-length')
-    const entering = room.enter(c.get('caller').tenant, declared)
+    const entering = budget.enter(c.get('caller').tenant, declared)
     try {
-      const bytes = await bodyBytes(piecesInRoom(body, entering), declared)
+      const bytes = await bodyBytes(chunksWithinBudget(body, entering), declared)
       if (bytes === undefined) throw new RequestError(413, 'content_too_large', BODY_TOO_LARGE)
       if (bytes.length > LARGE) await (turn = turn.then(others))
       requireBearable(decode(bytes), 'the body')

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../domain/time/steady-time.ts'
 import { randomUUID } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import type { AppDependencies, AppEnv } from '../dependencies.ts'
@@ -22,7 +23,8 @@ export function requestLog({ clock, log, settings }: AppDependencies): Middlewar
     const requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
     c.set('requestId', requestId)
     c.set('request', c.req.raw)
-    const begun = clock.now()
+    const now = steadyTime(() => clock.now())
+    const begun = now()
     await next()
     c.res.headers.set('x-request-id', requestId)
     for (const [name, value] of Object.entries(HEADERS)) {
@@ -38,7 +40,7 @@ export function requestLog({ clock, log, settings }: AppDependencies): Middlewar
       method: c.req.method,
       path: new URL(c.req.url).pathname.slice(0, PATH_LENGTH),
       status: c.res.status,
-      duration_ms: clock.now() - begun,
+      duration_ms: now() - begun,
       tenant: caller?.tenant,
       key: caller?.key?.id,
     })

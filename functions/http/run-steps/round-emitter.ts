@@ -2,7 +2,7 @@ import type { DeltaEvent } from '../../domain/events.ts'
 import type { AssistantMessage, ToolCall } from '../../domain/messages/message.ts'
 import type { RunStep, StepNames } from './run-step.ts'
 
-export interface ToldRound {
+export interface RoundEmitter {
   piece(event: DeltaEvent): RunStep[]
   /** Its model call is tried again: what was told is void. */
   discard(): RunStep[]
@@ -12,20 +12,20 @@ export interface ToldRound {
 }
 
 /** The steps of a round. It is told with its first step, and one that nothing was told of has nothing to discard. */
-export function createToldRound(round: number, of: StepNames): ToldRound {
-  let isTold = false
-  let told = nothing()
-  /** What the stream has brought since its start; another than `told` only while it repeats that. */
-  let seen = told
-  const tell = (steps: RunStep[]): RunStep[] => {
-    if (isTold || steps.length === 0) return steps
-    isTold = true
+export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
+  let hasEmitted = false
+  let emitted = nothing()
+  /** What the stream has brought since its start; another than `emitted` only while it repeats that. */
+  let seen = emitted
+  const emit = (steps: RunStep[]): RunStep[] => {
+    if (hasEmitted || steps.length === 0) return steps
+    hasEmitted = true
     return [{ type: 'round', round, ...of }, ...steps]
   }
   const discard = (): RunStep[] => {
-    told = nothing()
-    seen = told
-    return isTold ? [{ type: 'discard', round, ...of }] : []
+    emitted = nothing()
+    seen = emitted
+    return hasEmitted ? [{ type: 'discard', round, ...of }] : []
   }
   return {
     discard,
@@ -35,20 +35,20 @@ export function createToldRound(round: number, of: StepNames): ToldRound {
     piece(event) {
       const content = seen
       add(content, event)
-      if (content === told) return tell([stepOf(event, of)])
-      if (covers(told, content)) return []
+      if (content === emitted) return emit([stepOf(event, of)])
+      if (covers(emitted, content)) return []
       // The round began anew, and brings something else.
-      const voids = covers(content, told) ? [] : discard()
-      const rest = restOf(piecesOf(content), told)
-      told = content
+      const voids = covers(content, emitted) ? [] : discard()
+      const rest = restOf(piecesOf(content), emitted)
+      emitted = content
       seen = content
-      return tell([...voids, ...rest.map((piece) => ({ ...piece, round, ...of }))])
+      return emit([...voids, ...rest.map((piece) => ({ ...piece, round, ...of }))])
     },
     complete(message) {
       const pieces = piecesOfMessage(message)
-      const voids = seen === told || covers(contentOf(pieces), told) ? [] : discard()
-      const rest = restOf(pieces, told).map((piece) => ({ ...piece, round, ...of }))
-      return tell([...voids, ...rest, { type: 'completion', message, ...of }])
+      const voids = seen === emitted || covers(contentOf(pieces), emitted) ? [] : discard()
+      const rest = restOf(pieces, emitted).map((piece) => ({ ...piece, round, ...of }))
+      return emit([...voids, ...rest, { type: 'completion', message, ...of }])
     },
   }
 }
@@ -126,11 +126,11 @@ const covers = (one: Content, other: Content): boolean =>
   })
 
 /** What of these pieces was not told yet. */
-function restOf(pieces: readonly Piece[], told: Content): Piece[] {
-  const seen = { text: told.text.length, reasoning: told.reasoning.length }
+function restOf(pieces: readonly Piece[], emitted: Content): Piece[] {
+  const seen = { text: emitted.text.length, reasoning: emitted.reasoning.length }
   return pieces.flatMap((piece): Piece[] => {
     if (piece.type === 'call') {
-      const known = told.calls.get(piece.sequence)?.arguments
+      const known = emitted.calls.get(piece.sequence)?.arguments
       return known === piece.arguments ? [] : [{ ...piece, arguments: piece.arguments.slice(known?.length ?? 0) }]
     }
     const skipped = Math.min(seen[piece.type], piece.text.length)

@@ -4,8 +4,8 @@ import { isLeaders } from '../../domain/messages/message.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { WaitingCall } from '../v1/runs/resource.ts'
 import type { RunEnd, RunStep, StepNames } from './run-step.ts'
-import { createToldRound } from './round-emitter.ts'
-import type { ToldRound } from './round-emitter.ts'
+import { createRoundEmitter } from './round-emitter.ts'
+import type { RoundEmitter } from './round-emitter.ts'
 
 export interface RunSteps {
   /** The steps of this event. `waiting`: the calls of a `run.paused`, with their arguments. */
@@ -68,7 +68,7 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
 
 /** The rounds under way: the leader's, and those of members. */
 function createThreads() {
-  const rounds = new Map<string, ToldRound>()
+  const rounds = new Map<string, RoundEmitter>()
   return {
     take(event: DeltaEvent | RoundEvent | MessageCompletedEvent, of: StepNames): RunStep[] {
       const thread = of.parentMessageId ?? ''
@@ -77,7 +77,7 @@ function createThreads() {
         return []
       }
       const number = event.type === 'message.completed' ? event.message.round : event.round
-      const round = rounds.get(thread) ?? createToldRound(number, of)
+      const round = rounds.get(thread) ?? createRoundEmitter(number, of)
       rounds.set(thread, round)
       if (event.type === 'message.completed') {
         rounds.delete(thread)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createRecent } from '../../domain/cache/lru-cache.ts'
 import { RequestError } from '../middleware/request-error.ts'
-import type { UnreadRoom } from './response-budget.ts'
+import type { ResponseBudget } from './response-budget.ts'
 
 /** Bytes of named texts that are kept for the next client when nobody is reading them. */
 const KEPT_BYTES = 16 * 1024 * 1024
@@ -23,8 +23,8 @@ export interface Held {
 /** Texts that clients have not read to their ends; those of a tenant share the bytes of the same text. */
 export interface HeldTexts {
   /** Refuses a text of this many bytes, with `busy`, while there is no room for it. */
-  requireRoom(tenant: string, bytes: number): void
-  /** Rejects as `requireRoom` does. */
+  assertBudget(tenant: string, bytes: number): void
+  /** Rejects as `assertBudget` does. */
   hold(tenant: string, text: string | Uint8Array | NamedText): Held
   /** The same for which so many bytes are reserved, which are used or given back; undefined when there is no room. */
   holdReserved(tenant: string, bytes: Uint8Array, reserved: number): Held | undefined
@@ -38,29 +38,29 @@ interface Shared {
 }
 
 /** Bytes that several clients were given are looked at once. */
-const prints = new WeakMap<Uint8Array, string>()
+const hashes = new WeakMap<Uint8Array, string>()
 
-function printOf(bytes: Uint8Array): string {
-  const print = prints.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
-  prints.set(bytes, print)
-  return print
+function hashOf(bytes: Uint8Array): string {
+  const hash = hashes.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
+  hashes.set(bytes, hash)
+  return hash
 }
 
-export function createHeldTexts(room: UnreadRoom): HeldTexts {
+export function createHeldTexts(budget: ResponseBudget): HeldTexts {
   const held = new Map<string, Shared>()
   const kept = createRecent<Uint8Array>(KEPT_BYTES)
 
-  function requireRoom(tenant: string, bytes: number): void {
-    if (!room.fits(tenant, bytes)) throw tooMuchUnread()
+  function assertBudget(tenant: string, bytes: number): void {
+    if (!budget.fits(tenant, bytes)) throw tooMuchUnread()
   }
 
-  function hold(tenant: string, print: string, isNamed: boolean, make: () => Uint8Array): Held {
-    const name = JSON.stringify([tenant, print])
+  function hold(tenant: string, hash: string, isNamed: boolean, make: () => Uint8Array): Held {
+    const name = JSON.stringify([tenant, hash])
     const known = held.get(name)
     if (known !== undefined) return shared(name, known)
     const bytes = isNamed ? (kept.take(name) ?? make()) : make()
-    requireRoom(tenant, bytes.length)
-    room.take(tenant, bytes.length)
+    assertBudget(tenant, bytes.length)
+    budget.take(tenant, bytes.length)
     return shared(name, { tenant, bytes, isNamed, readers: 0 })
   }
 
@@ -75,11 +75,11 @@ export function createHeldTexts(room: UnreadRoom): HeldTexts {
     if (--one.readers > 0) return
     held.delete(name)
     if (one.isNamed) kept.set(name, one.bytes, one.bytes.length)
-    room.give(one.tenant, one.bytes.length)
+    budget.give(one.tenant, one.bytes.length)
   }
 
   return {
-    requireRoom,
+    assertBudget,
     hold(tenant, text) {
       if (typeof text === 'object' && 'name' in text) {
         const named = hold(tenant, text.name, true, () => Buffer.from(text.make()))
@@ -87,20 +87,20 @@ export function createHeldTexts(room: UnreadRoom): HeldTexts {
         return named
       }
       const bytes = typeof text === 'string' ? Buffer.from(text) : text
-      return hold(tenant, printOf(bytes), false, () => bytes)
+      return hold(tenant, hashOf(bytes), false, () => bytes)
     },
     holdReserved(tenant, bytes, reserved) {
-      const name = JSON.stringify([tenant, printOf(bytes)])
+      const name = JSON.stringify([tenant, hashOf(bytes)])
       const known = held.get(name)
       const lacking = (known === undefined ? bytes.length : 0) - reserved
-      if (lacking > 0 && !room.fits(tenant, lacking)) {
-        room.give(tenant, reserved)
+      if (lacking > 0 && !budget.fits(tenant, lacking)) {
+        budget.give(tenant, reserved)
         return undefined
       }
       const one = known ?? { tenant, bytes, isNamed: false, readers: 0 }
       const text = shared(name, one)
-      if (lacking > 0) room.take(tenant, lacking)
-      else room.give(tenant, -lacking)
+      if (lacking > 0) budget.take(tenant, lacking)
+      else budget.give(tenant, -lacking)
       return text
     },
   }

@@ -1,4 +1,4 @@
-import { setImmediate as nextRound } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
 /** Documents that are made at a time: enough to wait for a store, and too few to fill the memory with what they are made of. */
@@ -59,5 +59,5 @@ export function createBuilds(atOnce = AT_ONCE): Builds {
 
 /** Lets other requests be received and responded to. */
 export async function others(): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) await nextRound()
+  for (let round = 0; round < ROUNDS; round++) await yieldToEventLoop()
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { OpenCall } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-calls.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
@@ -38,7 +38,7 @@ interface Dependencies {
 export function eventStream(
   { clock, log, stopping, texts }: Dependencies,
   gone: AbortSignal,
-  call: OpenCall,
+  call: OpenRequest,
   open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
 ): Response {
   const left = new AbortController()
@@ -63,7 +63,7 @@ export function eventStream(
 export const streamEvents = (
   { clock, log, stopping, shared }: RouteDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   open: (signal: AbortSignal) => AsyncIterable<string | NamedText>,
 ): Response =>
   eventStream(
@@ -81,7 +81,7 @@ export const isEventStream = (response: Response): boolean =>
 
 async function* withHeartbeat(
   { clock, log, stopping, texts }: Dependencies,
-  call: OpenCall,
+  call: OpenRequest,
   frames: AsyncIterable<string | NamedText>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const timer = new AbortController()

@@ -1,4 +1,4 @@
-import type { OpenCall } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-calls.ts'
 import type { Context } from 'hono'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from './event-stream.ts'
@@ -13,7 +13,7 @@ const FIRST_FRAME_TIMEOUT_MS = 5_000
 export async function streamFrames(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   open: (signal: AbortSignal) => AsyncIterable<string>,
   failed: (error: Error) => string,
 ): Promise<Response> {

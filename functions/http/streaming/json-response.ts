@@ -25,7 +25,7 @@ export function bytesResponse<Body>(
   headers: Readonly<Record<string, string>> = {},
 ): Response & TypedResponse<JSONParsed<Body>, 200, 'json'> {
   const init = { headers: { ...headers, 'content-type': 'application/json' } }
-  if (json.length > SHORT) texts.requireRoom(json.length)
+  if (json.length > SHORT) texts.assertBudget(json.length)
   const body = json.length > SHORT ? bodyOf(texts.pieces(json)) : json
   // What its JSON says.
   return new Response(body, init) as Response & TypedResponse<JSONParsed<Body>, 200, 'json'>

@@ -1,10 +1,10 @@
-import { setImmediate as nextRound } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { createHeldTexts } from './buffered-bodies.ts'
 import type { NamedText } from './buffered-bodies.ts'
-import { createTurns, PIECE } from './sequential-bodies.ts'
-import type { Pieces, Stretch } from './sequential-bodies.ts'
-import { createUnreadRoom } from './response-budget.ts'
-import type { RoomLimits } from './response-budget.ts'
+import { createSequentialBodies, PIECE } from './sequential-bodies.ts'
+import type { Pieces, BodyChunk } from './sequential-bodies.ts'
+import { createResponseBudget } from './response-budget.ts'
+import type { BudgetLimits } from './response-budget.ts'
 
 /** Characters. A shorter text is not worth sharing. */
 const SHORT = 8 * 1024
@@ -14,15 +14,15 @@ const SHORT = 8 * 1024
  * many clients read slowly or not at all, each costs a few pieces, and those of other tenants get theirs.
  */
 export interface LongTexts {
-  /** The text in pieces, on demand; held from the first to the last. Rejects as `requireRoom` throws. */
+  /** The text in pieces, on demand; held from the first to the last. Rejects as `assertBudget` throws. */
   pieces(text: string | Uint8Array | NamedText): AsyncGenerator<Uint8Array, void, undefined>
   /**
    * Long texts of responses that have begun and cannot be refused any more: each is made when the one before has been read and there
    * is room for it. `make` has no effects, and is repeated where there was no room.
    */
-  inTurn<Place>(first: Place, make: (place: Place) => Promise<Stretch<Place>>): Pieces
+  sequential<Place>(first: Place, make: (place: Place) => Promise<BodyChunk<Place>>): Pieces
   /** Refuses a text of this many bytes, with `busy`, while clients have left too much of other texts unread. */
-  requireRoom(bytes: number): void
+  assertBudget(bytes: number): void
 }
 
 /** The long texts of a process. */
@@ -33,10 +33,10 @@ export interface SharedBytes {
 }
 
 /** The texts that this process is sending. */
-export function createSharedBytes(limits: RoomLimits = {}): SharedBytes {
-  const room = createUnreadRoom(limits)
-  const texts = createHeldTexts(room)
-  const turns = createTurns()
+export function createSharedBytes(limits: BudgetLimits = {}): SharedBytes {
+  const budget = createResponseBudget(limits)
+  const texts = createHeldTexts(budget)
+  const turns = createSequentialBodies()
   return {
     of: (tenant) => ({
       async *pieces(text) {
@@ -52,10 +52,10 @@ export function createSharedBytes(limits: RoomLimits = {}): SharedBytes {
           release()
         }
       },
-      inTurn: (first, make) => turns.inTurn({ tenant, texts, room }, first, make),
-      requireRoom: (bytes) => texts.requireRoom(tenant, bytes),
+      sequential: (first, make) => turns.sequential({ tenant, texts, budget }, first, make),
+      assertBudget: (bytes) => texts.assertBudget(tenant, bytes),
     }),
-    isCrowded: room.isCrowded,
+    isCrowded: budget.isCrowded,
   }
 }
 
@@ -70,7 +70,7 @@ export function bodyOf(pieces: Pieces): ReadableStream<Uint8Array> {
       async pull(controller) {
         if (sent >= AT_ONCE) {
           sent = 0
-          await nextRound()
+          await yieldToEventLoop()
         }
         const { done, value } = await pieces.next()
         if (done === true) controller.close()

@@ -2,7 +2,7 @@
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_BYTES_OF_TENANT = 32 * 1024 * 1024
 
-export interface RoomLimits {
+export interface BudgetLimits {
   readonly most?: number
   readonly mostOfTenant?: number
 }
@@ -15,7 +15,7 @@ export interface WaitingText {
 }
 
 /** Bounds what a process holds for clients that do not read. A text that is larger than all may come alone. */
-export interface UnreadRoom {
+export interface ResponseBudget {
   /** Whether there is room for so many bytes, beside those that the first who waits of this tenant needs. */
   fits(tenant: string, bytes: number): boolean
   /** Takes so many bytes that fit. */
@@ -34,15 +34,15 @@ interface Waiting {
 }
 
 /** The room of this process. */
-export function createUnreadRoom({
+export function createResponseBudget({
   most = MAX_BYTES,
   mostOfTenant = MAX_BYTES_OF_TENANT,
-}: RoomLimits = {}): UnreadRoom {
+}: BudgetLimits = {}): ResponseBudget {
   const held = new Map<string, number>()
   const waiting = new Set<Waiting>()
   let total = 0
   const of = (tenant: string): number => held.get(tenant) ?? 0
-  const isRoom = (tenant: string, bytes: number, first = 0): boolean =>
+  const isWithinBudget = (tenant: string, bytes: number, first = 0): boolean =>
     (total === 0 || total + bytes <= most) && (of(tenant) + first === 0 || of(tenant) + first + bytes <= mostOfTenant)
   const count = (tenant: string, bytes: number): void => {
     total += bytes
@@ -55,7 +55,7 @@ export function createUnreadRoom({
     for (const one of waiting) {
       const { tenant, bytes } = one
       if (passed.has(tenant)) continue
-      if (isRoom(tenant, bytes)) {
+      if (isWithinBudget(tenant, bytes)) {
         waiting.delete(one)
         count(tenant, bytes)
         one.enter()
@@ -64,7 +64,7 @@ export function createUnreadRoom({
   }
   const firstOf = (tenant: string): number => waiting.values().find((one) => one.tenant === tenant)?.bytes ?? 0
   return {
-    fits: (tenant, bytes) => isRoom(tenant, bytes, firstOf(tenant)),
+    fits: (tenant, bytes) => isWithinBudget(tenant, bytes, firstOf(tenant)),
     take: count,
     wait(tenant, bytes) {
       const { promise: taken, resolve } = Promise.withResolvers<boolean>()

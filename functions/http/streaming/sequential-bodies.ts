@@ -1,7 +1,7 @@
-import { setImmediate as nextRound } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 import type { Held, HeldTexts } from './buffered-bodies.ts'
-import type { UnreadRoom, WaitingText } from './response-budget.ts'
+import type { ResponseBudget, WaitingText } from './response-budget.ts'
 
 /**
  * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since
@@ -15,33 +15,33 @@ const OWN_BYTES = 64 * 1024
 export type Pieces = Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next'> & { return(): Promise<unknown> }
 
 /** A text, and the place of the one after it; undefined after the last. */
-export interface Stretch<Place> {
+export interface BodyChunk<Place> {
   readonly text: string
   readonly next: Place | undefined
 }
 
 /** Makes a text. It has no effects, and is repeated where there was no room. */
-type Make<Place> = (place: Place) => Promise<Stretch<Place>>
+type Make<Place> = (place: Place) => Promise<BodyChunk<Place>>
 
 /** Where the texts of one tenant's clients are held. */
 interface Holder {
   readonly tenant: string
   readonly texts: Pick<HeldTexts, 'holdReserved'>
-  readonly room: Pick<UnreadRoom, 'wait' | 'give'>
+  readonly budget: Pick<ResponseBudget, 'wait' | 'give'>
 }
 
-export interface Turns {
+export interface SequentialBodies {
   /**
    * Texts in pieces, one text after another. Each is made when the one before it has been read and there is room for it, one at a
    * time over all clients, whose tenants take turns; nothing else is held.
    */
-  inTurn<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces
+  sequential<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces
 }
 
-export function createTurns(): Turns {
-  const turnOf = createTurnLine()
+export function createSequentialBodies(): SequentialBodies {
+  const queued = createTenantQueue()
   return {
-    inTurn<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces {
+    sequential<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces {
       let place: Place | undefined = first
       let text: Held | undefined
       let at = 0
@@ -52,9 +52,9 @@ export function createTurns(): Turns {
       }
       /** Holds the next text, unless there is no room: then it has waited, and returns what is reserved for it. */
       const holdNext = async (from: Place, reserved: number): Promise<number> => {
-        const made = await turnOf(holder, reserved, () => make(from))
+        const made = await queued(holder, reserved, () => make(from))
         if (made.text === undefined) {
-          waiting = holder.room.wait(holder.tenant, made.bytes)
+          waiting = holder.budget.wait(holder.tenant, made.bytes)
           return (await waiting.taken) ? made.bytes : 0
         }
         if (place === undefined) made.text.release()
@@ -66,7 +66,7 @@ export function createTurns(): Turns {
           let reserved = 0
           while (text === undefined && place !== undefined) reserved = await holdNext(place, reserved)
           // It has left meanwhile.
-          if (reserved > 0) holder.room.give(holder.tenant, reserved)
+          if (reserved > 0) holder.budget.give(holder.tenant, reserved)
           if (text === undefined) return { done: true, value: undefined }
           const value = text.bytes.subarray(at, (at += PIECE))
           if (at >= text.bytes.length) leave()
@@ -88,7 +88,7 @@ type Made<Place> =
   | { readonly text?: undefined; readonly bytes: number }
 
 /** One text is made and held at a time. */
-function createTurnLine() {
+function createTenantQueue() {
   const waiting = createTenantLine<() => void>()
   let isTaken = false
   const end = (): void => {
@@ -97,16 +97,16 @@ function createTurnLine() {
     else next()
   }
   return async <Place>(
-    { tenant, texts, room }: Holder,
+    { tenant, texts, budget }: Holder,
     reserved: number,
-    make: () => Promise<Stretch<Place>>,
+    make: () => Promise<BodyChunk<Place>>,
   ): Promise<Made<Place>> => {
     if (isTaken) await new Promise<void>((resolve) => waiting.add(tenant, resolve))
     isTaken = true
     let unused = reserved
     try {
       // A store may respond without waiting for anything, and many clients may come at once: everybody else has a turn in between.
-      await nextRound()
+      await yieldToEventLoop()
       const { text, next } = await make()
       const bytes = Buffer.from(text)
       if (bytes.length <= OWN_BYTES) return { text: { bytes, release: () => undefined }, next }
@@ -114,7 +114,7 @@ function createTurnLine() {
       const held = texts.holdReserved(tenant, bytes, reserved)
       return held === undefined ? { bytes: bytes.length } : { text: held, next }
     } finally {
-      if (unused > 0) room.give(tenant, unused)
+      if (unused > 0) budget.give(tenant, unused)
       end()
     }
   }

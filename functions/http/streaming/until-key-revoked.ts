@@ -1,11 +1,11 @@
 import type { Caller } from '../../access/caller.ts'
-import type { OpenCall, OpenCalls } from '../../access/open-calls.ts'
+import type { OpenRequest, OpenRequests } from '../../access/open-calls.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import type { Pieces } from './sequential-bodies.ts'
 
 /** The pieces of a file, which break off within 10 s after the caller's key was revoked. */
-export function whileKeyLasts(calls: Pick<OpenCalls, 'watch'>, caller: Caller, pieces: Pieces): Pieces {
-  let call: OpenCall | undefined
+export function whileKeyLasts(calls: Pick<OpenRequests, 'watch'>, caller: Caller, pieces: Pieces): Pieces {
+  let call: OpenRequest | undefined
   return {
     async next() {
       call ??= calls.watch(caller)

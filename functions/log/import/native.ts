@@ -183,7 +183,7 @@ export function createNativeImport(): MessageImport {
         return [{ ...own, ...read, named: calls.take(place, call, one.id) }]
       }
       const read = spoken(one, own, calls)
-      rounds.requireRoom(read, at)
+      rounds.assertCapacity(read, at)
       return [...rounds.closedBy(read), read]
     },
     end: () => rounds.end(),

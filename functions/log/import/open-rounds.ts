@@ -41,7 +41,7 @@ export interface OpenRounds {
   /** What is left open at the log's end. */
   end(): ClosedToolMessage[]
   /** Throws `ImportRefused`, with this path, if memory has no room for this message's calls beside those that are open. */
-  requireRoom(message: ClosedMessage, at: string): void
+  assertCapacity(message: ClosedMessage, at: string): void
 }
 
 /** The call that a loop works for, or its id where the call itself is not known; undefined: the leader's. */
@@ -90,7 +90,7 @@ export function createOpenRounds(): OpenRounds {
       return undefined
     },
     end: closeAll,
-    requireRoom: held.requireRoom,
+    assertCapacity: held.assertCapacity,
   }
 }
 
@@ -117,7 +117,7 @@ function createHeld() {
       messages.delete(message)
       characters -= one.characters
     },
-    requireRoom(message: ClosedMessage, at: string): void {
+    assertCapacity(message: ClosedMessage, at: string): void {
       if (message.role !== 'assistant' || message.toolCalls.length === 0) return
       const isMany = calls + message.toolCalls.length > MAX_OPEN_CALLS
       if (!isMany && characters + lengthOf(message) <= MAX_CHARACTERS) return

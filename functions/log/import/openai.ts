@@ -110,7 +110,7 @@ export function createOpenAiImport(): MessageImport {
             }
           : assistantOf(one)
       const names = one.role === 'assistant' ? one.tool_calls?.map(({ id }) => id ?? '') : undefined
-      rounds.requireRoom(read, at)
+      rounds.assertCapacity(read, at)
       return [...rounds.closedBy(read, names), read]
     },
     end: () => rounds.end(),

@@ -37,5 +37,5 @@ function bound(origin: string, limit: number | bigint, relation: string): string
   return unit === undefined ? `be ${relation} ${limit}` : `have ${relation} ${limit} ${unit}`
 }
 
-const listOf = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+const listOf = (items: readonly string[]): string =>
+  items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`

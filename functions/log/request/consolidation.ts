@@ -46,9 +46,9 @@ export interface Collector {
 /**
  * Collects what a consolidation summarises, from the newest message before the current turn back to the last summary. The
  * newest conversational messages stay, and everything after the first of them: the cut never falls inside a round. Rounds
- * contribute their calls and pointers to the results. Memory is bounded by the parts, not by the log. `room`: tokens of a part.
+ * contribute their calls and pointers to the results. Memory is bounded by the parts, not by the log. `budget`: tokens of a part.
  */
-export function createCollector(policy: Consolidation, room: number): Collector {
+export function createCollector(policy: Consolidation, budget: number): Collector {
   const kept = keptCount(policy)
   let [stay, stayConversational, messages] = [0, 0, 0]
   let through: string | undefined
@@ -68,12 +68,12 @@ export function createCollector(policy: Consolidation, room: number): Collector 
       const line = lineOf(message)
       if (line === undefined) return
       const own = weighText(line)
-      if (weight + own > room) {
+      if (weight + own > budget) {
         parts.push([])
         weight = 0
       }
       weight += own
-      if (parts.length <= MAX_REQUESTS) parts.at(-1)?.push(clip(line, room))
+      if (parts.length <= MAX_REQUESTS) parts.at(-1)?.push(clip(line, budget))
     },
     collected() {
       if (through === undefined || messages === 0) return undefined
@@ -100,5 +100,5 @@ function lineOf(message: Message): string | undefined {
 }
 
 /** Cuts a line that is longer than a part. A token has at least half a character. */
-const clip = (line: string, room: number): string =>
-  weighText(line) <= room ? line : `${line.slice(0, Math.floor(room / 2))} …`
+const clip = (line: string, budget: number): string =>
+  weighText(line) <= budget ? line : `${line.slice(0, Math.floor(budget / 2))} …`

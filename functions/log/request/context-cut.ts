@@ -26,16 +26,16 @@ interface Candidate {
 }
 
 /**
- * The cut for a request of more than `room` tokens: drops whole rounds, oldest first, those of earlier runs before those of the
- * current turn, and never its inputs. Leaves between 35 and 75 % of `room` filled if a round begins there. Undefined if
+ * The cut for a request of more than `maxTokens` tokens: drops whole rounds, oldest first, those of earlier runs before those of the
+ * current turn, and never its inputs. Leaves between 35 and 75 % of `maxTokens` filled if a round begins there. Undefined if
  * nothing more can be dropped.
  */
-export function cutToFit(of: Measured, scale: Scale, room: number, older: Older): Cut | undefined {
+export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: Older): Cut | undefined {
   const { found, inputs } = candidates(of, scale)
-  const distance = ({ tokens }: Candidate): number => Math.abs(tokens - room * MIDDLE_SHARE)
-  const between = found.filter(({ tokens }) => tokens >= room * MIN_SHARE && tokens <= room * MAX_SHARE)
+  const distance = ({ tokens }: Candidate): number => Math.abs(tokens - maxTokens * MIDDLE_SHARE)
+  const between = found.filter(({ tokens }) => tokens >= maxTokens * MIN_SHARE && tokens <= maxTokens * MAX_SHARE)
   const nearest = between.toSorted((one, other) => distance(one) - distance(other))[0]
-  return cutAt(of, nearest ?? found.find(({ tokens }) => tokens <= room) ?? found.at(-1), inputs, older)
+  return cutAt(of, nearest ?? found.find(({ tokens }) => tokens <= maxTokens) ?? found.at(-1), inputs, older)
 }
 
 /** The cut after a provider refused a request of this many estimated tokens: at most two thirds of it stay. */

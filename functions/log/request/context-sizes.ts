@@ -33,7 +33,7 @@ export function contextTokensOf({ model, policies }: Pick<Agent, 'model' | 'poli
 }
 
 /** Tokens that a request of an agent may have: its completion needs room as well. */
-export function roomOf(agent: Pick<Agent, 'model' | 'modelOptions' | 'policies'>): number {
+export function requestTokensOf(agent: Pick<Agent, 'model' | 'modelOptions' | 'policies'>): number {
   const tokens = contextTokensOf(agent)
   // If little or nothing would be left, the provider decides.
   return Math.max(tokens - (agent.modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))

@@ -27,20 +27,20 @@ export interface LoadedLog {
 }
 
 /**
- * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit `room` tokens.
+ * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit `maxTokens` tokens.
  * The turn of `currentRun` is loaded whole, whatever its size (promises R3): its messages and, if it has no input of its own, those
  * of the runs that it continues. `mediaFrom`: from there on media of earlier turns go out; left out: nowhere.
  */
 export function createContextWindow(
   currentRun: string,
-  room: number,
+  maxTokens: number,
   decisions: Decisions,
   mediaFrom?: string,
 ): ContextWindow {
   const begin = contextBegins(decisions)
   const turn: Message[] = []
   const older: Message[] = []
-  const most = room * LOADED
+  const most = maxTokens * LOADED
   let turnWeight = 0
   let olderWeight = 0
   let turnOpen = true

@@ -46,7 +46,7 @@ export async function readDeployment(client: CloudFormationClient, environment: 
     apiUrl: app.ApiUrl,
     queueUrl: app.RunQueueUrl,
     deadLetterUrl: app.RunDeadLetterUrl,
-    poisonUrl: app.PoisonQueueUrl,
+    indexDeadLetterUrl: app.PoisonQueueUrl,
     failuresBucket: app.StreamFailuresBucket,
     logGroups: [app.ApiLogGroup, app.WorkerLogGroup, app.IndexerLogGroup, app.SweeperLogGroup],
   }

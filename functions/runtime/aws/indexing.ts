@@ -4,7 +4,7 @@ import { expireSession } from '../../agent/worker/expire-session.ts'
 import { createIndexer } from '../../history/indexer.ts'
 import type { BatchResult } from '../../history/indexer.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { HistoryWriter, PoisonSink } from '../../ports/history-writer.ts'
+import type { HistoryWriter, DeadLetterSink } from '../../ports/history-writer.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
@@ -16,7 +16,7 @@ interface Dependencies {
   readonly deletion: SessionDeletion
   readonly outputs: OutputStore
   readonly writer: HistoryWriter
-  readonly poison: PoisonSink
+  readonly indexDeadLetters: DeadLetterSink
   readonly queue: Pick<RunQueue, 'send'>
   readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger

@@ -9,8 +9,8 @@ import { createOpenSearchHistoryBuilder } from '../../adapters/opensearch/histor
 import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history-writer.ts'
 import { failedRecords } from '../../adapters/s3/failed-batches.ts'
 import { createS3OutputStore } from '../../adapters/s3/output-store.ts'
-import { poisonedMessages } from '../../adapters/sqs/dead-letters.ts'
-import { createSqsPoisonSink } from '../../adapters/sqs/dead-letter-sink.ts'
+import { deadLetterMessages } from '../../adapters/sqs/dead-letters.ts'
+import { createSqsDeadLetterSink } from '../../adapters/sqs/dead-letter-sink.ts'
 import { resendDeadLetters } from '../../adapters/sqs/queue-depth.ts'
 import { rebuildIndex } from '../../history/rebuild.ts'
 import { redrive } from '../../history/redrive.ts'
@@ -57,21 +57,22 @@ export async function openOperations(environment: string, { region, index, endpo
     clock,
     keys: createDynamoKeyStore(rowDependencies),
     async rebuildHistory(): Promise<{ messages: number }> {
-      const poison = createSqsPoisonSink({ client: sqs, queueUrl: deployment.poisonUrl })
-      const builder = createOpenSearchHistoryBuilder({ ...search, poison })
-      return rebuildIndex({ ...indexing, poison, builder, clock })
+      const indexDeadLetters = createSqsDeadLetterSink({ client: sqs, queueUrl: deployment.indexDeadLetterUrl })
+      const builder = createOpenSearchHistoryBuilder({ ...search, indexDeadLetters })
+      return rebuildIndex({ ...indexing, indexDeadLetters, builder, clock })
     },
-    /** Indexes again what was put aside, and returns dead letters to their queue. */
+    /** Returns dead letters to their queue, which needs no index, and then indexes again what was put aside. */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
+      const deadLetters = await resendDeadLetters(sqs, deployment.deadLetterUrl)
       const records = createDynamoRowRecords({ outputs: ports.outputs })
       const batches = putAside(
-        poisonedMessages({ client: sqs, queueUrl: deployment.poisonUrl }),
+        deadLetterMessages({ client: sqs, queueUrl: deployment.indexDeadLetterUrl }),
         batchesOf(failedRecords({ client: s3, bucket: deployment.failuresBucket }), records),
       )
-      const writer: Parameters<typeof redrive>[0]['writer'] = (poison) =>
-        createOpenSearchHistoryWriter({ ...search, poison })
+      const writer: Parameters<typeof redrive>[0]['writer'] = (indexDeadLetters) =>
+        createOpenSearchHistoryWriter({ ...search, indexDeadLetters })
       const redriven = await redrive({ ...indexing, writer }, batches)
-      return { ...redriven, deadLetters: await resendDeadLetters(sqs, deployment.deadLetterUrl) }
+      return { ...redriven, deadLetters }
     },
     async close(): Promise<void> {
       for (const client of [cloudformation, dynamodb, s3, sqs]) client.destroy()

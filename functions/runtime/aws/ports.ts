@@ -14,7 +14,7 @@ import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history
 import { createBucketIfAbsent } from '../../adapters/s3/create-bucket.ts'
 import { createS3OutputStore } from '../../adapters/s3/output-store.ts'
 import { createQueueIfAbsent } from '../../adapters/sqs/create-queue.ts'
-import { createSqsPoisonSink } from '../../adapters/sqs/dead-letter-sink.ts'
+import { createSqsDeadLetterSink } from '../../adapters/sqs/dead-letter-sink.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { rebuildIndex } from '../../history/rebuild.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from './clients.ts'
@@ -42,7 +42,7 @@ export async function openAwsPorts(
   const { aws } = settings
   const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
   const clients = openClients(aws)
-  const { queueUrl, poisonUrl } = await prepare(aws, clients)
+  const { queueUrl, indexDeadLetterUrl } = await prepare(aws, clients)
   const { rows, ports } = createAwsStores({
     ...aws,
     ...clients,
@@ -50,12 +50,12 @@ export async function openAwsPorts(
     clock,
   })
   const { sessions, deletion, outputs } = ports
-  const poison = createSqsPoisonSink({ client: clients.sqs, queueUrl: poisonUrl })
-  const search = { client: clients.search, alias: aws.index, poison, clock }
+  const indexDeadLetters = createSqsDeadLetterSink({ client: clients.sqs, queueUrl: indexDeadLetterUrl })
+  const search = { client: clients.search, alias: aws.index, indexDeadLetters, clock }
   const report = (error: unknown): void => logger.warn('the run queue failed, trying again', { error: String(error) })
   const queue = createSqsRunQueue({ client: clients.sqs, queueUrl, clock, report })
   const writer = createOpenSearchHistoryWriter(search)
-  const handle = createStreamHandler({ sessions, deletion, outputs, writer, poison, queue, clock, logger })
+  const handle = createStreamHandler({ sessions, deletion, outputs, writer, indexDeadLetters, queue, clock, logger })
   const positions = createStreamPositions({ client: clients.dynamodb, tableName: aws.table })
   const stream = { client: clients.streams, tableName: aws.table, positions }
   const poller = startStreamPoller({ ...stream, handle, clock, logger })
@@ -68,7 +68,7 @@ export async function openAwsPorts(
     logger,
     async rebuildHistory() {
       const builder = createOpenSearchHistoryBuilder(search)
-      const indexing = { sessions, outputs, poison }
+      const indexing = { sessions, outputs, indexDeadLetters }
       return {
         ...(await rebuildIndex({ ...indexing, rows: createDynamoMessageRows(rows), builder, clock })),
         removed: 0,
@@ -99,14 +99,17 @@ function openClients(aws: AwsSettings) {
   }
 }
 
-async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: string; poisonUrl: string }> {
+async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: string; indexDeadLetterUrl: string }> {
   const { dynamodb, s3, sqs } = aws.endpoints
   if (dynamodb !== undefined)
     await answered(`DynamoDB at ${dynamodb}`, () => createTableIfAbsent(clients.dynamodb, aws.table))
   if (s3 !== undefined) await answered(`S3 at ${s3}`, () => createBucketIfAbsent(clients.s3, aws.bucket))
   const queue = (name: string): Promise<string> =>
     answered(`SQS at ${sqs ?? aws.region}`, () => createQueueIfAbsent(clients.sqs, `${aws.table}-${name}`))
-  return { queueUrl: aws.queueUrl ?? (await queue('runs')), poisonUrl: aws.poisonUrl ?? (await queue('poison')) }
+  return {
+    queueUrl: aws.queueUrl ?? (await queue('runs')),
+    indexDeadLetterUrl: aws.indexDeadLetterUrl ?? (await queue('poison')),
+  }
 }
 
 /** What a store comes to at the start. Throws `SettingsError` if it takes connections and then leaves requests without a response. */

@@ -6,6 +6,7 @@ import { newestErrors } from '../../adapters/cloudwatch/logged-errors.ts'
 import type { LoggedError } from '../../adapters/cloudwatch/logged-errors.ts'
 import { documentsOfTable, tableSize } from '../../adapters/dynamodb/table-size.ts'
 import { countDocuments } from '../../adapters/opensearch/document-count.ts'
+import { OpenSearchError } from '../../adapters/opensearch/requests.ts'
 import { domainHealth } from '../../adapters/opensearch/domain-health.ts'
 import { countFailedRecords } from '../../adapters/s3/failed-batches.ts'
 import { queueDepth } from '../../adapters/sqs/queue-depth.ts'
@@ -31,12 +32,12 @@ export interface Status {
   /** Seconds that the oldest hint has waited, in the latest minute with a value; undefined without one. */
   readonly oldestSeconds: number | undefined | Error
   readonly deadLetters: QueueDepth | Error
-  readonly poison: QueueDepth | Error
+  readonly indexDeadLetters: QueueDepth | Error
   readonly failedBatches: number | Error
   /** Milliseconds, the maximum of the last 15 minutes; undefined if nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
-  /** Of the index; undefined before anything was indexed. */
-  readonly documents: { readonly count: number | undefined; readonly tookMs: number } | Error
+  /** Of the index; undefined before anything was indexed. `refused`: these credentials may not read the index. */
+  readonly documents: { readonly count: number | undefined; readonly tookMs: number } | 'refused' | Error
   /** The most documents that the table's messages can have; undefined if not counted. */
   readonly documentsOfTable: number | undefined | Error
   /** Of a managed domain. */
@@ -61,7 +62,7 @@ export async function readStatus(operations: Operations, { count }: { readonly c
       table: Promise.resolve(size instanceof Error ? size : { name: deployment.table, ...size }),
       queue: depth(deployment.queueUrl),
       deadLetters: depth(deployment.deadLetterUrl),
-      poison: depth(deployment.poisonUrl),
+      indexDeadLetters: depth(deployment.indexDeadLetterUrl),
       failedBatches: attempt(() => countFailedRecords({ client: clients.s3, bucket: deployment.failuresBucket })),
       documents: attempt(() => documentsOfIndex(operations)),
       documentsOfTable: attempt(async () =>
@@ -79,10 +80,15 @@ export async function readStatus(operations: Operations, { count }: { readonly c
 async function documentsOfIndex({
   clients,
   index,
-}: Operations): Promise<{ count: number | undefined; tookMs: number }> {
+}: Operations): Promise<{ count: number | undefined; tookMs: number } | 'refused'> {
   const begun = performance.now()
-  const count = await countDocuments(clients.opensearch, index)
-  return { count, tookMs: performance.now() - begun }
+  try {
+    const count = await countDocuments(clients.opensearch, index)
+    return { count, tookMs: performance.now() - begun }
+  } catch (error) {
+    if (error instanceof OpenSearchError && error.status === 403) return 'refused'
+    throw error
+  }
 }
 
 async function errorsOf({ deployment, region, clock }: Operations): Promise<readonly LoggedError[]> {
@@ -124,9 +130,9 @@ async function settled(parts: Promised<Status>): Promise<Status> {
   return Object.fromEntries(fields) as unknown as Status
 }
 
-async function attempt<Found>(look: () => Promise<Found>): Promise<Found | Error> {
+async function attempt<Found>(read: () => Promise<Found>): Promise<Found | Error> {
   try {
-    return await look()
+    return await read()
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }

@@ -44,7 +44,7 @@ export function createApiHandler(settings: LoopSettings): StreamingHandler {
       pageFolder: join(settings.folder, 'page'),
     },
     mcp: openMcp({ ...ports, service, log: logger, version: VERSION }),
-    doors: loop.doors,
+    endpoints: loop.endpoints,
     stopping: () => closing.signal,
   })
 

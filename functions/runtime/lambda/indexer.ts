@@ -5,7 +5,7 @@ import { createDynamoSessionStore } from '../../adapters/dynamodb/log/sessions/s
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history-writer.ts'
-import { createSqsPoisonSink } from '../../adapters/sqs/dead-letter-sink.ts'
+import { createSqsDeadLetterSink } from '../../adapters/sqs/dead-letter-sink.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { createStreamHandler } from '../aws/indexing.ts'
@@ -52,7 +52,7 @@ function openStores(
   const sqs = openSqs(settings)
   const outputs = openOutputsLate(settings)
   const rows = { client: dynamodb, tableName: settings.table, outputs, clock }
-  const poison = createSqsPoisonSink({ client: sqs, queueUrl: settings.poisonUrl })
+  const indexDeadLetters = createSqsDeadLetterSink({ client: sqs, queueUrl: settings.indexDeadLetterUrl })
   const signing = signingOf(search.endpoint, region, () => dynamodb.config.credentials())
   const client = createOpenSearchClient({ endpoint: search.endpoint, ...signing })
   const report = (error: unknown): void => logger.warn('the run queue failed', { error: String(error) })
@@ -60,8 +60,14 @@ function openStores(
     sessions: createDynamoSessionStore(rows),
     deletion: createDynamoSessionDeletion(rows),
     outputs,
-    poison,
-    writer: createOpenSearchHistoryWriter({ client, alias: search.index, copies: settings.copies, poison, clock }),
+    indexDeadLetters,
+    writer: createOpenSearchHistoryWriter({
+      client,
+      alias: search.index,
+      copies: settings.copies,
+      indexDeadLetters,
+      clock,
+    }),
     queue: createSqsRunQueue({ client: sqs, queueUrl: settings.queueUrl, clock, report }),
   }
 }

@@ -13,7 +13,7 @@ import { createSecretModels, openSecret } from '../aws/secrets.ts'
 import { createAwsStores } from '../aws/stores.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import { checkChannels, secretsOfChannels } from '../settings/channel-settings.ts'
-import { openChannels, openDoors } from '../channels.ts'
+import { openChannels, openEndpoints } from '../channels.ts'
 import type { LoopSettings } from '../settings/config.ts'
 import { createCore } from '../core.ts'
 import { checkServers, secretsOf } from '../settings/mcp-settings.ts'
@@ -71,9 +71,9 @@ export function openLoop(settings: LoopSettings) {
     deliver: { hintLater: createLateHints(sqs), noteFailure: () => countFailed() },
   })
   const from = { ...all, agents, channels, caps: settings.caps, secrets, here: false }
-  const doors = [slack.door(core.service), ...openDoors(from, core.service)]
+  const endpoints = [slack.endpoint(core.service), ...openEndpoints(from, core.service)]
   const { stopMarginMs } = settings
-  return { ports: all, rows, agents, channels, doors, metrics, traces, checkSecrets, logger, stopMarginMs, ...core }
+  return { ports: all, rows, agents, channels, endpoints, metrics, traces, checkSecrets, logger, stopMarginMs, ...core }
 }
 
 function openIndex({ search, region }: LoopSettings, credentials: Parameters<typeof signingOf>[2]): HistoryIndex {

@@ -24,11 +24,12 @@ const bytesAsLatin1 = (value: string): string => Buffer.from(value, 'utf8').toSt
  * Where the app's paths begin: after the stage in the address of the API itself, after the base path of a custom domain, which is
  * also in the event's `path`.
  */
-export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext'>): {
+export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext' | 'resource'>): {
   readonly base: string
   readonly path: string
 } {
-  const route = `/${event.pathParameters?.['proxy'] ?? ''}`
+  // Such as `/v1/{proxy+}`. A function replacement, so that no `$` of a path is a pattern.
+  const route = event.resource.replace('{proxy+}', () => event.pathParameters?.['proxy'] ?? '')
   const mapping = beginning(event.path, route)
   return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }
 }

@@ -20,8 +20,8 @@ import { createFailureMetric } from './metrics.ts'
 const MARGIN_MS = 15_000
 
 /** How often the batches that were given up are looked at, and how far back: often enough for a sweeper that was down. */
-const LOOK_EVERY_MINUTES = 10
-const LOOK_BACK_MS = 7_200_000
+const FORGET_EVERY_MINUTES = 10
+const LOOKBACK_MS = 7_200_000
 
 type IsDeleted = (key: SessionKey) => Promise<boolean>
 type ForgetFailures = (isDeleted: IsDeleted, within: Pick<Stripping, 'since' | 'isOver'>) => Promise<boolean>
@@ -84,7 +84,7 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
     // Each gets a share of the time.
     countLate(await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2))
     await sweep({ ...ports, queue, logger }, deadline)
-    if (Math.floor(clock.now() / 60_000) % LOOK_EVERY_MINUTES === 0)
-      await forgetFailures(isDeleted(ports.sessions), { since: clock.now() - LOOK_BACK_MS, isOver })
+    if (Math.floor(clock.now() / 60_000) % FORGET_EVERY_MINUTES === 0)
+      await forgetFailures(isDeleted(ports.sessions), { since: clock.now() - LOOKBACK_MS, isOver })
   }
 }

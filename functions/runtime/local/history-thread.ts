@@ -79,17 +79,17 @@ function startThread(
   const waiting = new Map<number, Waiting>()
   let last = 0
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const tell = (message: ToThread): void => worker.postMessage(message)
+  const post = (message: ToThread): void => worker.postMessage(message)
   const thread: Thread = {
     ask(work) {
       const request = ++last
       return new Promise((resolve, reject) => {
         waiting.set(request, { resolve, reject })
-        tell({ request, work })
+        post({ request, work })
       })
     },
     async stop() {
-      tell('stop')
+      post('stop')
       const late = setTimeout(() => void worker.terminate(), STOP_MS)
       await exited
       clearTimeout(late)

@@ -20,7 +20,7 @@ const HEADERS_MS = 20_000
 const UNREAD_MS = 600_000
 /** The same while much is left unread, or half of the connections are open. */
 const CROWDED_UNREAD_MS = 60_000
-const LOOK_MS = 5_000
+const POLL_INTERVAL_MS = 5_000
 /** Bytes that wait for a client beside what the system holds; no more is asked of the response meanwhile. */
 const WAITING = 16 * 1024
 /** More connections than this are refused at once. */
@@ -53,11 +53,11 @@ export async function serveHttp(
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.maxConnections = MAX_CONNECTIONS
-  const look = (): void => {
+  const poll = (): void => {
     const crowded = open.size > MAX_CONNECTIONS / 2 || isCrowded()
     cutUnread(open, Date.now(), crowded ? CROWDED_UNREAD_MS : UNREAD_MS)
   }
-  const looking = setInterval(look, LOOK_MS).unref()
+  const looking = setInterval(poll, POLL_INTERVAL_MS).unref()
   server.once('close', () => clearInterval(looking))
   const closed = new Promise<void>((resolve) => server.once('close', () => resolve()))
   await listen(server, port, host)

@@ -78,7 +78,7 @@ export function openLocalPorts(
     models: createModels({ settings: settings.modelSettings }),
     clock,
     logger,
-    rebuildHistory: (tell) => rebuildSqliteHistory(rows, tell),
+    rebuildHistory: (onProgress) => rebuildSqliteHistory(rows, onProgress),
     close: () => closeAll(history, database),
   }
 }

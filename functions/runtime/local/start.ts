@@ -8,7 +8,7 @@ import type { Tools } from '../../ports/tool.ts'
 import { readAgents, readChannels, readSlack } from '../settings/agents-file.ts'
 import { builtInTools, withoutHttpFetch } from '../built-in-tools.ts'
 import { checkChannels, namedCallbacks } from '../settings/channel-settings.ts'
-import { openChannels, openDoors } from '../channels.ts'
+import { openChannels, openEndpoints } from '../channels.ts'
 import type { Settings } from '../settings/config.ts'
 import { SettingsError } from '../settings/config.ts'
 import { serveHttp } from './http-server.ts'
@@ -113,9 +113,9 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     remote: withMcpTools({ ...settings, ...ports, agents, secrets }),
     channels: new Map([...slack.channels, ...openChannels({ ...settings, ...ports, channels, secrets })]),
     callbacks: namedCallbacks(channels),
-    doors: (service) => [
-      slack.door(service),
-      ...openDoors({ ...ports, agents, channels, caps, secrets, here: true }, service),
+    endpoints: (service) => [
+      slack.endpoint(service),
+      ...openEndpoints({ ...ports, agents, channels, caps, secrets, here: true }, service),
     ],
     app: { version: VERSION, openAccess: LOOPBACK.has(settings.host), corsOrigins: settings.corsOrigins, caps },
     sweepMs: settings.aws === undefined ? SWEEP_MS : AWS_SWEEP_MS,

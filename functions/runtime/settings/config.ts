@@ -4,12 +4,12 @@ import { capSettings, capVariables } from './cap-variables.ts'
 import { listVariables } from './list-variables.ts'
 import { LOG_LEVELS } from '../logger.ts'
 import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
-import { httpAddress, settingWords, variableFault } from './setting-text.ts'
+import { httpAddress, settingText, variableFault } from './setting-text.ts'
 import { slackPlace, slackVariables } from './slack-variables.ts'
 import { traceSettings, traceVariables } from './trace-variables.ts'
 
-const portWords = 'must be a port number, 1 to 65535, or 0 for any free one'
-const port = z.coerce.number(portWords).int(portWords).min(0, portWords).max(65_535, portWords)
+const portText = 'must be a port number, 1 to 65535, or 0 for any free one'
+const port = z.coerce.number(portText).int(portText).min(0, portText).max(65_535, portText)
 const text = z.string().min(1)
 
 export const environment = z.object({
@@ -84,7 +84,7 @@ export function readSettings(variables: Variables = process.env) {
 /** The variables as the schema has them, without those that are empty. Throws `SettingsError`, which names every wrong one. */
 export function parse<Schema extends z.ZodType>(schema: Schema, variables: Variables): z.output<Schema> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
-  const parsed = schema.safeParse(set, { error: settingWords })
+  const parsed = schema.safeParse(set, { error: settingText })
   if (parsed.success) return parsed.data
   throw new SettingsError([...new Set(parsed.error.issues.map(variableFault))].join('\n'))
 }
@@ -117,7 +117,7 @@ function awsSettings(values: z.output<typeof environment>) {
     bucket: values.TOOLTRAIL_BUCKET,
     index: values.TOOLTRAIL_INDEX,
     queueUrl: values.TOOLTRAIL_QUEUE_URL,
-    poisonUrl: values.TOOLTRAIL_POISON_URL,
+    indexDeadLetterUrl: values.TOOLTRAIL_POISON_URL,
     endpoints: { dynamodb, s3, sqs, opensearch },
     credentials: engineCredentials(values),
   }
@@ -201,8 +201,8 @@ export type IndexerSettings = ReturnType<typeof readIndexerSettings>
 /** The settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
 export function readIndexerSettings(variables: Variables = process.env) {
   const values = parse(ofIndexer, variables)
-  const { TOOLTRAIL_POISON_URL: poisonUrl, TOOLTRAIL_INDEX_COPIES: copies } = values
-  return { ...searchSettings(values), poisonUrl, copies }
+  const { TOOLTRAIL_POISON_URL: indexDeadLetterUrl, TOOLTRAIL_INDEX_COPIES: copies } = values
+  return { ...searchSettings(values), indexDeadLetterUrl, copies }
 }
 
 export type OperationSettings = ReturnType<typeof readOperationSettings>

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
-const hostWords = 'must be a list of host or host:port (at most 65535), with commas between'
+const hostText = 'must be a list of host or host:port (at most 65535), with commas between'
 const host = z
   .string()
-  .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, hostWords)
-  .refine((text) => text.endsWith(']') || Number(/:(\d+)$/.exec(text)?.[1] ?? 0) <= 65_535, hostWords)
+  .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, hostText)
+  .refine((text) => text.endsWith(']') || Number(/:(\d+)$/.exec(text)?.[1] ?? 0) <= 65_535, hostText)
 /** As browsers send it: with a slash at the end it would never be theirs. */
 const origin = z
   .string()

@@ -11,9 +11,9 @@ export const httpAddress = z.url({
  * Says in the words of this project what a setting must be, where its schema does not. Given to a parser as its `error`; undefined
  * leaves the parser its own words.
  */
-export function settingWords(issue: z.core.$ZodRawIssue): string | undefined {
-  const words = plainIssue(issue)
-  return issue.code === 'invalid_type' && issue.input === undefined ? `is missing: it ${words}` : words
+export function settingText(issue: z.core.$ZodRawIssue): string | undefined {
+  const issueText = plainIssue(issue)
+  return issue.code === 'invalid_type' && issue.input === undefined ? `is missing: it ${issueText}` : issueText
 }
 
 /** Where something is wrong, and what. The path is left out where it is the whole. */

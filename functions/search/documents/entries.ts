@@ -85,7 +85,7 @@ export const aboutSession = ({ sessionTitle, folder, more }: HistoryEntry): stri
   ...(folder === undefined ? [] : [`in ${truncate(oneLine(folder), MAX_FOLDER_CHARS)}`]),
   ...(more === undefined || more === 0
     ? []
-    : [`${more === MAX_MORE ? `${more} or more` : more} further hits in this session`]),
+    : [`${more === MAX_MORE ? `${more} or more` : more} further ${more === 1 ? 'hit' : 'hits'} in this session`]),
 ]
 
 function truncate(text: string, chars: number): string {
@@ -103,7 +103,7 @@ function sourcesLine(sources: NonNullable<HistoryEntry['sources']>): string {
 }
 
 /** Texts have no output to read, so this names their message. */
-const pointerOf = ({ role, messageId }: HistoryEntry): string =>
+export const pointerOf = ({ role, messageId }: HistoryEntry): string =>
   role === 'tool_call' || role === 'tool_result' ? pointerTo(messageId) : `message ${messageId}`
 
 const line = (near: HistoryNeighbour | undefined): string =>

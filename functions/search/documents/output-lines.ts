@@ -7,7 +7,7 @@ export interface WholeOutput {
   readonly toolName: string
   readonly pieces: Pieces
   /** Is called now and then, and ends the reading by throwing. */
-  readonly goOn: () => void
+  readonly resume: () => void
 }
 
 interface NumberedRow {
@@ -28,7 +28,7 @@ export async function pickLines(
   const rows: NumberedRow[] = []
   let count = 0
   let characters = 0
-  await eachRow(output.pieces, undefined, output.goOn, (text, matched) => {
+  await eachRow(output.pieces, undefined, output.resume, (text, matched) => {
     count++
     if (count < first || count > last || characters > MAX_EXCERPT) return
     characters += costOf(text)
@@ -47,7 +47,7 @@ export async function findLines(output: WholeOutput, pattern: string, around: nu
   const near: NumberedRow[] = []
   let before: NumberedRow[] = []
   let [count, matches, until] = [0, 0, 0]
-  await eachRow(output.pieces, pattern, output.goOn, (text, matched) => {
+  await eachRow(output.pieces, pattern, output.resume, (text, matched) => {
     const row = { number: ++count, text, matched }
     if (matched && ++matches <= MAX_MATCHES) until = count + around
     if (count <= until) {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { lower } from '../tokens/fold-text.ts'
 
 /** A line of an output, or a piece of a very long one. */
@@ -18,12 +18,12 @@ const AT_ONCE = 32_768
 
 /**
  * Hands on every row of an output in its order, and whether `pattern` begins in it, whatever its case. The time is linear in the
- * output whatever it holds, and no more than a piece of it is in memory. `goOn` is called now and then, and ends it by throwing.
+ * output whatever it holds, and no more than a piece of it is in memory. `resume` is called now and then, and ends it by throwing.
  */
 export async function eachRow(
   pieces: Pieces,
   pattern: string | undefined,
-  goOn: () => void,
+  resume: () => void,
   take: (text: string, matched: boolean) => void,
 ): Promise<void> {
   const cutter = createCutter()
@@ -41,10 +41,10 @@ export async function eachRow(
   }
   for await (const piece of pieces)
     for (const part of partsOf(piece)) {
-      goOn()
+      resume()
       waiting.push(...cutter.take(part))
       handOn(finder?.take(part) ?? Infinity)
-      await nextTurn()
+      await yieldToEventLoop()
     }
   waiting.push(...cutter.end())
   handOn(Infinity)

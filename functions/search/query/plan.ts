@@ -15,7 +15,7 @@ export interface Vocabulary {
 }
 
 /** A text that stands for a term, and how well it does. */
-export interface Needle {
+export interface SoughtText {
   readonly text: string
   readonly weight: number
 }
@@ -26,7 +26,7 @@ export interface PlannedWord {
   /** In an index, any of these counts as the word. */
   readonly tokens: readonly string[]
   /** What to look for in a text, best first. */
-  readonly needles: readonly Needle[]
+  readonly soughtTexts: readonly SoughtText[]
   readonly frequency: number
 }
 
@@ -40,7 +40,7 @@ export interface PlannedTerm {
   /** How much it says: rare terms say more. Includes the term's own weight. */
   readonly importance: number
   /** What to look for in the text, best first. */
-  readonly needles: readonly Needle[]
+  readonly soughtTexts: readonly SoughtText[]
   /** Its words, if it has several. */
   readonly parts: readonly PlannedWord[]
 }
@@ -48,9 +48,9 @@ export interface PlannedTerm {
 /** A word in fewer documents than this may be a typing error, or a piece of another word. */
 const RARE = 3
 /** If nothing else is found, the same holds for a word in fewer documents than this. */
-const STRETCHED = 2_000
+const WIDENED = 2_000
 /** How many words of a query are treated so: each takes some lookups. */
-const MAX_STRETCHED = 8
+const MAX_WIDENED = 8
 /** How many documents a word's expansions may have together. */
 const EXTENDED = 5_000
 /** Expansions of an unknown word, and words one typing error away: whoever stores words can make hundreds of them. */
@@ -61,17 +61,16 @@ const MAX_PARTS = 8
 
 /**
  * Plans how to look for each term: the word itself, its inflections and, if it is rare, words one typing error away and
- * words that contain it. `stretch` does the latter for every word: a common word may be unknown within a scope.
+ * words that contain it. `widen` does the latter for every word: a common word may be unknown within a scope.
  */
-export function planTerms(query: SearchQuery, vocabulary: Vocabulary, stretch: boolean): PlannedTerm[] {
-  let left = MAX_STRETCHED
-  const isStretched = (frequency: number): boolean =>
-    (frequency <= RARE || (stretch && frequency <= STRETCHED)) && left-- > 0
-  return query.terms.map((term) => planTerm(term, vocabulary, isStretched))
+export function planTerms(query: SearchQuery, vocabulary: Vocabulary, widen: boolean): PlannedTerm[] {
+  let left = MAX_WIDENED
+  const isWidened = (frequency: number): boolean => (frequency <= RARE || (widen && frequency <= WIDENED)) && left-- > 0
+  return query.terms.map((term) => planTerm(term, vocabulary, isWidened))
 }
 
-function planTerm(term: SearchTerm, vocabulary: Vocabulary, isStretched: (frequency: number) => boolean): PlannedTerm {
-  const words = term.words.slice(0, MAX_PARTS).map((word) => expandWord(word, vocabulary, isStretched))
+function planTerm(term: SearchTerm, vocabulary: Vocabulary, isWidened: (frequency: number) => boolean): PlannedTerm {
+  const words = term.words.slice(0, MAX_PARTS).map((word) => expandWord(word, vocabulary, isWidened))
   const wholes = term.wholes.map((whole) => [[whole]])
   const single = words.length === 1 ? words[0] : undefined
   const frequency =
@@ -86,7 +85,7 @@ function planTerm(term: SearchTerm, vocabulary: Vocabulary, isStretched: (freque
     alternatives: [...wholes, words.map((word) => word.tokens)],
     frequency,
     importance: scale * inverseFrequency(frequency, vocabulary.documents),
-    needles: single?.needles ?? [
+    soughtTexts: single?.soughtTexts ?? [
       { text: term.text, weight: 1 },
       ...term.wholes.filter((whole) => whole !== term.text).map((text) => ({ text, weight: 0.95 })),
     ],
@@ -94,9 +93,9 @@ function planTerm(term: SearchTerm, vocabulary: Vocabulary, isStretched: (freque
   }
 }
 
-function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequency: number) => boolean): PlannedWord {
+function expandWord(word: string, vocabulary: Vocabulary, isWidened: (frequency: number) => boolean): PlannedWord {
   const own = vocabulary.frequency(word)
-  const needles: Needle[] = [{ text: word, weight: 1 }]
+  const soughtTexts: SoughtText[] = [{ text: word, weight: 1 }]
   const tokens = new Set([word])
   let frequency = own
   const add = (text: string, weight: number): void => {
@@ -104,22 +103,22 @@ function expandWord(word: string, vocabulary: Vocabulary, isStretched: (frequenc
     if (known === 0 || (weight === 0 && frequency + known > EXTENDED)) return
     tokens.add(text)
     frequency += known
-    if (weight > 0) needles.push({ text, weight })
+    if (weight > 0) soughtTexts.push({ text, weight })
   }
   for (const form of inflections(word)) add(form, 0.8)
-  if (isStretched(own)) {
-    for (const other of slips(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
+  if (isWidened(own)) {
+    for (const other of typos(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
     // Their text contains the word itself, so they need no needles.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
-  return { word, tokens: [...tokens], needles, frequency }
+  return { word, tokens: [...tokens], soughtTexts, frequency }
 }
 
 /**
  * Words one typing error away: an error leaves the first or the last half of a word unchanged, or swaps the letters
  * between.
  */
-function slips(word: string, vocabulary: Vocabulary): string[] {
+function typos(word: string, vocabulary: Vocabulary): string[] {
   if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
   return similarWords(word, vocabulary.resembling(word)).toSorted().slice(0, MAX_EXTENSIONS)
 }

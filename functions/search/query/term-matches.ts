@@ -1,6 +1,6 @@
 import { DIGIT, KINDS, LOWER } from '../tokens/ascii-runs.ts'
 import { fold, lower } from '../tokens/fold-text.ts'
-import { meaningful, type Needle, type PlannedTerm } from './plan.ts'
+import { meaningful, type SoughtText, type PlannedTerm } from './plan.ts'
 
 /** The place of a term in UTF-16 units of the folded text, and how good the match is (0–1). */
 export interface Match {
@@ -38,7 +38,7 @@ export const readableAs = (folded: string): ReadableText => ({ folded, lowered: 
 
 /** The places of the term in the text, in order; empty if there are none. */
 export function matchesOf(planned: PlannedTerm, text: ReadableText): Match[] {
-  const found = planned.needles.flatMap((needle) => places(needle, text))
+  const found = planned.soughtTexts.flatMap((sought) => places(sought, text))
   if (planned.parts.length > 1) found.push(...joinedPlaces(planned, text))
   if (found.length === 0 && planned.parts.length > 1) return scattered(planned, text)
   return inOrder(found)
@@ -52,13 +52,13 @@ function inOrder(found: readonly Match[]): Match[] {
   return best.slice(0, MAX_PLACES).toSorted(byPlace)
 }
 
-function places({ text: needle, weight }: Needle, text: ReadableText): Match[] {
+function places({ text: sought, weight }: SoughtText, text: ReadableText): Match[] {
   const found: Match[] = []
-  if (needle === '') return found
+  if (sought === '') return found
   for (let from = 0; found.length < MAX_PLACES;) {
-    const start = text.lowered.indexOf(needle, from)
+    const start = text.lowered.indexOf(sought, from)
     if (start < 0) break
-    const end = start + needle.length
+    const end = start + sought.length
     const border = borderQuality(text.folded, start, end)
     // A form of the word counts only as a word: `rated` does not stand for `rate` inside `separated`.
     if (weight === 1 || border >= AT_INNER_BORDER) found.push({ start, end, quality: weight * border })
@@ -79,7 +79,9 @@ function joinedPlaces(planned: PlannedTerm, text: ReadableText): Match[] {
 }
 
 function scattered(planned: PlannedTerm, text: ReadableText): Match[] {
-  const parts = meaningful(planned.parts).map(({ needles }) => needles.flatMap((needle) => places(needle, text)))
+  const parts = meaningful(planned.parts).map(({ soughtTexts }) =>
+    soughtTexts.flatMap((sought) => places(sought, text)),
+  )
   const present = parts.filter((part) => part.length > 0).length
   const share = (SCATTERED * present) / parts.length
   const wanted = present === parts.length ? 1 : 0.5

@@ -49,11 +49,11 @@ const isDoubled = (word: string, ending: number): boolean =>
 
 /** The candidates that are one typing error away from `word`: a letter changed, missing, added, or two swapped. */
 export function similarWords(word: string, candidates: readonly string[]): string[] {
-  return candidates.filter((candidate) => candidate !== word && withinOneSlip(word, candidate))
+  return candidates.filter((candidate) => candidate !== word && withinOneTypo(word, candidate))
 }
 
 /** Whether the Damerau distance is at most one. Compares UTF-16 units. */
-export function withinOneSlip(left: string, right: string): boolean {
+export function withinOneTypo(left: string, right: string): boolean {
   const [short, long] = left.length <= right.length ? [left, right] : [right, left]
   if (long.length - short.length > 1) return false
   let start = 0
@@ -68,20 +68,20 @@ export function withinOneSlip(left: string, right: string): boolean {
 }
 
 /** Every word of plain letters and digits that is one typing error away from a short word. */
-export function slipsOf(word: string): string[] {
+export function typosOf(word: string): string[] {
   const letters = Array.from(word)
-  const slips = new Set<string>()
+  const typos = new Set<string>()
   for (let place = 0; place <= letters.length; place++) {
     const before = letters.slice(0, place).join('')
     const after = letters.slice(place)
-    slips.add(before + after.slice(1).join(''))
-    if (after.length > 1) slips.add(`${before}${after[1]}${after[0]}${after.slice(2).join('')}`)
+    typos.add(before + after.slice(1).join(''))
+    if (after.length > 1) typos.add(`${before}${after[1]}${after[0]}${after.slice(2).join('')}`)
     for (const letter of TYPED) {
-      slips.add(before + letter + after.join(''))
-      slips.add(before + letter + after.slice(1).join(''))
+      typos.add(before + letter + after.join(''))
+      typos.add(before + letter + after.slice(1).join(''))
     }
   }
-  slips.delete(word)
-  return [...slips]
+  typos.delete(word)
+  return [...typos]
 }
 const TYPED = 'abcdefghijklmnopqrstuvwxyz0123456789'

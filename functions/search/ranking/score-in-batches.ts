@@ -1,4 +1,4 @@
-import { setImmediate as nextRound } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
 /** Documents that are read for their words in one go, in some 30 ms whatever they hold; then others get their turn. */
@@ -14,22 +14,22 @@ let isGiving = false
 export function searchTurn(tenant: string): Promise<void> {
   return new Promise((resolve) => {
     waiting.add(tenant, resolve)
-    if (!isGiving) void giveTurns()
+    if (!isGiving) void runBatches()
   })
 }
 
-async function giveTurns(): Promise<void> {
+async function runBatches(): Promise<void> {
   isGiving = true
-  await nextRound()
+  await yieldToEventLoop()
   for (let go = waiting.next(); go !== undefined; go = waiting.next()) {
     go()
-    await nextRound()
+    await yieldToEventLoop()
   }
   isGiving = false
 }
 
 /** What `make` makes of each, a few in each turn of this tenant. */
-export async function inTurns<One, Made>(
+export async function mapInBatches<One, Made>(
   tenant: string,
   all: readonly One[],
   make: (one: One) => Made,

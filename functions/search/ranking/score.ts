@@ -1,9 +1,9 @@
 import type { HistoryRole } from '../../domain/history.ts'
-import { findEchoes, type SearchedRuns } from './self-references.ts'
+import { findSelfReferences, type SearchedRuns } from './self-references.ts'
 import { lower } from '../tokens/fold-text.ts'
 import type { PlannedTerm } from '../query/plan.ts'
 import type { SearchQuery } from '../query/query.ts'
-import { inTurns } from './score-in-batches.ts'
+import { mapInBatches } from './score-in-batches.ts'
 import { matchesOf, readable, type Match } from '../query/term-matches.ts'
 
 /** A document that an engine found. */
@@ -86,8 +86,8 @@ export async function scoreEvents<Found extends Candidate>(
 ): Promise<ScoredEvent<Found>[]> {
   const total = sum(terms.map((term) => term.importance))
   const named = toolNamed(query)
-  const shareOf = await findEchoes(query, candidates, searchedRuns)
-  const rows = await inTurns(tenant, candidates, (found) => readRow(query, terms, found, total))
+  const shareOf = await findSelfReferences(query, candidates, searchedRuns)
+  const rows = await mapInBatches(tenant, candidates, (found) => readRow(query, terms, found, total))
   const heaviest = rows.reduce((most, row) => Math.max(most, row.weight), 0) || 1
   return Array.from(Map.groupBy(rows, (row) => row.found.event).values(), (event) => {
     const union = terms.map((_, index) => Math.max(...event.map((row) => row.qualities[index] ?? 0)))

@@ -35,14 +35,14 @@ const LIKELY = 0.2
  * the tasks that members of a team got for it, the completions and results after all these, and "nothing found". A query for what
  * somebody said makes no such distinction. Resolves to what an event's score is multiplied by; 1: it happened.
  */
-export async function findEchoes(
+export async function findSelfReferences(
   query: SearchQuery,
   candidates: readonly Said[],
   searchedRuns: SearchedRuns,
 ): Promise<(candidate: Said) => number> {
   if (query.speaker === 'user' || query.speaker === 'assistant' || query.terms.length === 0) return () => 1
-  const isQuestion = questionTeller(query, MIN_WORDS)
-  const isShortQuestion = questionTeller(query, 1)
+  const isQuestion = questionRecognizer(query, MIN_WORDS)
+  const isShortQuestion = questionRecognizer(query, 1)
   /** In a run that has looked something up. */
   const isRequest = (said: Said): boolean => isShortQuestion(said) || asks(said.text)
   const asking = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
@@ -74,7 +74,7 @@ export async function findEchoes(
 }
 
 /** Tells texts of users, tasks of members among them, that have only words of the query, and as many as this. */
-function questionTeller(query: SearchQuery, leastWords: number): (said: Said) => boolean {
+function questionRecognizer(query: SearchQuery, leastWords: number): (said: Said) => boolean {
   const asked = new Set(
     query.terms
       .flatMap(({ text, words, wholes }) => [text, ...wholes, ...words])

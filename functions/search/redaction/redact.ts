@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { keyGoesOnTo, MAX_SECRET_CHARACTERS, type Range } from './private-keys.ts'
 import { findEscaped, mayHide } from './secrets.ts'
 
@@ -39,10 +39,10 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   }
   let place = 0
   let found: Range[] = []
-  let goesOn = false
+  let continues = false
   for await (const { text, start, last } of windows(pieces)) {
     // A long key began before this place, and stands for one mark.
-    if (goesOn) found.push([place - 1, start + keyGoesOnTo(text, place - start)])
+    if (continues) found.push([place - 1, start + keyGoesOnTo(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))
     // What begins later is found whole in the next window.
@@ -55,7 +55,7 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
     }
     yield piece + text.slice(place - start, Math.max(place, end) - start)
     place = Math.max(place, end)
-    goesOn = place === start + text.length
+    continues = place === start + text.length
     found = found.filter(([from]) => from >= end)
   }
 }
@@ -75,7 +75,7 @@ async function* windows(pieces: Pieces): AsyncGenerator<Window> {
   for await (const piece of pieces)
     for (rest += piece; rest.length > WINDOW; rest = rest.slice(WINDOW - OVERLAP), start += WINDOW - OVERLAP) {
       yield { text: rest.slice(0, WINDOW), start, last: false }
-      await nextTurn()
+      await yieldToEventLoop()
     }
   yield { text: rest, start, last: true }
 }

@@ -196,7 +196,7 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
     ...store,
     OPENSEARCH_ENDPOINT: search.endpoint,
     ...(search.copies === undefined ? {} : { TOOLTRAIL_INDEX_COPIES: String(search.copies) }),
-    TOOLTRAIL_POISON_URL: queue.poison.queueUrl,
+    TOOLTRAIL_POISON_URL: queue.indexDeadLetters.queueUrl,
   }
   return { api, worker, indexer, sweeper: store }
 }
@@ -251,7 +251,7 @@ function grantRights({ table, outputs, search, queue, models }: Stores, function
   table.grantExpiry(indexer)
   outputs.grantRead(indexer)
   search.grantIndexing(indexer)
-  queue.grantPoison(indexer)
+  queue.grantDeadLetters(indexer)
   queue.grantHints(indexer)
 
   table.grantSweep(sweeper)

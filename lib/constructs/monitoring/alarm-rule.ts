@@ -3,7 +3,7 @@ import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 
 export interface AlarmRule {
-  /** `docs/operations.md` explains it by this name. */
+  /** `docs/operations/alarms.md` explains it by this name. */
   readonly name: string
   /** One value per period. */
   readonly metric: IMetric

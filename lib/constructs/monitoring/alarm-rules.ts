@@ -31,12 +31,12 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
       at: 1,
       times: 1,
       description:
-        'Workers failed three times on the same hint. No run is lost: the sweeper finds its session again. ' +
+        'Workers failed five times on the same hint. No run is lost: the sweeper finds its session again. ' +
         'Look for errors in the log of the worker, fix them, then: npm run redrive.',
     },
     {
       name: 'poison',
-      metric: queue.poison.metricApproximateNumberOfMessagesVisible(most),
+      metric: queue.indexDeadLetters.metricApproximateNumberOfMessagesVisible(most),
       at: 1,
       times: 1,
       description:

@@ -17,7 +17,7 @@ export interface AlarmsProps {
   readonly email?: string | undefined
 }
 
-/** Goes off for what somebody must look at. `docs/operations.md` explains each by its name. */
+/** Goes off for what somebody must look at. `docs/operations/alarms.md` explains each by its name. */
 export class Alarms extends Construct {
   readonly topic: Topic
   readonly alarms: readonly Alarm[]
@@ -38,7 +38,7 @@ export class Alarms extends Construct {
     )
     if (email !== undefined) this.topic.addSubscription(new EmailSubscription(email))
     this.alarms = alarmRules(tooltrail).map((rule) => this.#alarm(tooltrail.name, rule))
-    if (tooltrail.stores.search.kind === 'serverless') this.#tellOfFullCollections(tooltrail.name)
+    if (tooltrail.stores.search.kind === 'serverless') this.#alertOnFullCollections(tooltrail.name)
   }
 
   /**
@@ -47,7 +47,7 @@ export class Alarms extends Construct {
    * name no collection group: they are for the account
    * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-monitoring-events.html).
    */
-  #tellOfFullCollections(environment: string): void {
+  #alertOnFullCollections(environment: string): void {
     const said = EventField.fromPath('$.detail.description')
     new Rule(this, 'FullCollections', {
       description:

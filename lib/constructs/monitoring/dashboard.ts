@@ -1,5 +1,13 @@
 import { Duration } from 'aws-cdk-lib'
-import { AlarmStatusWidget, Dashboard, GraphWidget, MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import {
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  LogQueryVisualizationType,
+  LogQueryWidget,
+  MathExpression,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { indexLag } from './alarm-rules.ts'
@@ -32,7 +40,8 @@ export class StatusDashboard extends Construct {
     dashboard.addWidgets(
       new AlarmStatusWidget({ title: 'Alarms', width: 24, height: 3, alarms: [...alarms.alarms] }),
       graph('Requests', [rest.metricCount(MINUTE), rest.metricClientError(MINUTE), rest.metricServerError(MINUTE)]),
-      graph('Milliseconds to the first byte', [
+      firstBytes(tooltrail.publicApi.accessLogs.logGroupName),
+      graph('Milliseconds to the last byte', [
         rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p50' }),
         rest.metricIntegrationLatency({ ...MINUTE, statistic: 'p99' }),
       ]),
@@ -42,7 +51,7 @@ export class StatusDashboard extends Construct {
         queue.queue.metricApproximateNumberOfMessagesVisible(MINUTE),
         queue.queue.metricApproximateNumberOfMessagesNotVisible(MINUTE),
         queue.deadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
-        queue.poison.metricApproximateNumberOfMessagesVisible(MINUTE),
+        queue.indexDeadLetters.metricApproximateNumberOfMessagesVisible(MINUTE),
       ]),
       graph('Hints and batches that failed, and come again', [
         failed('FailedHints', environment, MINUTE.period),
@@ -60,5 +69,19 @@ export class StatusDashboard extends Construct {
     )
   }
 }
+
+/** Read from the access log: API Gateway has no metric of it. */
+const firstBytes = (accessLogs: string): LogQueryWidget =>
+  new LogQueryWidget({
+    title: 'Milliseconds to the first byte',
+    logGroupNames: [accessLogs],
+    view: LogQueryVisualizationType.LINE,
+    queryLines: [
+      "filter ispresent(firstByteMilliseconds) and firstByteMilliseconds != '-'",
+      'stats pct(firstByteMilliseconds, 50) as p50, pct(firstByteMilliseconds, 99) as p99 by bin(1m)',
+    ],
+    width: 12,
+    height: 6,
+  })
 
 const graph = (title: string, left: IMetric[]): GraphWidget => new GraphWidget({ title, left, width: 12, height: 6 })

@@ -52,6 +52,8 @@ export class SearchDomain extends Construct implements HistorySearch {
       enforceHttps: true,
       tlsSecurityPolicy: TLSSecurityPolicy.TLS_1_2_PFS,
       enableAutoSoftwareUpdate: true,
+      // Without it, a newer engine version replaces the domain, whose name is fixed.
+      enableVersionUpgrade: true,
       logging: {
         slowSearchLogEnabled: true,
         slowSearchLogGroup: logs.search,

@@ -40,8 +40,8 @@ async function startLogs(groups: Readonly<Record<string, readonly number[]>>): P
       const events = within.slice(Number(nextToken), Number(nextToken) + PAGE)
       const end = Number(nextToken) + PAGE
       const rest = end < within.length ? { nextToken: String(end) } : {}
-      const told = events.map((timestamp) => ({ timestamp, message: `ERROR at ${timestamp}\n` }))
-      return response.writeHead(200).end(JSON.stringify({ events: told, ...rest }))
+      const reported = events.map((timestamp) => ({ timestamp, message: `ERROR at ${timestamp}\n` }))
+      return response.writeHead(200).end(JSON.stringify({ events: reported, ...rest }))
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -279,14 +279,14 @@ test('a call whose server tells of its progress may take longer than its time; o
     { status: 'completed', text: 'done' },
     { status: 'error', text: 'error: test__silent did not finish within 1.5 s' },
   ])
-  const told = harness.events.filter(({ type }) => type.startsWith('tool_call.') && type !== 'tool_call.delta')
-  expect(told.map(({ type }) => type)).toEqual([
+  const reported = harness.events.filter(({ type }) => type.startsWith('tool_call.') && type !== 'tool_call.delta')
+  expect(reported.map(({ type }) => type)).toEqual([
     'tool_call.started',
-    ...told.slice(1, -3).map(() => 'tool_call.progress'),
+    ...reported.slice(1, -3).map(() => 'tool_call.progress'),
     'tool_call.completed',
     'tool_call.started',
     'tool_call.completed',
   ])
-  expect(told[1]).toMatchObject({ toolName: 'test__tells', progress: 1, total: 6, text: 'step 1' })
-  expect(told.slice(1, -3).length).toBeGreaterThan(1)
+  expect(reported[1]).toMatchObject({ toolName: 'test__tells', progress: 1, total: 6, text: 'step 1' })
+  expect(reported.slice(1, -3).length).toBeGreaterThan(1)
 })

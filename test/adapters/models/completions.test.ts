@@ -185,7 +185,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
 })
 
 describe.each(PROVIDERS)('a refusal of $name', (provider) => {
-  const told = (message: string, type = 'error'): string[] => [
+  const reported = (message: string, type = 'error'): string[] => [
     JSON.stringify({ type: 'error', message, error: { type, message } }),
   ]
 
@@ -203,13 +203,13 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
     [503, 'overloaded', 'provider_error', true],
     [529, 'overloaded', 'provider_error', true],
   ] as const)('status %i, "%s", is %s', async (status, message, code, retryable) => {
-    const error = await failure(provider, { status, frames: told(message) })
+    const error = await failure(provider, { status, frames: reported(message) })
     expect(error).toMatchObject({ code, retryable })
     expect(error.message).toContain(message)
   })
 
   it('tells how long to wait', async () => {
-    const reply = { status: 429, headers: { 'retry-after': '7' }, frames: told('slow down') }
+    const reply = { status: 429, headers: { 'retry-after': '7' }, frames: reported('slow down') }
     expect((await failure(provider, reply)).retryAfterMs).toBe(7_000)
   })
 

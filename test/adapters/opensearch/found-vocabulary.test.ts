@@ -14,7 +14,7 @@ test('a word that no document has stands for those one slip away in the document
     { tenant: 't', counts, documents: foundWith(['the crates', 'a crata']) },
     false,
   )
-  expect(term?.needles.map(({ text }) => text)).toEqual(['crate', 'crates', 'crata'])
+  expect(term?.soughtTexts.map(({ text }) => text)).toEqual(['crate', 'crates', 'crata'])
 })
 
 test('others get their turn while many documents are read for their words', async () => {

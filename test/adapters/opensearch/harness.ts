@@ -4,7 +4,7 @@ import { createOpenSearchHistoryIndex } from '../../../functions/adapters/opense
 import { createOpenSearchHistoryWriter } from '../../../functions/adapters/opensearch/history-writer.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
-import type { HistoryChange, HistoryWriter, PoisonedMessage } from '../../../functions/ports/history-writer.ts'
+import type { HistoryChange, HistoryWriter, DeadLetter } from '../../../functions/ports/history-writer.ts'
 
 /** An alias of its own on a real engine, with what was poisoned on it. */
 export interface OpenSearchHarness {
@@ -12,7 +12,7 @@ export interface OpenSearchHarness {
   readonly alias: string
   readonly index: HistoryIndex
   readonly writer: HistoryWriter
-  readonly poisoned: PoisonedMessage[]
+  readonly deadLettered: DeadLetter[]
   /** Makes what was written before findable: the engine does so by itself within a second. */
   refresh(): Promise<void>
   close(): Promise<void>
@@ -24,14 +24,14 @@ export function openSearchHarness(
 ): OpenSearchHarness {
   const alias = `test-${crypto.randomUUID().slice(0, 8)}`
   const clock = createSystemClock()
-  const poisoned: PoisonedMessage[] = []
-  const poison = { send: async (message: PoisonedMessage) => void poisoned.push(message) }
+  const deadLettered: DeadLetter[] = []
+  const indexDeadLetters = { send: async (message: DeadLetter) => void deadLettered.push(message) }
   return {
     client,
     alias,
-    poisoned,
+    deadLettered,
     index: createOpenSearchHistoryIndex({ client, alias }),
-    writer: createOpenSearchHistoryWriter({ client, alias, clock, poison }),
+    writer: createOpenSearchHistoryWriter({ client, alias, clock, indexDeadLetters }),
     refresh: async () => {
       await client.indices.refresh({ index: `${alias}*` })
     },

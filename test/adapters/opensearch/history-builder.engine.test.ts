@@ -35,7 +35,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
         now: () => Date.now() * SPEED,
         sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms / SPEED)),
       }
-      const builder = createOpenSearchHistoryBuilder({ ...harness, clock, poison: { send: async () => {} } })
+      const builder = createOpenSearchHistoryBuilder({ ...harness, clock, indexDeadLetters: { send: async () => {} } })
       const build = await builder.begin()
       await build.write(changesOf([document]))
       await build.publish()

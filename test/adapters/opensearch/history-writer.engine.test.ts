@@ -65,9 +65,14 @@ withEngines(['opensearch'], ({ opensearch }) => {
       const bad = document('impossible', { time: 1e300 })
       const good = document('possible')
       expect(await harness.writer.write(changesOf([bad, good]))).toEqual([{ done: true }, { done: true }])
-      expect(harness.poisoned).toHaveLength(1)
-      expect(harness.poisoned[0]).toMatchObject({ tenant: 'acme', session: 's-1', messageId: bad.messageId, part: 'u' })
-      expect(harness.poisoned[0]?.error).toContain('400')
+      expect(harness.deadLettered).toHaveLength(1)
+      expect(harness.deadLettered[0]).toMatchObject({
+        tenant: 'acme',
+        session: 's-1',
+        messageId: bad.messageId,
+        part: 'u',
+      })
+      expect(harness.deadLettered[0]?.error).toContain('400')
       expect(await texts('possible')).toHaveLength(1)
     })
 

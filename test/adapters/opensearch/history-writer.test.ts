@@ -23,13 +23,13 @@ function storing(): { readonly send: Send; readonly lines: string[] } {
 
 test('a write leaves others a turn between its documents, and makes each once for all indexes', async () => {
   const { send, lines } = storing()
-  const poison = { send: () => Promise.reject(new Error('nothing is refused')) }
+  const indexDeadLetters = { send: () => Promise.reject(new Error('nothing is refused')) }
   let turns = 0
   const count = (): void => void (turns++, (counting = setImmediate(count)))
   let counting = setImmediate(count)
   const documents = Array.from({ length: 50 }, (_, place) => document(`r${place}`))
   const change = { key: KEY, messageId: 'm', revision: 1, documents, removed: ['r50'] }
-  const outcomes = await writeTo(['old', 'new'], [change], { send, clock: createSystemClock(), poison })
+  const outcomes = await writeTo(['old', 'new'], [change], { send, clock: createSystemClock(), indexDeadLetters })
   clearImmediate(counting)
   expect(outcomes).toEqual([{ done: true }])
   expect(turns).toBeGreaterThanOrEqual(50)

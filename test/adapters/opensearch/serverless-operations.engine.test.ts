@@ -96,7 +96,7 @@ async function useEverything({ client, alias, index, writer }: OpenSearchHarness
     now: () => Date.now() * 20,
     sleep: (ms: number) => new Promise<void>((done) => setTimeout(done, ms / 20)),
   }
-  const builder = createOpenSearchHistoryBuilder({ client, alias, clock, poison: { send: async () => {} } })
+  const builder = createOpenSearchHistoryBuilder({ client, alias, clock, indexDeadLetters: { send: async () => {} } })
   const build = await builder.begin()
   await build.write(changesOf(documents))
   await build.publish()

@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
 import { expect, test } from 'vitest'
-import { poisonedMessages } from '../../../functions/adapters/sqs/dead-letters.ts'
+import { deadLetterMessages } from '../../../functions/adapters/sqs/dead-letters.ts'
 import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 
@@ -21,7 +21,7 @@ withEngines(['sqs'], ({ sqs }) => {
       return next(args)
     })
     const returned: string[] = []
-    for await (const { changes } of poisonedMessages({ client, queueUrl: QueueUrl }))
+    for await (const { changes } of deadLetterMessages({ client, queueUrl: QueueUrl }))
       returned.push(...changes.map(({ messageId }) => messageId))
     expect(returned.toSorted()).toEqual(ids)
     expect(asked).toBeLessThan(12)

@@ -106,14 +106,14 @@ withEngines(['sqs'], ({ sqs }) => {
     test('one that finds a live lease, no work, or no session is acknowledged', async () => {
       const [held, idle] = [await session('held'), await session('idle')]
       await harness.ports.inbox.enqueue(held, newRun({ agent: 'default', startAs: 'somebody else' }))
-      const before = await harness.ports.lease.look(held)
+      const before = await harness.ports.lease.readHeader(held)
       for (const key of [held, idle, { tenant: 'default', session: 'never-was' }]) await queue.send(key)
       const consumer = consume()
       await eventually(isEmpty)
       await consumer.stop()
       expect(reports).toEqual([])
       expect(harness.requests).toEqual([])
-      expect(await harness.ports.lease.look(held)).toEqual(before)
+      expect(await harness.ports.lease.readHeader(held)).toEqual(before)
     })
 
     test.each([-3, 1.5, 'many', null])('a count of hops that is none (%j) counts as none', async (hops) => {

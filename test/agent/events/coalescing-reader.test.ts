@@ -27,10 +27,10 @@ test('those that read the same at the same time read it once', async () => {
 
 test('a read that began before something was known is not new enough for who knows of it', async () => {
   const { reader, count, end } = slowLog()
-  const [early, told] = [sharedReader(reader), sharedReader(reader)]
+  const [early, emitted] = [sharedReader(reader), sharedReader(reader)]
   const before = early.reader.run(KEY, 'r')
-  told.begin()
-  const after = told.reader.run(KEY, 'r')
+  emitted.begin()
+  const after = emitted.reader.run(KEY, 'r')
   expect(count()).toBe(2)
   const late = sharedReader(reader).reader.run(KEY, 'r')
   expect(count()).toBe(3)

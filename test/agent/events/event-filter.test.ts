@@ -50,17 +50,17 @@ test('of a log that it is told, however many members it has, it keeps some ids, 
   })
   const areNews = (message: AssistantMessage): boolean[] =>
     [roundStarted(roundOfMessage(message)), messageCompleted(message)].map((event) => filter.isNew(event))
-  const tell = (message: AssistantMessage): boolean[] => {
+  const emit = (message: AssistantMessage): boolean[] => {
     const news = areNews(message)
     filter.pass(message.id)
     return news
   }
-  expect(tell(answer(1))).toEqual([true, true])
+  expect(emit(answer(1))).toEqual([true, true])
   collect()
   const before = process.memoryUsage().heapUsed
-  for (let n = 2; n < 200_000; n++) tell(answer(n, { parentToolCallId: 'c', parentMessageId: idOf(n) }))
+  for (let n = 2; n < 200_000; n++) emit(answer(n, { parentToolCallId: 'c', parentMessageId: idOf(n) }))
   collect()
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000)
   expect([...areNews(answer(1)), ...areNews(answer(150_000))]).toEqual([false, false, false, false])
-  expect(tell(answer(200_000, { parentToolCallId: 'd', parentMessageId: idOf(200_000) }))).toEqual([true, true])
+  expect(emit(answer(200_000, { parentToolCallId: 'd', parentMessageId: idOf(200_000) }))).toEqual([true, true])
 })

@@ -82,15 +82,19 @@ test('a consumer hears of its own session alone, and of nothing once it has clos
 
 test('a consumer that waits for events goes on when one comes, when it closes, and after its time', async () => {
   const bus = createEventBus()
-  const [told, closed, patient] = [bus.subscribe(key), bus.subscribe({ ...key, session: 'other' }), bus.subscribe(key)]
-  const waits = [told.next(60_000), closed.next(60_000)]
+  const [emitted, closed, waiting] = [
+    bus.subscribe(key),
+    bus.subscribe({ ...key, session: 'other' }),
+    bus.subscribe(key),
+  ]
+  const waits = [emitted.next(60_000), closed.next(60_000)]
   bus.emit(key, delta(0, 'a'))
   bus.emit(key, delta(0, 'b'))
   closed.close()
   expect(await Promise.all(waits)).toMatchObject([{ events: [delta(0, 'ab')] }, { events: [] }])
   expect(await closed.next(60_000)).toEqual({ events: [], gap: false })
-  await patient.next(60_000)
-  expect(await patient.next(10)).toEqual({ events: [], gap: false })
+  await waiting.next(60_000)
+  expect(await waiting.next(10)).toEqual({ events: [], gap: false })
 })
 
 test('following a run that says nothing ends as soon as its consumer leaves', async () => {
@@ -127,13 +131,13 @@ test('who follows in another process is told of a call that has ended while anot
   const { reader, lease } = ports
   const elsewhere = { reader, lease, worker: { isServing: () => false }, bus: createEventBus() }
   const runId = await submit('go')
-  const told: string[] = []
+  const emitted: string[] = []
   for await (const event of followRun(elsewhere, session, runId, { signal: soon() })) {
     if (event.type !== 'tool_call.completed') continue
-    told.push(event.message.toolName)
+    emitted.push(event.message.toolName)
     release()
   }
-  expect(told).toEqual(['quick', 'slow'])
+  expect(emitted).toEqual(['quick', 'slow'])
 })
 
 test('what streamed of a round does not come after the round as it was stored', async () => {
@@ -183,7 +187,10 @@ test('a consumer that was too slow reads the log as it is, and not as another ha
     messages: async () => ({ messages: [], more: false }),
   } as unknown as LogReader
   const bus = createEventBus()
-  const lease = { glance: async () => undefined, look: async () => undefined } as unknown as RunLease
+  const lease = {
+    readHeaderEventually: async () => undefined,
+    readHeader: async () => undefined,
+  } as unknown as RunLease
   const left = new AbortController()
   const following = followRun({ reader, lease, worker: { isServing: () => true }, bus }, key, 'r', left)
   const next = async (): Promise<string | undefined> => ((await following.next()).value as RunEvent | undefined)?.type
@@ -208,8 +215,11 @@ test('a consumer that was too slow reads the log as it is, and not as another ha
 
 test('a consumer that leaves, and takes no other event, costs no glance any more', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  let glances = 0
-  const lease = { glance: async () => void glances++, look: async () => undefined } as unknown as RunLease
+  let poll = 0
+  const lease = {
+    readHeaderEventually: async () => void poll++,
+    readHeader: async () => undefined,
+  } as unknown as RunLease
   const run = { id: 'r', status: 'running', startedAt: 1 } as Run
   const reader = { run: async () => run, messages: async () => ({ messages: [], more: false }) } as unknown as LogReader
   const left = new AbortController()
@@ -218,9 +228,9 @@ test('a consumer that leaves, and takes no other event, costs no glance any more
   expect((await following.next()).done).toBe(false)
   left.abort()
   await vi.advanceTimersByTimeAsync(5_000)
-  glances = 0
+  poll = 0
   await vi.advanceTimersByTimeAsync(60_000)
-  expect(glances).toBe(0)
+  expect(poll).toBe(0)
 })
 
 test('who waits for a queued run, or holds what it was told of it, does not hold its input: that may be long', async () => {
@@ -234,7 +244,10 @@ test('who waits for a queued run, or holds what it was told of it, does not hold
       return run
     },
   } as unknown as LogReader
-  const lease = { glance: async () => undefined, look: async () => undefined } as unknown as RunLease
+  const lease = {
+    readHeaderEventually: async () => undefined,
+    readHeader: async () => undefined,
+  } as unknown as RunLease
   const left = new AbortController()
   const worker = { isServing: () => false }
   const following = followRun({ reader, lease, worker, bus: createEventBus() }, key, 'r', left)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createEventBus } from '../../../functions/agent/events/event-bus.ts'
-import { glanceAt } from '../../../functions/agent/events/header-polling.ts'
-import type { Glances } from '../../../functions/agent/events/header-polling.ts'
+import { pollHeader } from '../../../functions/agent/events/header-polling.ts'
+import type { HeaderPoll } from '../../../functions/agent/events/header-polling.ts'
 import { untilSettled } from '../../../functions/agent/events/until-settled.ts'
 import type { Run } from '../../../functions/domain/runs/run.ts'
 import type { SessionHeader } from '../../../functions/domain/session.ts'
@@ -28,15 +28,15 @@ afterEach(() => void vi.useRealTimers())
 async function watch(of: 'events' | 'ends') {
   let look: () => Promise<SessionHeader | undefined> = async () => BUSY
   let woken = 0
-  const glances: Glances = glanceAt({ glance: () => look() }, KEY, { of, wake: () => woken++ })
-  const seen = await glances.seen()
+  const poll: HeaderPoll = pollHeader({ readHeaderEventually: () => look() }, KEY, { of, wake: () => woken++ })
+  const seen = await poll.seen()
   woken = 0
   return {
     async next(glance: typeof look): Promise<[since: string, woken: number]> {
       look = glance
       await vi.advanceTimersByTimeAsync(1_000)
-      glances.close()
-      return [glances.since(seen), Math.min(woken, 1)]
+      poll.close()
+      return [poll.since(seen), Math.min(woken, 1)]
     },
   }
 }
@@ -68,7 +68,7 @@ test('who waits for a run of another process reads it again at the first glance 
   let run = { id: 'r', status: 'running' } as Run
   let header = BUSY
   const reader = { run: async () => run } as unknown as LogReader
-  const lease = { glance: async () => header, look: async () => header }
+  const lease = { readHeaderEventually: async () => header, readHeader: async () => header }
   const worker = { isServing: () => false }
   const waiting = untilSettled({ reader, lease, worker, bus: createEventBus() }, KEY, 'r', new AbortController().signal)
   let isSettled = false

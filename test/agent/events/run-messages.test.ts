@@ -72,22 +72,27 @@ test('what others have pushed out is read again', async () => {
   expect(ids).toEqual(messages.map(({ id }) => id))
 })
 
-test('an open call is read each time, and is where to read on from', async () => {
+test('an open call is read each time', async () => {
   const messages = [user('m1', 'go'), call('m2', 'running'), call('m3', 'completed')]
   const { reader } = logOf(messages)
-  const place = createPlace(undefined)
-  for (let time = 0; time < 2; time++) {
-    place.begin()
-    for await (const message of runMessages(reader, key, 'r', place.after)) place.pass(message)
-    expect(place.after).toBe('m1')
+  const idsRead = async (): Promise<string[]> => {
+    const ids: string[] = []
+    for await (const message of runMessages(reader, key, 'r', 'm1'))
+      ids.push(`${message.id} ${'status' in message && message.status}`)
+    return ids
   }
+  for (let time = 0; time < 2; time++) expect(await idsRead()).toEqual(['m2 running', 'm3 completed'])
   messages[1] = call('m2', 'completed')
+  expect(await idsRead()).toEqual(['m2 completed', 'm3 completed'])
+})
+
+test('a place moves to a message once every event up to it has been shown', () => {
+  const place = createPlace(undefined, 0)
   place.begin()
-  const seen: Message[] = []
-  for await (const message of runMessages(reader, key, 'r', place.after)) {
-    seen.push(message)
-    place.pass(message)
-  }
-  expect(seen).toEqual(messages.slice(1))
-  expect(place.after).toBe('m3')
+  place.pass(user('m1', 'go'), { isSettled: true, shown: 1 })
+  place.pass(call('m2', 'waiting'), { isSettled: false, shown: 2 })
+  expect([place.after, place.notices, place.waiting.map(({ id }) => id)]).toEqual(['m1', 1, ['m2']])
+  place.begin()
+  place.pass(call('m2', 'completed'), { isSettled: true, shown: 2 })
+  expect([place.after, place.notices, place.waiting]).toEqual(['m2', 2, []])
 })

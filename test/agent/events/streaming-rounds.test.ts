@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent } from '../../../functions/domain/events.ts'
-import { createRoundsUnderWay } from '../../../functions/agent/events/streaming-rounds.ts'
+import { createStreamingRounds } from '../../../functions/agent/events/streaming-rounds.ts'
 
 const started = (round: number): RunEvent => ({ type: 'round.started', runId: 'r', round })
 const said = (text: string, part = 0, round = 0): RunEvent => ({ type: 'text.delta', runId: 'r', round, part, text })
@@ -15,7 +15,7 @@ const called = (text: string, sequence = 0): RunEvent => ({
 })
 
 function after(...events: readonly RunEvent[]): readonly RunEvent[] {
-  const rounds = createRoundsUnderWay()
+  const rounds = createStreamingRounds()
   for (const event of events) rounds.note('s', event)
   return rounds.of('s')
 }
@@ -40,7 +40,7 @@ describe('what has streamed of a round', () => {
   })
 
   test('is kept of the sessions that began last, and of no more', () => {
-    const rounds = createRoundsUnderWay()
+    const rounds = createStreamingRounds()
     for (let count = 0; count < 300; count++) rounds.note(`s${count}`, started(0))
     expect(rounds.of('s0')).toEqual([])
     expect(rounds.of('s299')).toEqual([started(0)])

@@ -38,7 +38,7 @@ test('a completion that is cut off leaves nothing behind, is no crash, and is re
   expect(await left).toEqual([key])
   expect(events.at(-1)).toMatchObject({ type: 'round.restarted', runId, round: 0, reason: 'handed_over' })
   expect((await log()).map(({ role }) => role)).toEqual(['user'])
-  const header = await ports.lease.look(key)
+  const header = await ports.lease.readHeader(key)
   expect(header).toMatchObject({ activeRun: runId, takeovers: 0 })
   expect([header?.lease, await ports.janitor.due(ports.clock.now(), 10)]).toMatchObject([undefined, [{ key }]])
 
@@ -62,7 +62,7 @@ test('a stop never ends a run: a completion that it cuts off is requested again,
     next.worker.cutOff('told_to_stop')
     await serving
     expect(next.events.at(-1)).toMatchObject({ type: 'round.restarted', round: 0, reason: 'handed_over' })
-    expect(await ports.lease.look(key)).toMatchObject({ activeRun: runId, takeovers: 0 })
+    expect(await ports.lease.readHeader(key)).toMatchObject({ activeRun: runId, takeovers: 0 })
   }
   expect((await log()).map(({ role }) => role)).toEqual(['user'])
   const last = another([{ text: 'done' }])
@@ -78,7 +78,7 @@ test('a run that waits to ask its model again is handed over at once, too', asyn
   await until(() => requests.length === 1)
   worker.cutOff('told_to_stop')
   await worker.idle()
-  expect((await ports.lease.look(key))?.lease).toBeUndefined()
+  expect((await ports.lease.readHeader(key))?.lease).toBeUndefined()
   const other = another([{ text: 'done' }])
   await other.worker.serve(key)
   expect((await other.settled(runId)).status).toBe('completed')

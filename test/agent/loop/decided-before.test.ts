@@ -57,7 +57,7 @@ async function converse(): Promise<void> {
 
 describe('what a request decides holds for whoever takes its run over before it has a completion', () => {
   /** A session whose next request is the first one that is cut, and is under way. */
-  async function cutUnderWay(policies: Partial<Agent['policies']>): Promise<string> {
+  async function cutInProgress(policies: Partial<Agent['policies']>): Promise<string> {
     const script = [...Array.from({ length: 12 }, () => answer), lost]
     harness = await openHarness({ script, policies })
     await converse()
@@ -68,7 +68,7 @@ describe('what a request decides holds for whoever takes its run over before it 
   }
 
   it('a cut, whatever joins the run meanwhile', async () => {
-    const run = await cutUnderWay({ contextTokens: 2_000, consolidation: false })
+    const run = await cutInProgress({ contextTokens: 2_000, consolidation: false })
     await harness.submit(`13 ${WORDS.repeat(40)}`, { onBusy: 'steer' })
     const [first, second] = await takenOver(run)
     expect(bytes(second).length).toBeGreaterThan(bytes(first).length)
@@ -77,7 +77,7 @@ describe('what a request decides holds for whoever takes its run over before it 
 
   it('a cut, also under settings that would make none', async () => {
     const policies = { contextTokens: 2_000, consolidation: false as const }
-    const run = await cutUnderWay(policies)
+    const run = await cutInProgress(policies)
     policies.contextTokens = 100_000
     const [first, second] = await takenOver(run)
     expect(bytes(second)).toBe(bytes(first))

@@ -20,15 +20,15 @@ const statuses = (messages: readonly Message[]): string[] =>
 const never = (): Promise<never> => new Promise(() => undefined)
 
 /** Fails the first time, before or after the work. */
-function failingOnce<Words extends unknown[], Result>(
-  work: (...words: Words) => Promise<Result>,
+function failingOnce<Args extends unknown[], Result>(
+  work: (...args: Args) => Promise<Result>,
   acts = false,
-): (...words: Words) => Promise<Result> {
+): (...args: Args) => Promise<Result> {
   let isFirst = true
-  return async (...words) => {
-    if (!isFirst) return work(...words)
+  return async (...args) => {
+    if (!isFirst) return work(...args)
     isFirst = false
-    if (acts) await work(...words)
+    if (acts) await work(...args)
     throw new Error('the store is down')
   }
 }
@@ -126,11 +126,11 @@ test('a model is opened with what operators are told of its errors', async () =>
   expect(uses).toEqual([{ tenant: key.tenant, session: key.session, run }])
 })
 
-function firstHangs<Words extends unknown[], Result>(
-  work: (...words: Words) => Promise<Result>,
-): (...words: Words) => Promise<Result> {
+function firstHangs<Args extends unknown[], Result>(
+  work: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
   let calls = 0
-  return (...words) => (calls++ === 0 ? never() : work(...words))
+  return (...args) => (calls++ === 0 ? never() : work(...args))
 }
 
 test('a call whose completion the output limit cut off is not executed, and the model is told', async () => {
@@ -191,12 +191,12 @@ test('a run that kills its process while it is loaded is given up after three ta
     { parts: [{ type: 'text', text: 'go' }], clientTools: [] },
     { here: false },
   )
-  const seen = await ports.lease.look(key)
+  const seen = await ports.lease.readHeader(key)
   if (seen === undefined) throw new Error('there is no session')
   await ports.lease.start(seen, 'dead')
   for (let death = 0; death < 2; death++) {
     ahead += 61_000
-    const found = await ports.lease.look(key)
+    const found = await ports.lease.readHeader(key)
     const taken = found === undefined ? undefined : await ports.lease.take(found, `dead ${death}`)
     if (taken === undefined) throw new Error('it was not taken')
     await ports.lease.claim(taken)

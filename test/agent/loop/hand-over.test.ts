@@ -145,7 +145,7 @@ test('an input and a tool result whose hint cannot be sent are accepted neverthe
   const elsewhere = { here: false }
   const parts = [{ type: 'text', text: 'go' } as const]
   const clientTools = [{ name: 'ask', description: '', parameters: {} }]
-  const due = async (): Promise<boolean> => (await ports.lease.look(key))?.due !== undefined
+  const due = async (): Promise<boolean> => (await ports.lease.readHeader(key))?.due !== undefined
 
   const { runId } = await service.submit(session, { parts, clientTools }, elsewhere)
   expect(await due()).toBe(true)
@@ -165,8 +165,8 @@ describe('what comes while a worker looks whether there is more to do', () => {
         ...ports,
         lease: {
           ...ports.lease,
-          async look(key) {
-            const seen = await ports.lease.look(key)
+          async readHeader(key) {
+            const seen = await ports.lease.readHeader(key)
             if (harness?.events.some(({ type }) => type === 'run.completed') === true) await pass()
             return seen
           },

@@ -8,15 +8,15 @@ import { until } from '../../eventually.ts'
 export const cancelledWhileStoring =
   (isDue: () => boolean, cancel: () => Promise<unknown>) =>
   (ports: Ports): Ports => {
-    let [isCancelled, hasLooked] = [false, false]
+    let [isCancelled, hasRead] = [false, false]
     return {
       ...ports,
       lease: {
         ...ports.lease,
-        async look(at) {
+        async readHeader(at) {
           const isAfter = isCancelled
-          const seen = await ports.lease.look(at)
-          hasLooked ||= isAfter
+          const seen = await ports.lease.readHeader(at)
+          hasRead ||= isAfter
           return seen
         },
       },
@@ -26,7 +26,7 @@ export const cancelledWhileStoring =
           await until(isDue)
           await cancel()
           isCancelled = true
-          await until(() => hasLooked)
+          await until(() => hasRead)
           await ports.outputs.put(...object)
         },
       },

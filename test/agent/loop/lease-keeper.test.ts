@@ -35,8 +35,8 @@ const down = (): Promise<never> => Promise.reject(new Error('the store is down')
 function keep(given: Partial<RunLease> = {}, by: Clock = clock): LeaseKeeper {
   const lease: Lease = { ...mine, generation: 3, owner: 'o', runId: 'r', until: by.now() + 60_000, head: undefined }
   const silent = {
-    look: never,
-    glance: never,
+    readHeader: never,
+    readHeaderEventually: never,
     start: never,
     take: never,
     claim: never,
@@ -82,7 +82,7 @@ test.each<[string, SessionHeader | undefined]>([
   ['the session is deleted', header({ status: 'deleted' })],
   ['the session is gone', undefined],
 ])('work stops when %s', async (_, seen) => {
-  expect(await stopped(keep({ look: async () => seen }))).toBeInstanceOf(LeaseLost)
+  expect(await stopped(keep({ readHeader: async () => seen }))).toBeInstanceOf(LeaseLost)
 })
 
 test('work stops when a heartbeat is refused', async () => {
@@ -91,15 +91,15 @@ test('work stops when a heartbeat is refused', async () => {
 
 test('work stops for a cancel of its run, and for no other', async () => {
   const other = { cancel: { run: 'other', reason: 'user' } } as const
-  expect(await isKept(keep({ look: async () => header(other) }))).toBe(true)
+  expect(await isKept(keep({ readHeader: async () => header(other) }))).toBe(true)
   const own = { cancel: { run: 'r', reason: 'superseded' } } as const
-  const reason = await stopped(keep({ look: async () => header(own) }))
+  const reason = await stopped(keep({ readHeader: async () => header(own) }))
   expect(reason).toBeInstanceOf(RunCancelled)
   expect(reason).toMatchObject({ reason: 'superseded' })
 })
 
 test('looks that fail stop nothing', async () => {
-  expect(await isKept(keep({ look: down, heartbeat: async () => undefined }))).toBe(true)
+  expect(await isKept(keep({ readHeader: down, heartbeat: async () => undefined }))).toBe(true)
 })
 
 test.each([
@@ -155,15 +155,15 @@ test.each<[string, () => Promise<never>, milliseconds: number]>([
 ])('a cancel is seen by the next look after one that %s', async (_, first, milliseconds) => {
   let looks = 0
   const cancelled = header({ cancel: { run: 'r', reason: 'user' } })
-  const { signal } = keep({ look: () => (looks++ === 0 ? first() : Promise.resolve(cancelled)) }, virtualClock())
+  const { signal } = keep({ readHeader: () => (looks++ === 0 ? first() : Promise.resolve(cancelled)) }, virtualClock())
   await vi.advanceTimersByTimeAsync(milliseconds)
   expect(signal.reason).toBeInstanceOf(RunCancelled)
 })
 
 test('who is stopped asks for nothing any more', async () => {
   let asked = 0
-  const look = async (): Promise<SessionHeader> => (asked++, header())
-  const kept = keep({ look, heartbeat: async () => void asked++ }, virtualClock())
+  const readHeader = async (): Promise<SessionHeader> => (asked++, header())
+  const kept = keep({ readHeader, heartbeat: async () => void asked++ }, virtualClock())
   await vi.advanceTimersByTimeAsync(15_000)
   expect(asked).toBe(31)
   kept.stop()
@@ -175,7 +175,7 @@ test.each([
   ['do not respond', never],
   ['fail', down],
 ])('work stops ten seconds before the end of a lease whose heartbeats %s', async (_, heartbeat) => {
-  const { signal } = keep({ look: async () => header(), heartbeat }, virtualClock())
+  const { signal } = keep({ readHeader: async () => header(), heartbeat }, virtualClock())
   await vi.advanceTimersByTimeAsync(50_000)
   expect(signal.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(1_000)

@@ -244,8 +244,8 @@ describe('a busy session', () => {
     expect(await settled(second)).toMatchObject({ id: first, status: 'completed' })
     expect(await ports.reader.run(key, second)).toMatchObject({ status: 'merged', mergedInto: first })
     expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'user', parts: [{ text: 'turn left' }] })
-    const told = events.map(({ type }) => type)
-    expect(told.indexOf('message.steered')).toBeGreaterThan(told.indexOf('tool_call.completed'))
+    const reported = events.map(({ type }) => type)
+    expect(reported.indexOf('message.steered')).toBeGreaterThan(reported.indexOf('tool_call.completed'))
   })
 })
 
@@ -272,9 +272,9 @@ test('a session that is due without any work is due no longer once somebody has 
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
   const { runId } = await ports.inbox.enqueue(key, run)
   await ports.inbox.cancel(key, runId)
-  expect((await ports.lease.look(key))?.due).toBeDefined()
+  expect((await ports.lease.readHeader(key))?.due).toBeDefined()
   await worker.serve(key)
-  expect((await ports.lease.look(key))?.due).toBeUndefined()
+  expect((await ports.lease.readHeader(key))?.due).toBeUndefined()
 })
 
 test('a stopping process hands its run over between two rounds, and another one goes on', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { createResultWriter, insistentStore } from '../../../functions/agent/loop/retrying-store.ts'
+import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
+import { createResultWriter, retryingStore } from '../../../functions/agent/loop/retrying-store.ts'
 import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
@@ -41,7 +42,7 @@ function writing(completeCall?: RunLog['completeCall']) {
     },
   } as unknown as OutputStore
   const emit = ({ type }: RunEvent): void => void done.push(type)
-  return { done, writer: createResultWriter({ log, outputs }, {} as Lease, emit) }
+  return { done, writer: createResultWriter({ log, outputs }, {} as Lease, createEventSequence(1, emit)) }
 }
 
 test('a result is stored after its object, and told when it is', async () => {
@@ -66,7 +67,7 @@ const refusal = new TooltrailError('storage_failed', 'no')
 const never = (): Promise<never> => new Promise(() => undefined)
 
 /** A holder's store of which each read or result does what is next; its lease ends after 20 s, of which waits take some. */
-function insisting(...steps: readonly (() => Promise<unknown>)[]) {
+function retrying(...steps: readonly (() => Promise<unknown>)[]) {
   let [now, tries] = [0, 0]
   const next = async () => (steps[tries++] ?? steps.at(-1) ?? never)()
   const { signal } = new AbortController()
@@ -78,7 +79,7 @@ function insisting(...steps: readonly (() => Promise<unknown>)[]) {
     giveUp: (cause: unknown) => new LeaseLost('s', 1, cause),
     poll: never,
   }
-  const store = insistentStore(
+  const store = retryingStore(
     {
       log: { completeCall: next } as unknown as RunLog,
       reader: { message: next } as unknown as LogReader,
@@ -97,7 +98,7 @@ const fine = async (): Promise<string> => 'fine'
 
 test('a store that fails is asked again, and one that does not come back after ten seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  const { store } = insisting(down, never, fine)
+  const { store } = retrying(down, never, fine)
   const read = store.reader.message(KEY, 'm1')
   await vi.advanceTimersByTimeAsync(10_000)
   expect(await read).toBe('fine')
@@ -105,7 +106,7 @@ test('a store that fails is asked again, and one that does not come back after t
 
 test('a store that fails is asked until the lease ends, and not for longer', async () => {
   let left = 1_000
-  const { store, now, tries } = insisting(() => (left-- > 0 ? down() : Promise.reject(refusal)))
+  const { store, now, tries } = retrying(() => (left-- > 0 ? down() : Promise.reject(refusal)))
   await expect(store.reader.message(KEY, 'm1')).rejects.toBeInstanceOf(LeaseLost)
   expect(now()).toBeGreaterThan(17_000)
   expect(now()).toBeLessThan(20_000)
@@ -113,20 +114,20 @@ test('a store that fails is asked until the lease ends, and not for longer', asy
 })
 
 test('what a store refuses for good is asked once, but for a result: the call has run', async () => {
-  const reading = insisting(() => Promise.reject(refusal))
+  const reading = retrying(() => Promise.reject(refusal))
   await expect(reading.store.reader.message(KEY, 'm1')).rejects.toBe(refusal)
   expect(reading.tries()).toBe(1)
-  const putting = insisting(() => Promise.reject(refusal))
+  const putting = retrying(() => Promise.reject(refusal))
   await expect(putting.store.outputs.put(KEY, 'o', Buffer.from(''), 'text/plain')).rejects.toBe(refusal)
   expect(putting.tries()).toBe(1)
-  const storing = insisting(() => Promise.reject(refusal), fine)
+  const storing = retrying(() => Promise.reject(refusal), fine)
   expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
 })
 
 test('an attempt that waits in the queue of a store for longer than its time counts when it comes back', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const queued = Promise.withResolvers<string>()
-  const { store, tries } = insisting(() => queued.promise, never)
+  const { store, tries } = retrying(() => queued.promise, never)
   const found: unknown[] = []
   void store.reader.message(KEY, 'm1').then((message) => found.push(message))
   await vi.advanceTimersByTimeAsync(15_000)

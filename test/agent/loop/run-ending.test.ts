@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
 import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
 import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
@@ -46,7 +47,7 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
           return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
         },
       },
-      look: async () => {
+      readHeader: async () => {
         if (cancel !== undefined) throw cancel
       },
     },
@@ -57,7 +58,7 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
     head: 'm1',
     context: { decided: {} },
     sources: createSourceCounter(),
-    emit: (event: RunEvent) => void events.push(event),
+    emitInOrder: createEventSequence(1, (event) => void events.push(event)),
   } as unknown as RunState
   return { state, asked, events, logged }
 }
@@ -70,8 +71,9 @@ test.each([
   async (reason, why) => {
     const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
     await endRun(state, ANSWER)
-    const cancelled = { outcome: 'cancelled', stopReason: why, message: ANSWER.message }
-    expect(asked).toEqual([ANSWER, cancelled])
+    const message = { ...ANSWER.message, position: { generation: 1, number: 0 } }
+    const cancelled = { outcome: 'cancelled', stopReason: why, message }
+    expect(asked).toEqual([{ ...ANSWER, message }, cancelled])
     expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
   },
 )

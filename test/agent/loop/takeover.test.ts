@@ -134,7 +134,7 @@ test('a run that is taken over three times without getting on ends failed, and t
   const { runId } = await leftBehind(it, ['pay'])
   for (let takeover = 1; takeover < 3; takeover++) {
     ahead += 61_000
-    const seen = await it.ports.lease.look(it.key)
+    const seen = await it.ports.lease.readHeader(it.key)
     if (seen !== undefined) await it.ports.lease.take(seen, `dead-${takeover}`)
   }
   ahead += 61_000
@@ -259,8 +259,8 @@ test.each([
   if (started !== undefined && isStored) {
     const usage = { ...completionOf({ tokens: 10 }).usage }
     const summary = { text: 'so far', through: messages[2]?.id ?? '', messages: 3, createdAt: 1, usage, model: 'm' }
-    const told = { type: 'context.nearly_full', messages: 3, threshold: 2, after: started.lease.head ?? '' } as const
-    await ports.log.recordDecision(started.lease, { number: 0, context: { summary }, notices: [told], work: summary })
+    const shown = { type: 'context.nearly_full', messages: 3, threshold: 2, after: started.lease.head ?? '' } as const
+    await ports.log.recordDecision(started.lease, { number: 0, context: { summary }, notices: [shown], work: summary })
   }
   ahead += 61_000
   await worker.serve(key)
@@ -291,8 +291,8 @@ test('whoever takes a run over that has told nothing yet says that the context i
     { type: 'run.resumed' },
     { type: 'context.nearly_full', messages: 4, threshold: 5, after: steered?.id },
   ])
-  const told = events.filter((one) => one.runId === runId).map(({ type }) => type)
-  expect(told.slice(0, 4)).toEqual(['run.resumed', 'message.steered', 'context.nearly_full', 'round.started'])
+  const shown = events.filter((one) => one.runId === runId).map(({ type }) => type)
+  expect(shown.slice(0, 4)).toEqual(['run.resumed', 'message.steered', 'context.nearly_full', 'round.started'])
 })
 
 function never(): never {

@@ -12,9 +12,9 @@ async function accept(
   accepted: { readonly repeated?: boolean; readonly started?: object },
   { here, fails = false }: { readonly here: boolean; readonly fails?: boolean },
 ): Promise<string[]> {
-  const told: string[] = []
+  const reported: string[] = []
   const work = (name: string) => async (): Promise<void> => {
-    told.push(name)
+    reported.push(name)
     if (fails) throw new Error('no')
   }
   const dependencies = {
@@ -29,12 +29,12 @@ async function accept(
     logger: {
       info: () => undefined,
       warn: () => undefined,
-      error: (_: string, error: Error) => told.push(error.message),
+      error: (_: string, error: Error) => reported.push(error.message),
     },
   } as unknown as AcceptDependencies
   expect(await acceptRun(dependencies, SESSION, RUN, { here })).toMatchObject({ runId: 'r' })
   await new Promise((resolve) => setImmediate(resolve))
-  return told
+  return reported
 }
 
 test.each([false, true])(

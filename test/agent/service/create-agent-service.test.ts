@@ -38,7 +38,7 @@ function recording({ header, queued = [], isComplete = false, isRemoved = false 
       },
       resolve: async () => ({ stored: 1, complete: isComplete }),
     },
-    lease: { look: async () => ({ paused: false, waiting: 0, ...header }) },
+    lease: { readHeader: async () => ({ paused: false, waiting: 0, ...header }) },
     reader: {
       queued: async () => queued.map((id) => ({ id })),
       messages: async () => ({ messages: [rowOf('m', { needs: 'approval' })], more: false }),

@@ -27,7 +27,7 @@ async function asked(...headers: readonly Partial<SessionHeader>[]): Promise<str
     ...ports,
     lease: {
       ...ports.lease,
-      look: async () => ({ ...HEADER, ...left.shift() }),
+      readHeader: async () => ({ ...HEADER, ...left.shift() }),
       take: async () => void calls.push('take'),
       start: async () => void calls.push('start'),
     },
@@ -78,7 +78,7 @@ test('a worker that was told to stop begins nothing', async () => {
   })
   await harness.worker.serve(harness.key)
   expect(harness.requests).toEqual([])
-  expect(await harness.ports.lease.look(harness.key)).toMatchObject({ queued: 1 })
+  expect(await harness.ports.lease.readHeader(harness.key)).toMatchObject({ queued: 1 })
 })
 
 test('whoever has lost a lease leaves the session to the others: what it had begun may go on here', async () => {
@@ -94,9 +94,9 @@ test('whoever has lost a lease leaves the session to the others: what it had beg
     },
     lease: {
       ...ports.lease,
-      async look(key) {
+      async readHeader(key) {
         if (isLost) throw new Error('it looks again')
-        return ports.lease.look(key)
+        return ports.lease.readHeader(key)
       },
     },
   })

@@ -51,11 +51,11 @@ function createBacklog({ due = [], tombstones = [], expired = [], failing = [], 
       clearDue: none,
     },
     lease: {
-      look: async (key) => {
+      readHeader: async (key) => {
         await step(key)
         return { ...key, status: times.get(key.session)?.deleted === true ? 'deleted' : 'live' } as SessionHeader
       },
-      glance: none,
+      readHeaderEventually: none,
       start: none,
       take: none,
       claim: none,

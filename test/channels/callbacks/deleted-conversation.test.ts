@@ -4,7 +4,7 @@ import { NO_CAPS } from '../../../functions/access/rates.ts'
 import { liveSessionOf } from '../../../functions/channels/webhooks/live-session.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import { channelFields, channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
-import { openDoors } from '../../../functions/runtime/channels.ts'
+import { openEndpoints } from '../../../functions/runtime/channels.ts'
 import { openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 
 const verify = { preset: 'bearer', secrets: ['${secret:PLAIN}'] }
@@ -15,7 +15,7 @@ let harness: HttpHarness
 beforeEach(async () => {
   const channels = channelSettings(z.strictObject(channelFields).parse({ webhooks: { orders } }))
   harness = await openHttpHarness({
-    doors: (ports) => (service) => openDoors({ ...ports, ...settings, channels }, service),
+    endpoints: (ports) => (service) => openEndpoints({ ...ports, ...settings, channels }, service),
   })
 })
 afterEach(() => harness.close())

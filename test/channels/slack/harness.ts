@@ -74,7 +74,7 @@ export async function openSlackHarness(
   const http = await openHttpHarness({
     ...options,
     channels: (ports) => open(ports).channels,
-    doors: (ports) => (service) => [open(ports).door(service)],
+    endpoints: (ports) => (service) => [open(ports).endpoint(service)],
   })
   async function deliver(payload: object, headers: Record<string, string> = {}): Promise<Response> {
     const body = JSON.stringify(payload)

@@ -56,7 +56,7 @@ export function openMortalProgram(options: {
     agents,
     tools,
     channels: opening.channels,
-    doors: (service) => [opening.door(service)],
+    endpoints: (service) => [opening.endpoint(service)],
     app: { version: '0', openAccess: true, corsOrigins: [], caps: NO_CAPS },
     sweepMs: 100,
   })

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_CAPS } from '../../../functions/access/rates.ts'
 import { channelFields, channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
-import { openChannels, openDoors } from '../../../functions/runtime/channels.ts'
+import { openChannels, openEndpoints } from '../../../functions/runtime/channels.ts'
 import { githubHeaders, issueDelivery, pingDelivery, SIGNED_EXAMPLE } from '../../fixtures/github-deliveries.ts'
 import { openHttpHarness, type HttpHarness } from '../../http/harness.ts'
 
@@ -26,8 +26,8 @@ async function open(): Promise<void> {
   harness = await openHttpHarness({
     script: [{ text: 'Thanks.' }, { text: 'Again?' }],
     channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [], secrets }),
-    doors: (ports) => (service) =>
-      openDoors({ ...ports, agents: new Map(), caps: NO_CAPS, channels, secrets, here: true }, service),
+    endpoints: (ports) => (service) =>
+      openEndpoints({ ...ports, agents: new Map(), caps: NO_CAPS, channels, secrets, here: true }, service),
   })
 }
 

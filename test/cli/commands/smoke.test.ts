@@ -61,9 +61,9 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
       return { at: 'before', does: { kind: 'respond', status: 200, body: '{"data":[]}', type: 'application/json' } }
     })
     try {
-      const told: string[] = []
-      await smokeTour({ url: proxy.endpoint }, (step) => told.push(step))
-      expect(told).toContainEqual(expect.stringMatching(/^what was said is found \(30\d\./))
+      const reported: string[] = []
+      await smokeTour({ url: proxy.endpoint }, (step) => reported.push(step))
+      expect(reported).toContainEqual(expect.stringMatching(/^what was said is found \(30\d\./))
     } finally {
       vi.useRealTimers()
       await proxy.stop()

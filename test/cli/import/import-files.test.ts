@@ -131,8 +131,8 @@ describe('sessions of Claude Code', () => {
     if (process.getuid?.() !== 0) chmodSync(join(folder, 'closed'), 0o000)
     expect(await run('claude-code')).toMatchObject({ files: 1, messages: 2 })
     chmodSync(join(folder, 'closed'), 0o700)
-    const told = importing.faults.filter((line) => line.startsWith(path)).map((line) => line.slice(path.length))
-    expect(told).toEqual([
+    const reported = importing.faults.filter((line) => line.startsWith(path)).map((line) => line.slice(path.length))
+    expect(reported).toEqual([
       ':2: is not JSON',
       ':3: is not UTF-8',
       ':4: is longer than 32 MB',
@@ -145,9 +145,9 @@ describe('sessions of Claude Code', () => {
   test('that are no session files are told by their first lines, and one line that counts the others', async () => {
     const path = writeOld('notes.jsonl', `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
     await run('claude-code')
-    const told = (line: number): string => `${path}:${line}: is not JSON`
+    const reported = (line: number): string => `${path}:${line}: is not JSON`
     expect(importing.faults).toEqual([
-      ...Array.from({ length: 10 }, (_, place) => told(place + 1)),
+      ...Array.from({ length: 10 }, (_, place) => reported(place + 1)),
       expect.stringMatching(
         /: 291 more lines are left out, the last of them 301: is not JSON \(290\), .*no open call.* \(1\)$/,
       ),
@@ -279,8 +279,8 @@ test('the command tells counts, damage and mistakes, each with its exit code', a
       const args = [fileURLToPath(new URL('../../../functions/cli/commands/import.ts', import.meta.url)), ...words]
       execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
     })
-  const told = await command('claude-code', folder, '--url', importing.program.client.url)
-  expect(told).toMatch(/^0 1 file read; new: 1 message in 1 session\n.*x\.jsonl:2: is not JSON/)
+  const reported = await command('claude-code', folder, '--url', importing.program.client.url)
+  expect(reported).toMatch(/^0 1 file read; new: 1 message in 1 session\n.*x\.jsonl:2: is not JSON/)
   expect(await command('parrot')).toMatch(/^2 name the kind of the files/)
   expect(await command('codex', join(folder, 'nowhere'), '--url', importing.program.client.url)).toMatch(
     /^1 .*\n.*ENOENT/,

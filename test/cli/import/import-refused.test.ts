@@ -60,15 +60,15 @@ test('what every file would meet is told once, and ends the command', async () =
 
 test('a key that may only write is refused before anything is stored', async () => {
   const asked: string[] = []
-  const told = await against(...problem(403, 'scope_missing', 'this key lacks the scope read'), asked)
-  expect(told).toBe('1 this key lacks the scope read: an import needs a key with the scopes read and write\n')
+  const reported = await against(...problem(403, 'scope_missing', 'this key lacks the scope read'), asked)
+  expect(reported).toBe('1 this key lacks the scope read: an import needs a key with the scopes read and write\n')
   expect(asked).toEqual(['GET'])
 })
 
 test('what one file meets is told with its name, and the others are taken', async () => {
-  const told = await against(...problem(422, 'invalid_request', 'the request is not valid'))
-  expect(told).toMatch(/^1 0 files read; new: 0 messages in 0 sessions\n/)
-  expect(told.match(/\d+\.jsonl: the request is not valid\n/gu)).toHaveLength(20)
+  const reported = await against(...problem(422, 'invalid_request', 'the request is not valid'))
+  expect(reported).toMatch(/^1 0 files read; new: 0 messages in 0 sessions\n/)
+  expect(reported.match(/\d+\.jsonl: the request is not valid\n/gu)).toHaveLength(20)
 })
 
 test('kinds whose files nobody knows the place of need a path', async () => {
@@ -78,8 +78,8 @@ test('kinds whose files nobody knows the place of need a path', async () => {
 test.each(['ftp://x', 'x', 'http://me:s3cret@127.0.0.1:9', 'http://127.0.0.1:9/?x=1'])(
   'what is no address of a program is a mistake on the command line: %s',
   async (url) => {
-    const told = await command('openai', folder, '--url', url)
-    expect(told).toMatch(/^2 --url must be (?:an http or https address|the address alone)/)
-    expect(told).not.toContain('s3cret')
+    const reported = await command('openai', folder, '--url', url)
+    expect(reported).toMatch(/^2 --url must be (?:an http or https address|the address alone)/)
+    expect(reported).not.toContain('s3cret')
   },
 )

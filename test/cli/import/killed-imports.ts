@@ -62,7 +62,7 @@ export const killedImportsOn = (backend: Backend): void =>
       expect(await outcomeOf(importing(folder, program))).toMatchObject({ code: 0 })
       for (let session = 0; session < SESSIONS; session++) await expectWhole(program, session, turns)
       const again = await outcomeOf(importing(folder, program))
-      expect(again).toMatchObject({ code: 0, told: expect.stringContaining('new: 0 messages in 0 sessions') })
+      expect(again).toMatchObject({ code: 0, reported: expect.stringContaining('new: 0 messages in 0 sessions') })
       await onceFound(backend, async () => {
         const { data } = await program.client.get<{ data: object[] }>('/v1/search?q=zebra7x57')
         expect(data[0]).toMatchObject({ session_id: `claude-code-${nameOf(7)}`, snippet: '«zebra7x57»' })
@@ -79,11 +79,11 @@ function importing(folder: string, { client }: RunningProgram): ChildProcess {
   return spawn(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] })
 }
 
-async function outcomeOf(command: ChildProcess): Promise<{ readonly code: number | null; readonly told: string }> {
-  let told = ''
-  command.stdout?.on('data', (piece) => (told += String(piece)))
+async function outcomeOf(command: ChildProcess): Promise<{ readonly code: number | null; readonly reported: string }> {
+  let reported = ''
+  command.stdout?.on('data', (piece) => (reported += String(piece)))
   await once(command, 'close')
-  return { code: command.exitCode, told }
+  return { code: command.exitCode, reported }
 }
 
 const sessionsOf = async ({ client }: RunningProgram): Promise<number> =>

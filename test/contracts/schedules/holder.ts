@@ -83,14 +83,14 @@ async function untilLost(
 
 async function loop(holding: Holding): Promise<void> {
   try {
-    while (await goOn(holding));
+    while (await resume(holding));
   } finally {
     holding.over = true
   }
 }
 
 /** One look at the header and what follows from it. Returns false when the lease is gone. */
-async function goOn(holding: Holding): Promise<boolean> {
+async function resume(holding: Holding): Promise<boolean> {
   const { harness, process, ports, lease, leader } = holding
   if (leader.running === 0 && !holding.stopping) launch(holding, process, leader)
   const isStopped = (header: SessionHeader | undefined): boolean =>
@@ -99,7 +99,7 @@ async function goOn(holding: Holding): Promise<boolean> {
     const { header } = harness.seen
     return leader.running === 0 || isStopped(header) || header?.cancel !== undefined
   })
-  const header = await ports.lease.look(harness.key)
+  const header = await ports.lease.readHeader(harness.key)
   if (header === undefined || isStopped(header)) return false
   if (header.cancel !== undefined) {
     holding.stopping = true

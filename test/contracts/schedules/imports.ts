@@ -38,7 +38,7 @@ async function bring(harness: Harness, process: Process, imports: readonly numbe
     header?.status === 'live' && header.lease === undefined && header.activeRun === undefined && header.queued === 0
   for (const [turn, ahead] of imports.entries()) {
     await process.at('wait until nobody works on the session', () => isIdle(harness.seen.header))
-    const seen = await ports.lease.look(harness.key)
+    const seen = await ports.lease.readHeader(harness.key)
     if (seen === undefined || !isIdle(seen)) continue
     const step = turnAfter(seen, harness.stores.clock.now() + ahead)
     await process.write({ name: `import ${turn}` }, () => ports.imports.append(seen, step))

@@ -153,7 +153,7 @@ export async function runSchedule(
       if (option === undefined) break
       await option.take((state, fate) => step(harness, state, fate))
     }
-    await goOnFairly(harness)
+    await continueFairly(harness)
     return { violation: undefined, trace: harness.trace }
   } catch (error) {
     if (!(error instanceof Violation)) throw error
@@ -214,7 +214,7 @@ async function look(harness: Harness, act: Act | undefined): Promise<void> {
 }
 
 /** No more trouble, no more hints: everybody takes steps in turn, and time passes only when nobody can. */
-async function goOnFairly(harness: Harness): Promise<void> {
+async function continueFairly(harness: Harness): Promise<void> {
   const { processes, stores } = harness
   harness.fair = true
   harness.hints = 0

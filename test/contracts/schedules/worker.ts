@@ -16,7 +16,7 @@ export async function work(harness: Harness, process: Process): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     await process.at('look', () => harness.hints > 0 || (isDue(harness) && !(harness.fair && isLeased(harness))))
     if (!isDue(harness)) harness.hints--
-    const header = await ports.lease.look(harness.key)
+    const header = await ports.lease.readHeader(harness.key)
     if (header === undefined) continue
     if (header.status === 'deleted') {
       if (isDue(harness)) await removeRest(harness, process)

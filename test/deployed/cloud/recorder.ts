@@ -10,7 +10,7 @@ export type Trouble = (service: Service, request: ProxiedRequest) => Fault['does
 export interface RecordedEngines {
   readonly endpoints: { readonly [service in Service]: string }
   /** The permissions of the requests that wait for their responses now. */
-  underWay(): readonly RecordedCall[]
+  inFlight(): readonly RecordedCall[]
   stop(): Promise<void>
 }
 
@@ -35,8 +35,8 @@ export async function startRecording(
   const endpoints = Object.fromEntries(proxies.map(([service, { endpoint }]) => [service, endpoint]))
   return {
     endpoints: endpoints as { readonly [service in Service]: string },
-    underWay: () =>
-      proxies.flatMap(([service, proxy]) => proxy.underWay().flatMap((one) => callsOf(service, one, search))),
+    inFlight: () =>
+      proxies.flatMap(([service, proxy]) => proxy.inFlight().flatMap((one) => callsOf(service, one, search))),
     async stop() {
       await Promise.all(proxies.map(([, proxy]) => proxy.stop()))
     },

@@ -95,16 +95,16 @@ export function declareChannels(system: () => System): void {
     expect(again).toStrictEqual(first)
     await client.runUntil('ticket-7', first.run_id ?? '', ['completed'])
     const begun = Date.now()
-    const [told] = await within(RETRIED_MS, 'the callback', async () => {
+    const [reported] = await within(RETRIED_MS, 'the callback', async () => {
       const listed = await callbacks('ticket-7')
       return listed.every(({ status }) => status === 'delivered') && listed
     })
-    expect(told?.attempts.map(({ status }) => status)).toStrictEqual([503, 204])
+    expect(reported?.attempts.map(({ status }) => status)).toStrictEqual([503, 204])
     expect(Date.now() - begun).toBeLessThan(RETRIED_MS)
     const received = outside.receiver.requests.map(({ id, type, body }) => [id, type, body])
     expect(received).toHaveLength(2)
     expect(received[0]).toStrictEqual(received[1])
-    expect(received[0]?.slice(0, 2)).toStrictEqual([told?.id, 'run.completed'])
+    expect(received[0]?.slice(0, 2)).toStrictEqual([reported?.id, 'run.completed'])
   })
 
   test('a secret that settings name and nobody has set is said in the log, and leaves everything else at work', () => {

@@ -12,19 +12,19 @@ const FLUSHED_MS = 60_000
 type Line = Readonly<Record<string, unknown>>
 
 /** What the functions print for CloudWatch: a line for each thing, and metrics. */
-export function declareTelling(system: () => System): void {
+export function declareNotifying(system: () => System): void {
   test('a turn is counted once, with its rounds and tokens, for its agent and environment', async () => {
     const { client, functions } = system()
     await client.post('/v1/sessions', { id: 'told' })
     const before = metricsOf(functions.Api).length
     const run = await client.post<RunBody>('/v1/sessions/told/messages', { content: 'what time is it' })
-    const told = await within(FLUSHED_MS, 'the metrics', async () => {
+    const reported = await within(FLUSHED_MS, 'the metrics', async () => {
       const lines = metricsOf(functions.Api)
         .slice(before)
         .filter((line) => 'Turns' in line)
       return lines.length > 0 && lines
     })
-    expect(told).toMatchObject([
+    expect(reported).toMatchObject([
       { agent: 'default', environment: ENVIRONMENT, service: 'tooltrail', Turns: 1, Rounds: [1, 1] },
     ])
     const request = linesOf(functions.Api).findLast(({ message }) => message === 'request')
@@ -42,9 +42,10 @@ export function declareTelling(system: () => System): void {
     ['Worker', 'FailedHints'],
     ['Indexer', 'FailedBatches'],
   ] as const)('the %s counts what failed and comes again as %s, for its environment', (name, metric) => {
-    const told = metricsOf(system().functions[name]).filter((line) => metric in line)
-    expect(told.length).toBeGreaterThan(0)
-    for (const line of told) expect(line).toMatchObject({ environment: ENVIRONMENT, service: 'tooltrail', [metric]: 1 })
+    const reported = metricsOf(system().functions[name]).filter((line) => metric in line)
+    expect(reported.length).toBeGreaterThan(0)
+    for (const line of reported)
+      expect(line).toMatchObject({ environment: ENVIRONMENT, service: 'tooltrail', [metric]: 1 })
   })
 
   test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK_MS = 250
+const POLL_INTERVAL_MS = 250
 
 /** Looks again and again until there is something; throws when there is nothing in time. Returns what there is. */
 export async function within<Value>(
@@ -13,6 +13,6 @@ export async function within<Value>(
     const found = await look()
     if (found !== undefined && found !== false) return found
     if (Date.now() > deadline) throw new Error(`${what}: not within ${milliseconds} ms`)
-    await sleep(LOOK_MS)
+    await sleep(POLL_INTERVAL_MS)
   }
 }

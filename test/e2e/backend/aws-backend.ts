@@ -64,7 +64,7 @@ function openPlace(endpoints: AwsEndpoints): Place {
     },
     texts,
     objects,
-    async print() {
+    async fingerprint() {
       const rows: string[] = []
       for await (const page of paginateScan({ client: dynamodb }, { TableName: name, ConsistentRead: true }))
         rows.push(...(page.Items ?? []).filter(isKept).map((item) => JSON.stringify(item)))

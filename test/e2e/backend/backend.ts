@@ -20,7 +20,7 @@ export interface Place {
   /** The names of all stored outputs. */
   objects(): Promise<readonly string[]>
   /** A print of every stored row and output: it stays the same as long as nothing is stored. */
-  print(): Promise<string>
+  fingerprint(): Promise<string>
   remove(): Promise<void>
 }
 

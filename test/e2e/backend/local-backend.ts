@@ -20,7 +20,7 @@ export const localBackend: Backend = {
       env: { TOOLTRAIL_BACKEND: 'local', TOOLTRAIL_DATA: folder },
       texts: () => rowsOf(folder),
       objects: () => filesIn(join(folder, 'outputs')),
-      print: () => printOf(folder),
+      fingerprint: () => fingerprintOf(folder),
       remove: () => rm(folder, { recursive: true, force: true }),
     }
   },
@@ -40,7 +40,7 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 /** Every row of every table and the name of every file, once the words of what was stored stand in their tables. */
-async function printOf(folder: string): Promise<string> {
+async function fingerprintOf(folder: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const row of rowsOf(folder)) hash.update(row)
   const files = await readdir(folder, { recursive: true })

@@ -12,7 +12,7 @@ import { openReceiver } from '../../channels/callbacks/receiver.ts'
 import type { Receiver } from '../../channels/callbacks/receiver.ts'
 import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
-import { callbacksTo, expectTold } from './parts/told.ts'
+import { callbacksTo, expectReported } from './parts/told.ts'
 
 /** Further than a lease lasts: whoever was killed holds nothing any more. */
 const SHIFT_MS = 70_000
@@ -157,7 +157,8 @@ export async function check(
 ): Promise<void> {
   if (scenario.deletes === true) return expectGone(program.client, knows, bench)
   await expectWhole(program.client, knows, bench)
-  if (scenario.told !== undefined) await expectTold(program.client, knows.session, bench.receiver, scenario.told)
+  if (scenario.reported !== undefined)
+    await expectReported(program.client, knows.session, bench.receiver, scenario.reported)
 }
 
 /**

@@ -28,8 +28,8 @@ export async function importOnce({ client, knows }: DurableClient): Promise<void
   const body = { format: 'openai', source: 'old', from: 0, messages: MESSAGES }
   const imported = await client.post<{ total: number }>(`/v1/sessions/${knows.session}/import`, body)
   expect(imported.total, `${knows.session}: messages of the source`).toBe(MESSAGES.length)
-  const told = (await client.messages(knows.session)).map((message) => [message.role, textOf(message).slice(0, 20)])
-  expect(told, `${knows.session}: the import in the log`).toStrictEqual(
+  const reported = (await client.messages(knows.session)).map((message) => [message.role, textOf(message).slice(0, 20)])
+  expect(reported, `${knows.session}: the import in the log`).toStrictEqual(
     MESSAGES.map(({ role, content }) => [role, (content ?? '').slice(0, 20)]),
   )
   knows.stopped.add(IMPORTED)

@@ -15,7 +15,7 @@ export interface Scenario {
   readonly stride?: number
   readonly first?: number
   /** The types of the callbacks that a receiver has got in the end, in their order. */
-  readonly told?: readonly string[]
+  readonly reported?: readonly string[]
   drive(client: DurableClient): Promise<void>
 }
 
@@ -131,7 +131,7 @@ export const scenarios: readonly Scenario[] = [
       if (status !== 'failed') throw new Error(`${failing} is ${status}, though the model refuses`)
       client.knows.failed.add(failing)
       forgive(uniqueOf(client, 'first'))
-      await client.finish(await client.goOn('again'))
+      await client.finish(await client.resume('again'))
     },
   },
   {
@@ -158,14 +158,14 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'callback',
-    told: ['run.paused', 'run.completed'],
+    reported: ['run.paused', 'run.completed'],
     async drive(client) {
       await client.openSession()
       const body = { tools: [CLIENT_TOOL], callback: CALLBACK_NAME }
       const run = await submit(client, 'first', 'ask', body, false)
       await client.untilPaused(run)
       await client.finish(run)
-      await client.untilTold()
+      await client.untilReported()
     },
   },
   {

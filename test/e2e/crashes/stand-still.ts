@@ -61,7 +61,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
       () => false,
     )
     try {
-      if (await standsStill(one, driven)) {
+      if (await isStuck(one, driven)) {
         const known = structuredClone(knows)
         const other = await bench.start()
         try {
@@ -87,7 +87,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
 }
 
 /** Waits until a program stands still, or its scenario has been driven through. */
-async function standsStill(program: RunningProgram, driven: Promise<boolean>): Promise<boolean> {
+async function isStuck(program: RunningProgram, driven: Promise<boolean>): Promise<boolean> {
   let isThrough = false
   const through = driven.then(() => (isThrough = true))
   while (!isThrough) {

@@ -65,7 +65,7 @@ export const badInputOn = (backend: Backend) =>
       requests: readonly { method: string; path: string; headers: object; body?: string | Uint8Array | undefined }[],
       statuses: readonly number[],
     ): Promise<void> {
-      const before = await program.place.print()
+      const before = await program.place.fingerprint()
       for (const { method, path, headers, body } of requests) {
         const what = `${method} ${path.slice(0, 120)} ${String(body ?? '').slice(0, 60)}`
         const sent = await send(program.client.url, method, path, headers, body)
@@ -80,7 +80,7 @@ export const badInputOn = (backend: Backend) =>
         })
         expect(problem.detail.length, what).toBeLessThan(3_000)
       }
-      expect(await program.place.print(), 'nothing is stored').toBe(before)
+      expect(await program.place.fingerprint(), 'nothing is stored').toBe(before)
     }
 
     /** Every route that names something, with the id in its place. */

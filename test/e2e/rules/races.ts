@@ -76,7 +76,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
         const responses = paused.waiting.flatMap((call) =>
           Array.from({ length: PROCESSES }, (_, process) => sendResult(client(process), run.id, call.tool_call_id)),
         )
-        const statuses = await Promise.all([...responses, goOn(client(index + 2)), goOn(client(index + 3))])
+        const statuses = await Promise.all([...responses, resume(client(index + 2)), resume(client(index + 3))])
         expect(statuses.filter((status) => status >= 500)).toStrictEqual([])
         await client(index).runUntil(session, run.id, ['completed'])
       }
@@ -114,7 +114,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       return status
     }
 
-    async function goOn(at: Client): Promise<number> {
+    async function resume(at: Client): Promise<number> {
       const headers = { prefer: 'respond-async' }
       const path = `/v1/sessions/${session}/continue`
       return (await whileUnavailable(() => at.send('POST', path, undefined, headers))).status

@@ -59,10 +59,10 @@ function round(
   const calls = callsOf(message)
   const results = resultsOf(conversation, index)
   const withResults = calls.filter((call) => (results.get(call.id) ?? expectation.end) < expectation.end)
-  const goesOn = conversation.messages
+  const continues = conversation.messages
     .slice(0, expectation.end)
     .some((later, at) => at > index && later.role === 'user')
-  const isClosed = goesOn && expectation.unanswered === 'cancelled'
+  const isClosed = continues && expectation.unanswered === 'cancelled'
   if (calls.length === 0 || (withResults.length === 0 && !isClosed))
     return text === '' ? [] : [{ role: 'assistant', content: text }]
   const tool_calls = calls.map(({ id, function: { name, arguments: text } }) => ({

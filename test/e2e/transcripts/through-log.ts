@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { nextId } from '../../../functions/domain/ids.ts'
 import type { AssistantMessage, ToolCall, ToolMessage, UserPart } from '../../../functions/domain/messages/message.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../../../functions/domain/session.ts'
@@ -30,7 +30,7 @@ export async function importConversation(ports: Ports, tenant: string, conversat
   const at: Import = { ports, key, conversation, lease: undefined, keptAt: 0, round: 0, head: undefined }
   for (const [index, message] of messages.entries()) {
     // Embedded storage never yields: without this, nothing else would get a turn for seconds.
-    await nextTurn()
+    await yieldToEventLoop()
     await keepLease(at)
     if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
     if (message.role === 'system' && index > 0) await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])

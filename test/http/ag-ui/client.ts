@@ -18,15 +18,15 @@ export const agUiAgent = (harness: HttpHarness, initialMessages: Message[] = [])
     },
   })
 
-interface Told {
+interface Report {
   readonly events: readonly (BaseEvent & Record<string, unknown>)[]
   readonly types: readonly string[]
 }
 
 /** A run, and the events that the client was told. */
-export async function runAgUi(one: HttpAgent, parameters: RunAgentParameters = {}): Promise<Told> {
+export async function runAgUi(one: HttpAgent, parameters: RunAgentParameters = {}): Promise<Report> {
   const events: (BaseEvent & Record<string, unknown>)[] = []
-  await one.runAgent(parameters, { onEvent: ({ event }) => void events.push(event as Told['events'][number]) })
+  await one.runAgent(parameters, { onEvent: ({ event }) => void events.push(event as Report['events'][number]) })
   return { events, types: events.map(({ type }) => type) }
 }
 

@@ -1,10 +1,10 @@
-import { setImmediate as nextRound } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { expect, test } from 'vitest'
 import { OPEN_CALLER } from '../../../functions/access/caller.ts'
 import type { AppEnv } from '../../../functions/http/dependencies.ts'
-import { createBodyRoom } from '../../../functions/http/middleware/body-budget.ts'
+import { createBodyBudget } from '../../../functions/http/middleware/body-budget.ts'
 import { requestBody } from '../../../functions/http/middleware/request-body.ts'
 
 /** In which rounds of the event loop requests with such a body reached their route. */
@@ -12,14 +12,14 @@ async function roundsOf(bodies: readonly string[]): Promise<number[]> {
   let round = 0
   let isOver = false
   const counting = (async () => {
-    for (; !isOver; round++) await nextRound()
+    for (; !isOver; round++) await yieldToEventLoop()
   })()
   const rounds: number[] = []
   const caller: MiddlewareHandler<AppEnv> = (c, next) => {
     c.set('caller', OPEN_CALLER)
     return next()
   }
-  const app = new Hono<AppEnv>().use(caller, requestBody(createBodyRoom())).post('/', (c) => {
+  const app = new Hono<AppEnv>().use(caller, requestBody(createBodyBudget())).post('/', (c) => {
     rounds.push(round)
     return c.text('')
   })

@@ -39,6 +39,45 @@ describe('without a key', () => {
     expect(await status('http://localhost:3000/v1/sessions', { origin })).toBe(expected)
   })
 
+  const READ = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
+  const LINK = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  const FRAME = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }
+  for (const path of ['/v1/sessions', '/v1/search?q=hello', '/openai/v1/models', '/mcp', '/']) {
+    test.each([
+      ['cross-site', READ, 403],
+      ['same-site', READ, 403],
+      ['cross-site', FRAME, 403],
+      ['anything new', READ, 403],
+    ])(`a request for ${path} of a %s page with %o is refused`, async (site, sent, expected) => {
+      harness = await openHttpHarness()
+      expect(await status(`http://localhost:3000${path}`, { 'sec-fetch-site': site, ...sent })).toBe(expected)
+    })
+  }
+
+  test.each([
+    ['same-origin', READ],
+    ['none', LINK],
+    ['cross-site', LINK],
+    ['same-site', LINK],
+  ])('a GET of a %s page with %o is executed', async (site, sent) => {
+    harness = await openHttpHarness()
+    expect(await status('http://localhost:3000/v1/sessions', { 'sec-fetch-site': site, ...sent })).toBe(200)
+  })
+
+  test('a form of another site is refused, although it navigates', async () => {
+    harness = await openHttpHarness()
+    const headers = { 'sec-fetch-site': 'cross-site', ...LINK }
+    const request = { method: 'POST', headers, body: 'content=hi' }
+    expect((await harness.program.app.request('http://localhost:3000/v1/sessions', request)).status).toBe(403)
+  })
+
+  test('a page of a configured origin may call', async () => {
+    harness = await openHttpHarness({ settings: { corsOrigins: ['https://app.example'] } })
+    const cors = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
+    const headers = { 'sec-fetch-site': 'cross-site', ...cors, origin: 'https://app.example' }
+    expect(await status('http://localhost:3000/v1/sessions', headers)).toBe(200)
+  })
+
   test('every origin in CORS still leaves pages of others out', async () => {
     harness = await openHttpHarness({ settings: { corsOrigins: ['*'] } })
     expect(await status('http://localhost:3000/v1/sessions', { origin: 'https://evil.example' })).toBe(403)

@@ -3,35 +3,35 @@ import type { MiddlewareHandler } from 'hono'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { OPEN_CALLER } from '../../../functions/access/caller.ts'
 import type { AppEnv } from '../../../functions/http/dependencies.ts'
-import { createBodyRoom, inRoom, piecesInRoom } from '../../../functions/http/middleware/body-budget.ts'
+import { createBodyBudget, withinBudget, chunksWithinBudget } from '../../../functions/http/middleware/body-budget.ts'
 import { errorResponse } from '../../../functions/http/middleware/error-response.ts'
 import { requestBody } from '../../../functions/http/middleware/request-body.ts'
 
 const MB = 1024 * 1024
 const large = String(3 * MB)
-const room = (patienceMs = 50) => createBodyRoom({ most: 8 * MB, mostOfTenant: 4 * MB, patienceMs })
+const budget = (timeoutMs = 50) => createBodyBudget({ most: 8 * MB, mostOfTenant: 4 * MB, timeoutMs })
 
 describe('bodies on their way', () => {
   test('of a tenant that are large wait for each other, and are refused as busy after a while', async () => {
-    const { enter } = room()
+    const { enter } = budget()
     await enter('acme', large).holds(MB)
     await expect(enter('acme', large).holds(MB)).rejects.toMatchObject({ status: 503, code: 'busy' })
   })
 
   test('of other tenants have room of their own', async () => {
-    const { enter } = room()
+    const { enter } = budget()
     await enter('acme', large).holds(MB)
     await expect(enter('other', large).holds(MB)).resolves.toBeUndefined()
   })
 
   test('that are small, or have just begun, need no room', async () => {
-    const { enter } = room()
+    const { enter } = budget()
     await enter('acme', large).holds(MB)
     await expect(enter('acme', large).holds(64 * 1024)).resolves.toBeUndefined()
   })
 
   test('have their turn when one leaves, in their order, and one whose length nobody knows takes the most', async () => {
-    const { enter } = room(5_000)
+    const { enter } = budget(5_000)
     const first = enter('acme', undefined)
     await first.holds(MB)
     const order: string[] = []
@@ -49,11 +49,11 @@ describe('bodies on their way', () => {
   })
 
   test('give their room back when they have been read, or are left', async () => {
-    const { enter } = room()
+    const { enter } = budget()
     const body = (): ReadableStream<Uint8Array> =>
       ReadableStream.from([new Uint8Array(MB), new Uint8Array(MB), new Uint8Array(MB)])
-    await new Response(inRoom(body(), enter('acme', large))).arrayBuffer()
-    const left = inRoom(body(), enter('acme', large)).getReader()
+    await new Response(withinBudget(body(), enter('acme', large))).arrayBuffer()
+    const left = withinBudget(body(), enter('acme', large)).getReader()
     await left.read()
     await left.cancel()
     await expect(enter('acme', large).holds(MB)).resolves.toBeUndefined()
@@ -78,7 +78,7 @@ describe('a body that hardly comes', () => {
     )
   async function read(body: ReadableStream<Uint8Array>, pauseMs = 0): Promise<number> {
     let size = 0
-    for await (const piece of piecesInRoom(body, room().enter('acme', large))) {
+    for await (const piece of chunksWithinBudget(body, budget().enter('acme', large))) {
       size += piece.byteLength
       await later(pauseMs)
     }
@@ -110,13 +110,13 @@ describe('a body that hardly comes', () => {
 
 test('a client that leaves in the middle of its body is refused, and nothing has failed', async () => {
   const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('aborted')) })
-  const { enter } = room()
-  await expect(new Response(inRoom(body, enter('acme', large))).text()).rejects.toMatchObject({ status: 400 })
+  const { enter } = budget()
+  await expect(new Response(withinBudget(body, enter('acme', large))).text()).rejects.toMatchObject({ status: 400 })
   const caller: MiddlewareHandler<AppEnv> = (c, next) => {
     c.set('caller', OPEN_CALLER)
     return next()
   }
-  const app = new Hono<AppEnv>().use(caller, requestBody(createBodyRoom()))
+  const app = new Hono<AppEnv>().use(caller, requestBody(createBodyBudget()))
   let status: unknown
   app.onError((error, c) => {
     status = (error as { readonly status?: unknown }).status
@@ -134,7 +134,7 @@ test('one that is refused because there is no room is a warning for operators, a
     warn: (message: string, fields: object = {}) => void lines.push({ level: 'warn', message, ...fields }),
     error: (message: string, cause: unknown) => void lines.push({ level: 'error', message, cause }),
   }
-  const { enter } = room()
+  const { enter } = budget()
   await enter('acme', large).holds(MB)
   const failure = new Error('broken')
   const app = new Hono<AppEnv>()

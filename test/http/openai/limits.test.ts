@@ -9,7 +9,7 @@ const message = { id: 'm1', role: 'user', content: 'Hello', parts: [{ type: 'tex
 const talk = { model: 'default', messages: [message] }
 
 /** Each makes its session by itself. */
-const DOORS: readonly (readonly [string, string, object])[] = [
+const ENDPOINTS: readonly (readonly [string, string, object])[] = [
   ['Chat Completions', '/openai/v1/chat/completions', talk],
   ['Responses', '/openai/v1/responses', { model: 'default', input: 'Hello' }],
   ['useChat', '/v1/chat', { id: 'new', trigger: 'submit-message', messages: [message] }],
@@ -20,7 +20,7 @@ const DOORS: readonly (readonly [string, string, object])[] = [
   ],
 ]
 
-test.each(DOORS)('%s: a run over a limit is refused before a session is made for it', async (_, path, body) => {
+test.each(ENDPOINTS)('%s: a run over a limit is refused before a session is made for it', async (_, path, body) => {
   const held = heldTurn()
   harness = await openHttpHarness({
     script: [held.turn],

@@ -95,8 +95,8 @@ describe.each([
           expect(replies[0], name).toMatchObject({ status: 'completed' })
           expect(replies[1], name).toEqual(replies[0])
           const log = (await logOf(here(), session)).map(({ role, status = '' }) => [role, status])
-          const told = log.filter(([role]) => role !== 'assistant')
-          expect(told, name).toEqual([
+          const reported = log.filter(([role]) => role !== 'assistant')
+          expect(reported, name).toEqual([
             ['user', ''],
             ['tool', 'completed'],
             ['user', ''],

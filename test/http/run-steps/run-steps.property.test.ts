@@ -62,15 +62,15 @@ describe('the pieces of a completion', () => {
             { type: 'message.completed', id: `${runId}:message.completed`, runId, message },
           ]
           const steps = createRunSteps()
-          const told = { text: '', reasoning: '', calls: new Map<number, string>() }
+          const reported = { text: '', reasoning: '', calls: new Map<number, string>() }
           for (const step of events.flatMap((event) => steps.take(event))) {
-            if (step.type === 'discard') Object.assign(told, { text: '', reasoning: '', calls: new Map() })
-            if (step.type === 'text' || step.type === 'reasoning') told[step.type] += step.text
+            if (step.type === 'discard') Object.assign(reported, { text: '', reasoning: '', calls: new Map() })
+            if (step.type === 'text' || step.type === 'reasoning') reported[step.type] += step.text
             if (step.type === 'call')
-              told.calls.set(step.sequence, (told.calls.get(step.sequence) ?? '') + step.arguments)
+              reported.calls.set(step.sequence, (reported.calls.get(step.sequence) ?? '') + step.arguments)
           }
-          expect([told.text, told.reasoning]).toEqual([shown(message, 'text'), shown(message, 'reasoning')])
-          expect([...told.calls.entries()].toSorted(([a], [b]) => a - b).map(([, text]) => text)).toEqual(
+          expect([reported.text, reported.reasoning]).toEqual([shown(message, 'text'), shown(message, 'reasoning')])
+          expect([...reported.calls.entries()].toSorted(([a], [b]) => a - b).map(([, text]) => text)).toEqual(
             message.toolCalls.map((call) => call.arguments),
           )
         },
@@ -95,9 +95,9 @@ describe('the pieces of a completion', () => {
         const deltas = deltasOf(message)
         const steps = createRunSteps()
         const events = [started, ...deltas.slice(0, behind), again, ...deltas.slice(0, seen), completed(message)]
-        const told = events.flatMap((event) => steps.take(event))
-        expect(told.filter(({ type }) => type === 'discard')).toEqual([])
-        const texts = told.map((step) => (step.type === 'text' ? step.text : ''))
+        const reported = events.flatMap((event) => steps.take(event))
+        expect(reported.filter(({ type }) => type === 'discard')).toEqual([])
+        const texts = reported.map((step) => (step.type === 'text' ? step.text : ''))
         expect(texts.join('')).toBe(shown(message, 'text'))
       }),
     )
@@ -106,10 +106,10 @@ describe('the pieces of a completion', () => {
   test('of a round that began anew while somebody was behind replace those of before', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const steps = createRunSteps()
-    const told = [started, text('The cat'), again, text('The '), text('dog'), text(' barks')].flatMap((event) =>
+    const reported = [started, text('The cat'), again, text('The '), text('dog'), text(' barks')].flatMap((event) =>
       steps.take(event),
     )
-    expect(told.map((step) => (step.type === 'text' ? step.text : step.type))).toEqual([
+    expect(reported.map((step) => (step.type === 'text' ? step.text : step.type))).toEqual([
       'round',
       'The cat',
       'discard',

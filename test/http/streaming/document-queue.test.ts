@@ -3,13 +3,13 @@ import { createBuilds } from '../../../functions/http/streaming/document-queue.t
 
 test('long documents are made two at a time, and each asked for before it is begun is made once', async () => {
   const { build } = createBuilds()
-  let underWay = 0
+  let inFlight = 0
   let most = 0
   let made = 0
   const make = async () => {
-    most = Math.max(most, ++underWay)
+    most = Math.max(most, ++inFlight)
     await new Promise((resolve) => setImmediate(resolve))
-    underWay--
+    inFlight--
     return ++made
   }
   const same = Array.from({ length: 20 }, () => build('a', 'same', make))

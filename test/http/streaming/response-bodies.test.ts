@@ -32,9 +32,9 @@ test('what is left unread is bounded over all clients, and who leaves makes room
   const shared = all.of(TENANT)
   const slow = bodyOf(shared.pieces(TEXT)).getReader()
   await slow.read()
-  shared.requireRoom(300_000)
+  shared.assertBudget(300_000)
   expect(all.isCrowded()).toBe(false)
-  expect(() => shared.requireRoom(300_001)).toThrow(expect.objectContaining({ status: 503, code: 'busy' }) as Error)
+  expect(() => shared.assertBudget(300_001)).toThrow(expect.objectContaining({ status: 503, code: 'busy' }) as Error)
   const other = shared.pieces('b'.repeat(400_000))
   await expect(other.next()).rejects.toMatchObject({ code: 'busy' })
   const third = bodyOf(shared.pieces('c'.repeat(100_000))).getReader()
@@ -44,7 +44,7 @@ test('what is left unread is bounded over all clients, and who leaves makes room
   // The same text costs nothing more.
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
   await slow.cancel()
-  shared.requireRoom(500_000)
+  shared.assertBudget(500_000)
   expect(await whole(shared.pieces('b'.repeat(400_000)))).toHaveLength(400_000)
 })
 
@@ -52,14 +52,14 @@ test('what the clients of one tenant leave unread refuses no other tenant its te
   const all = createSharedBytes({ most: 500_000, mostOfTenant: 250_000 })
   const slow = bodyOf(all.of(TENANT).pieces(TEXT)).getReader()
   await slow.read()
-  expect(() => all.of(TENANT).requireRoom(100_000)).toThrow('unread')
+  expect(() => all.of(TENANT).assertBudget(100_000)).toThrow('unread')
   expect(await whole(all.of('other').pieces(TEXT))).toBe(TEXT)
   expect(await whole(all.of('other').pieces('d'.repeat(250_000)))).toHaveLength(250_000)
   // A shared text would be held by whoever has it first.
   const same = bodyOf(all.of('other').pieces(TEXT)).getReader()
   await same.read()
   await slow.cancel()
-  all.of(TENANT).requireRoom(250_000)
+  all.of(TENANT).assertBudget(250_000)
   await same.cancel()
 })
 

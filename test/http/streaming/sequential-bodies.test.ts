@@ -12,7 +12,7 @@ const texts = (most: number) => createSharedBytes({ most, mostOfTenant: most }).
 
 /** A stream of these texts; counts how often one is made. */
 function streamOf(shared: LongTexts, each: readonly string[], count = { made: 0 }) {
-  return shared.inTurn(0, async (place: number) => {
+  return shared.sequential(0, async (place: number) => {
     count.made++
     return { text: each[place] ?? '', next: place + 1 < each.length ? place + 1 : undefined }
   })
@@ -68,12 +68,12 @@ test('a client that leaves while its text is made holds nothing', async () => {
   const piece = leaving.next()
   await leaving.return()
   expect((await piece).done).toBe(true)
-  shared.requireRoom(1.5 * MB)
+  shared.assertBudget(1.5 * MB)
 })
 
 test('a text that cannot be made breaks off its own stream alone', async () => {
   const shared = texts(64 * MB)
-  const broken = shared.inTurn(0, () => Promise.reject(new Error('no')))
+  const broken = shared.sequential(0, () => Promise.reject(new Error('no')))
   const whole = streamOf(shared, ['whole'])
   await expect(broken.next()).rejects.toThrow('no')
   expect(await readAll(whole)).toBe('whole')
@@ -84,7 +84,7 @@ test('one whose text cannot be made when there is room leaves the room to the ne
   const first = streamOf(shared, [text('a')])
   await first.next()
   let made = 0
-  const broken = shared.inTurn(0, async () => {
+  const broken = shared.sequential(0, async () => {
     if (++made > 1) throw new Error('no')
     return { text: text('b'), next: undefined }
   })
@@ -111,14 +111,14 @@ test('who comes later does not take the room that the first who waits needs', as
   const late = streamOf(shared, [text('d')], count)
   const later = late.next()
   await expect.poll(() => count.made).toBe(2)
-  expect(() => shared.requireRoom(MB)).toThrow('unread')
+  expect(() => shared.assertBudget(MB)).toThrow('unread')
   expect(await isPending(Promise.race([piece, later]))).toBe(true)
   await second.return()
   expect((await piece).value?.[0]).toBe('c'.charCodeAt(0))
   await waiting.return()
   expect((await later).value?.[0]).toBe('d'.charCodeAt(0))
   await late.return()
-  shared.requireRoom(2.5 * MB)
+  shared.assertBudget(2.5 * MB)
 })
 
 test('a text that has grown while it waited waits again, and one that has become short gives its room back', async () => {
@@ -126,8 +126,8 @@ test('a text that has grown while it waited waits again, and one that has become
   const first = streamOf(shared, [text('a').repeat(2)])
   await first.next()
   let made = 0
-  const grows = shared.inTurn(0, async () => ({ text: text('b').repeat(made++ === 0 ? 1 : 2), next: undefined }))
-  const shrinks = shared.inTurn(0, async () => ({ text: made++ === 1 ? text('c') : 'short', next: undefined }))
+  const grows = shared.sequential(0, async () => ({ text: text('b').repeat(made++ === 0 ? 1 : 2), next: undefined }))
+  const shrinks = shared.sequential(0, async () => ({ text: made++ === 1 ? text('c') : 'short', next: undefined }))
   const grown = grows.next()
   await expect.poll(() => made).toBe(1)
   const short = shrinks.next()
@@ -136,7 +136,7 @@ test('a text that has grown while it waited waits again, and one that has become
   expect((await short).value?.toString()).toBe('short')
   expect((await grown).value?.[0]).toBe('b'.charCodeAt(0))
   await Promise.all([grows.return(), shrinks.return()])
-  shared.requireRoom(2.5 * MB)
+  shared.assertBudget(2.5 * MB)
 })
 
 test('those who wait of one tenant keep no other waiting', async () => {

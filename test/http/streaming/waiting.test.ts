@@ -98,7 +98,9 @@ test('a run that waits behind another one is read from the log once it has ended
   const first = expectJson<RunWithMessages>(harness, 200, 'POST', `${SESSION}/messages`, input)
   await expect.poll(() => harness.requests.length).toBe(1)
   const second = expectJson<RunWithMessages>(harness, 200, 'POST', `${SESSION}/messages`, input)
-  await expect.poll(async () => (await harness.ports.lease.look({ tenant: 'default', session: 's' }))?.queued).toBe(1)
+  await expect
+    .poll(async () => (await harness.ports.lease.readHeader({ tenant: 'default', session: 's' }))?.queued)
+    .toBe(1)
   held.letGo()
   expect((await first).messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
   expect((await second).messages.map(({ role }) => role)).toEqual(['user', 'assistant'])

@@ -40,9 +40,9 @@ const sent = (messages: readonly Message[], cut: Cut | undefined) =>
     context: cut === undefined ? {} : { cut },
   })
 
-function fit(messages: readonly Message[], room: number, context: SessionContext = {}): Cut {
+function fit(messages: readonly Message[], maxTokens: number, context: SessionContext = {}): Cut {
   const of = measured(messages, context)
-  const cut = cutToFit(of, scaleOf(of), room, NOTHING_OLDER)
+  const cut = cutToFit(of, scaleOf(of), maxTokens, NOTHING_OLDER)
   if (cut === undefined) throw new Error('nothing was cut')
   return cut
 }
@@ -111,10 +111,10 @@ describe('a cut', () => {
     const first = fit(writer.log, 700)
     expect(first.kept.length).toBeGreaterThan(1)
     writer.assistant('done').run('next').user(WORDS.repeat(12))
-    for (let room = 100; room <= 1_000; room += 25) {
+    for (let maxTokens = 100; maxTokens <= 1_000; maxTokens += 25) {
       const of = measured(writer.log, { cut: first })
-      const second = cutToFit(of, scaleOf(of), room, NOTHING_OLDER)
-      expect(second === undefined || second.from >= first.from, `${room}`).toBe(true)
+      const second = cutToFit(of, scaleOf(of), maxTokens, NOTHING_OLDER)
+      expect(second === undefined || second.from >= first.from, `${maxTokens}`).toBe(true)
     }
     expect(weighMessages(sent(writer.log, fit(writer.log, 500, { cut: first })))).toBeLessThan(500)
   })

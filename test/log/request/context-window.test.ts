@@ -14,15 +14,15 @@ interface Loaded {
   readonly read: number
 }
 
-/** Reads a log backwards, a page at a time, as the loop does; says how much was read. `room`: tokens. */
+/** Reads a log backwards, a page at a time, as the loop does; says how much was read. `maxTokens`: tokens. */
 function load(
   log: readonly Message[],
-  room: number,
+  maxTokens: number,
   page: number,
   decided: SessionContext = {},
   run = log.at(-1)?.runId ?? '',
 ): Loaded {
-  const window = createContextWindow(run, room, decided)
+  const window = createContextWindow(run, maxTokens, decided)
   let read = 0
   let end = log.length
   for (; end > 0; end -= page) {
@@ -94,9 +94,9 @@ describe('what is loaded of a log (promises R7)', () => {
     const writer = writeLog()
     writer.run('before').user('early').assistant('answer').run('now').user('the task')
     for (let round = 0; round < 50; round++) writer.assistant(callTo('a', '{}')).result(0, 'some text '.repeat(100))
-    for (const room of [1, 500, 5_000])
+    for (const maxTokens of [1, 500, 5_000])
       for (const page of [1, 7, 200])
-        expect(load(writer.log, room, page).messages.filter(({ runId }) => runId === 'now')).toEqual(
+        expect(load(writer.log, maxTokens, page).messages.filter(({ runId }) => runId === 'now')).toEqual(
           writer.log.filter(({ runId }) => runId === 'now'),
         )
   })

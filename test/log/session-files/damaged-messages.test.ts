@@ -5,7 +5,7 @@ import { damagedOfClaudeCode } from '../../../functions/log/session-files/damage
 import type { Fault, FileLine } from '../../../functions/log/session-files/transcript.ts'
 
 const linesOf = (records: readonly object[]): FileLine[] => records.map((value, place) => ({ line: place + 1, value }))
-const told = (faults: readonly Fault[]) => faults.map(({ line, reason }) => `${line}: ${reason}`)
+const reported = (faults: readonly Fault[]) => faults.map(({ line, reason }) => `${line}: ${reason}`)
 
 test('lines of Claude Code that lack what a message must have are told, bookkeeping is not', () => {
   const said = (message?: object) => ({ type: 'user', uuid: 'u', message })
@@ -20,7 +20,7 @@ test('lines of Claude Code that lack what a message must have are told, bookkeep
     said({ content: [{ type: 'tool_result', content: 'x' }] }),
     { ...said({ content: [{ type: 'tool_use', id: 'a' }] }), type: 'assistant' },
   ]
-  expect(told(damagedOfClaudeCode(linesOf(records)))).toEqual([
+  expect(reported(damagedOfClaudeCode(linesOf(records)))).toEqual([
     '4: has no uuid',
     '5: has no message',
     '6: has no content',
@@ -39,7 +39,7 @@ test('lines of Codex that lack what an item must have are told', () => {
     { type: 'response_item', payload: { type: 'message', role: 'user' } },
     { type: 'response_item', payload: { type: 'function_call_output', output: 'x' } },
   ]
-  expect(told(readCodex(linesOf(records), 2).faults)).toEqual([
+  expect(reported(readCodex(linesOf(records), 2).faults)).toEqual([
     '4: has no payload',
     '5: has no content',
     '6: has a function_call_output without call_id',
@@ -58,7 +58,7 @@ test('UI messages that lack what one must have are told, and the rest of them is
     { role: 'assistant', parts: [{ type: 'data-weather' }, part] },
   ]
   const { faults, messages } = readAiSdk(linesOf(records))
-  expect(told(faults)).toEqual([
+  expect(reported(faults)).toEqual([
     '2: has no parts',
     '3: is no message of a user or an assistant',
     '4: has a text without text',

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StreamRecord } from '../../../functions/adapters/dynamodb/stream/row-records.ts'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
-import type { HistoryChange, PoisonedMessage } from '../../../functions/ports/history-writer.ts'
+import type { HistoryChange, DeadLetter } from '../../../functions/ports/history-writer.ts'
 import { createStreamHandler } from '../../../functions/runtime/aws/indexing.ts'
 import { openHarness } from '../../agent/harness.ts'
 import type { Harness } from '../../agent/harness.ts'
@@ -29,11 +29,11 @@ afterEach(() => harness.close())
 /** The handler on real rows, with an index that takes everything but messages of `refused` sessions. */
 function open(options: { readonly refused?: string; readonly queueFails?: boolean } = {}) {
   const written: HistoryChange[] = []
-  const poisoned: PoisonedMessage[] = []
+  const deadLettered: DeadLetter[] = []
   const hints: SessionKey[] = []
   const handle = createStreamHandler({
     ...harness.ports,
-    poison: { send: async (message) => void poisoned.push(message) },
+    indexDeadLetters: { send: async (message) => void deadLettered.push(message) },
     queue: {
       send: async (hint) => {
         if (options.queueFails === true) throw new TooltrailError('storage_failed', 'no queue')
@@ -49,7 +49,7 @@ function open(options: { readonly refused?: string; readonly queueFails?: boolea
       },
     },
   })
-  return { handle, written, poisoned, hints }
+  return { handle, written, deadLettered, hints }
 }
 
 const at = (sequence: string, dynamodb: NonNullable<StreamRecord['dynamodb']>): StreamRecord => ({
@@ -112,9 +112,9 @@ test('an expiry that could not be handled is to be sent again, and then nothing 
 })
 
 test('a row that is no message in spite of its key is put aside and holds up nothing', async () => {
-  const { handle, poisoned, written } = open()
+  const { handle, deadLettered, written } = open()
   const broken = at('1', { NewImage: itemOf(harness.key, MESSAGE, message) })
   expect(await handle([broken, messageRemoved('2', expiring)])).toEqual({ failed: [] })
-  expect(poisoned).toMatchObject([{ ...harness.key, messageId: MESSAGE }])
+  expect(deadLettered).toMatchObject([{ ...harness.key, messageId: MESSAGE }])
   expect(written).toHaveLength(1)
 })

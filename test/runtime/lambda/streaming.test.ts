@@ -83,7 +83,18 @@ test.each([
   ['a slash at the end', '/v1/a/', 'v1/a', '/live/v1/a/', { base: '/live', path: '/v1/a/' }],
 ])('base and path are told apart: %s', (_, path, proxy, requested, expected) => {
   const requestContext = { path: requested } as APIGatewayProxyEvent['requestContext']
-  expect(placeOf({ path, pathParameters: proxy === undefined ? null : { proxy }, requestContext })).toEqual(expected)
+  const resource = proxy === undefined ? '/' : '/{proxy+}'
+  const pathParameters = proxy === undefined ? null : { proxy }
+  expect(placeOf({ resource, path, pathParameters, requestContext })).toEqual(expected)
+})
+
+test.each([
+  ['/v1/{proxy+}', '/v1/a/v1', { proxy: 'a/v1' }, '/live/v1/a/v1', { base: '/live', path: '/v1/a/v1' }],
+  ['/v1', '/v1', null, '/live/v1', { base: '/live', path: '/v1' }],
+  ['/v1/{proxy+}', '/agents/v1/$&', { proxy: '$&' }, '/agents/v1/$&', { base: '/agents', path: '/v1/$&' }],
+])('base and path of the resource %s: %s', (resource, path, pathParameters, requested, expected) => {
+  const requestContext = { path: requested } as APIGatewayProxyEvent['requestContext']
+  expect(placeOf({ resource, path, pathParameters, requestContext })).toEqual(expected)
 })
 
 test('a path cannot name another host', async () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
 /** Nothing listens there. */
-const NOBODY = 'http://127.0.0.1:9'
+const CLOSED_PORT = 'http://127.0.0.1:9'
 
 const storesAt = (address: string): Readonly<Record<string, string>> => ({
   TOOLTRAIL_BACKEND: 'aws',
@@ -25,7 +25,7 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
     { TOOLTRAIL_DATA: '/proc/tooltrail/data' },
     /TOOLTRAIL_DATA: .* cannot be used/,
   ],
-  ['a store that does not respond', storesAt(NOBODY), /The storage does not respond: .*ECONNREFUSED/],
+  ['a store that does not respond', storesAt(CLOSED_PORT), /The storage does not respond: .*ECONNREFUSED/],
 ])('%s ends the program with one line', { timeout: 30_000 }, (_name, variables, line) => expectOneLine(variables, line))
 
 test('each of several settings that are wrong has one line', { timeout: 30_000 }, () => {

@@ -54,10 +54,10 @@ describe('the program does not start', () => {
     const program = join(import.meta.dirname, '../../../functions/handlers/local.ts')
     const env = { ...process.env, PORT: String(port), TOOLTRAIL_DATA: join(folder, 'taken') }
     const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'ignore', 'pipe'] })
-    const told = text(child.stderr)
+    const reported = text(child.stderr)
     const [code] = (await once(child, 'exit')) as [number | null]
     expect(code).toBe(1)
-    expect(await told).toContain('Tooltrail cannot start. PORT, HOST: listen EADDRINUSE')
+    expect(await reported).toContain('Tooltrail cannot start. PORT, HOST: listen EADDRINUSE')
     other.close()
   })
 

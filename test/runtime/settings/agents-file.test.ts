@@ -6,7 +6,7 @@ import type { Schema } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import { agentsSchema } from '../../../build/agents-schema.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
-import { roomOf } from '../../../functions/log/request/context-sizes.ts'
+import { requestTokensOf } from '../../../functions/log/request/context-sizes.ts'
 import { parseAgents, readAgents } from '../../../functions/runtime/settings/agents-file.ts'
 import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
 import { SettingsError } from '../../../functions/runtime/settings/config.ts'
@@ -45,7 +45,7 @@ describe('agents', () => {
     expect(asked({})).toEqual([32_000, 8_192, 8_192, 8_192, undefined, undefined, undefined])
     expect(asked({ max_output_tokens: 100 })).toEqual(models.map(() => 100))
     const [agent] = parse({ agents: { default: { model: 'anthropic/claude-haiku-4-5' } } }).values()
-    expect(agent && roomOf(agent)).toBe(168_000)
+    expect(agent && requestTokensOf(agent)).toBe(168_000)
   })
 
   test('take every policy from the file', () => {

@@ -93,8 +93,8 @@ describe('settings', () => {
     ['TOOLTRAIL_ALLOWED_HOSTS', '/,tools.example.com:99999', HOSTS],
     ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens_per_day": -1}}', 'acme.tokens_per_day: must be above 0'],
     ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens": 1}}', 'acme: there is no field "tokens"'],
-  ])('say in one line what %s must be, instead of %s', (name, value, told) => {
-    expect(() => readSettings({ [name]: value })).toThrow(new SettingsError(`${name}: ${told}`))
+  ])('say in one line what %s must be, instead of %s', (name, value, reported) => {
+    expect(() => readSettings({ [name]: value })).toThrow(new SettingsError(`${name}: ${reported}`))
   })
 
   test('of a function say which one is missing', () => {
@@ -194,7 +194,7 @@ describe('settings of functions', () => {
       stopMarginMs: 300_000,
       model: expect.stringMatching(/^bedrock\//) as string,
     })
-    expect(readIndexerSettings({ ...lambda, ...indexer })).toMatchObject({ poisonUrl: url, queueUrl: url })
+    expect(readIndexerSettings({ ...lambda, ...indexer })).toMatchObject({ indexDeadLetterUrl: url, queueUrl: url })
     expect(readSweeperSettings({ ...lambda, ...sweeper })).toMatchObject({ table: 't', bucket: 'b' })
   })
 

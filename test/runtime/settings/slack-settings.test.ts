@@ -42,11 +42,11 @@ test('an agent that must call a tool that it lacks is named, where Slack is set 
     { model: 'demo/demo', tools: new Map(), defaultTools: [] },
   )
   const check = (values: Record<string, string>) => () => checkSlack(DEFAULT_SLACK, needing, secretsOf(values))
-  const told = 'slack.agent: agent default must call stock (policy require_tool), and has no tool of this name'
-  expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).toThrow(told)
+  const reported = 'slack.agent: agent default must call stock (policy require_tool), and has no tool of this name'
+  expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).toThrow(reported)
   expect(check({})).not.toThrow()
   // A stack knows no secrets when it is made, but whether its file sets Slack up.
-  expect(() => checkSlack(slackSettings.parse({}), needing)).toThrow(told)
+  expect(() => checkSlack(slackSettings.parse({}), needing)).toThrow(reported)
   expect(() => checkSlack(DEFAULT_SLACK, needing)).not.toThrow()
 })
 

@@ -5,7 +5,7 @@ import { eachRow } from '../../../functions/search/documents/output-rows.ts'
 
 const LINES = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join('\n')
 const nothing = (): void => undefined
-const outputOf = (text: string) => ({ name: 'output:x', toolName: 'shell', pieces: piecesOf(text, 7), goOn: nothing })
+const outputOf = (text: string) => ({ name: 'output:x', toolName: 'shell', pieces: piecesOf(text, 7), resume: nothing })
 /** Without how it is called. */
 const said = (text: string): string => text.replace(/ \(shell, [\d]+ lines?\)/u, '')
 const pick = async (text: string, first: number, last = Infinity): Promise<string> =>

@@ -1,6 +1,6 @@
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
-import { inflections, slipsOf, withinOneSlip } from '../../../functions/search/query/word-forms.ts'
+import { inflections, typosOf, withinOneTypo } from '../../../functions/search/query/word-forms.ts'
 
 describe('word forms', () => {
   it.each([
@@ -29,8 +29,8 @@ describe('word forms', () => {
     ['originjal', 'original', 'too many'],
     ['primray', 'primary', 'two swapped'],
   ])('%s is one slip from %s: %s', (left, right) => {
-    expect(withinOneSlip(left, right)).toBe(true)
-    expect(withinOneSlip(right, left)).toBe(true)
+    expect(withinOneTypo(left, right)).toBe(true)
+    expect(withinOneTypo(right, left)).toBe(true)
   })
 
   it.each([
@@ -38,16 +38,16 @@ describe('word forms', () => {
     ['abcd', 'badc'],
     ['form', 'frames'],
   ])('%s is more than one slip from %s', (left, right) => {
-    expect(withinOneSlip(left, right)).toBe(false)
+    expect(withinOneTypo(left, right)).toBe(false)
   })
 
   it('every slip of a short word is one slip away, and every word of its letters one slip away is listed', () => {
     const short = fc.stringMatching(/^[a-d]{3,5}$/)
     fc.assert(
       fc.property(short, short, (word, other) => {
-        const slips = slipsOf(word)
-        expect(slips.every((slip) => withinOneSlip(word, slip))).toBe(true)
-        if (other !== word) expect(slips.includes(other)).toBe(withinOneSlip(word, other))
+        const typos = typosOf(word)
+        expect(typos.every((typo) => withinOneTypo(word, typo))).toBe(true)
+        if (other !== word) expect(typos.includes(other)).toBe(withinOneTypo(word, other))
       }),
     )
   })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { inTurns } from '../../../functions/search/ranking/score-in-batches.ts'
+import { mapInBatches } from '../../../functions/search/ranking/score-in-batches.ts'
 
 const DOCUMENTS = Array.from({ length: 40 }, (_, place) => place)
 
 test('a search waits for one turn of another tenant before each of its own, however many searches that has', async () => {
   const read: string[] = []
-  const search = (tenant: string) => inTurns(tenant, DOCUMENTS, () => read.push(tenant))
+  const search = (tenant: string) => mapInBatches(tenant, DOCUMENTS, () => read.push(tenant))
   const theirs = Promise.all(Array.from({ length: 20 }, () => search('a')))
   await search('b')
   const others = read.filter((tenant) => tenant === 'a').length
@@ -18,7 +18,7 @@ test('a search waits for one turn of another tenant before each of its own, howe
 test('each round of the event loop lets one search go on', async () => {
   const read: string[] = []
   const searches = Promise.all(
-    ['a', 'a', 'b', 'c'].map((tenant) => inTurns(tenant, DOCUMENTS, () => read.push(tenant))),
+    ['a', 'a', 'b', 'c'].map((tenant) => mapInBatches(tenant, DOCUMENTS, () => read.push(tenant))),
   )
   for (let round = 1; round <= 10; round++) {
     const before = read.length

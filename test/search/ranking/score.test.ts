@@ -119,7 +119,7 @@ describe('what was said about the history', () => {
   const event = 'the red crate went into the shed'
   const answer: Said = { text: 'The red crate: it went into the shed', role: 'assistant', run: 'later', searched: true }
   const question: Said = { text: 'Where is the red crate, please?', run: 'later' }
-  const told: Said = { text: 'Now the red crate is in the attic', run: 'later' }
+  const reported: Said = { text: 'Now the red crate is in the attic', run: 'later' }
 
   it('ranks below what happened, whatever words it was looked up with', async () => {
     expect((await ranked('crate shed', [event, question, answer]))[0]).toBe(event)
@@ -127,14 +127,14 @@ describe('what was said about the history', () => {
   })
 
   it('is not what a person told in the same run', async () =>
-    expect((await ranked('the crate', [event, told, answer])).at(-1)).toBe(answer.text))
+    expect((await ranked('the crate', [event, reported, answer])).at(-1)).toBe(answer.text))
 
   it.each([
     'Have moved the red crate to the attic.',
     'Please note that the red crate is in the attic',
     'It leaks. Do not touch the red crate',
   ])('is not what a person told in words that open a question: %s', async (text) =>
-    expect((await ranked('red crate', ['a red car', { ...told, text }, answer]))[0]).toBe(text),
+    expect((await ranked('red crate', ['a red car', { ...reported, text }, answer]))[0]).toBe(text),
   )
 
   it('ranks as all else for a query for what somebody said', async () =>
@@ -163,10 +163,10 @@ describe('texts that are hard to score', () => {
 
   it('are not told by each word of theirs that may be a slip of each word of the query', async () => {
     const query = Array.from('abcdefgh', (letter) => `qqq${letter}`).join(' ')
-    const slips = LETTERS.slice(8).flatMap((letter) => [`qqq${letter}`, `qqq${letter}a`])
-    const text = `${slips.join(' ')} `.repeat(15).slice(0, 4_000)
+    const typos = LETTERS.slice(8).flatMap((letter) => [`qqq${letter}`, `qqq${letter}a`])
+    const text = `${typos.join(' ')} `.repeat(15).slice(0, 4_000)
     const { terms } = plan(query, [text])
-    for (const { needles } of terms) expect(needles.length).toBeLessThan(50)
+    for (const { soughtTexts } of terms) expect(soughtTexts.length).toBeLessThan(50)
     const matches = terms.map((term) => matchesOf(term, readable(text)).length)
     expect(Math.max(...matches)).toBeLessThanOrEqual(24)
   })

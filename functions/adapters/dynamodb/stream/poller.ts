@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { DescribeStreamCommand, ListStreamsCommand } from '@aws-sdk/client-dynamodb-streams'
 import type { DynamoDBStreamsClient, Shard } from '@aws-sdk/client-dynamodb-streams'
 import type { Clock } from '../../../ports/clock.ts'
@@ -29,8 +30,11 @@ const LIST_EVERY_MS = 10_000
  * Polls the stream of a table, for a machine without Lambda, from the kept positions on. Shards are read side by side,
  * each after its parent. Several processes each read all of it: indexing twice does no harm.
  */
-export function startStreamPoller(dependencies: ShardDependencies): StreamPoller {
-  const { clock, logger, tableName } = dependencies
+export function startStreamPoller(given: ShardDependencies): StreamPoller {
+  const now = steadyTime(() => given.clock.now())
+  const clock: Clock = { now, sleep: (milliseconds, signal) => given.clock.sleep(milliseconds, signal) }
+  const dependencies = { ...given, clock }
+  const { logger, tableName } = given
   const stopping = new AbortController()
   const stream: Stream = { arn: undefined, shards: new Map(), listedAt: undefined }
   const run = async (): Promise<void> => {

@@ -35,9 +35,8 @@ export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputSt
       const { NewImage: now, OldImage: before } = dynamodb ?? {}
       if (now !== undefined) return isMessage(now) ? { stored: rowOf(bodies, now) } : undefined
       if (before === undefined || !isMessage(before)) return undefined
-      const { key, messageId, revision } = rowOf(bodies, before)
-      const role = requiredText(before, 'role') as Message['role']
-      return { removed: { key, messageId, revision, role, documents: numberAt(before, 'documents') ?? 0 } }
+      const { message: _, ...removed } = rowOf(bodies, before)
+      return { removed }
     },
   }
 }
@@ -58,6 +57,8 @@ export function rowOf(bodies: Bodies, item: Item): MessageRow {
     key,
     messageId: requiredText(item, 'sk'),
     revision: numberAt(item, 'rev') ?? 0,
+    role: requiredText(item, 'role') as Message['role'],
+    documents: numberAt(item, 'documents') ?? 0,
     message: () => messageOf(bodies, key, item),
   }
 }

@@ -15,7 +15,7 @@
  * them in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched. If
  * a message has more documents than one transaction takes, the mark says how far it is indexed: the id of its first document,
  * how many are stored and how many there will be. Of one that only owes its words, it says who will store them
- * (`owed-messages.ts`). A change of the message drops this, except that words are pending. Messages of deleted sessions are not
+ * (`pending-messages.ts`). A change of the message drops this, except that words are pending. Messages of deleted sessions are not
  * indexed, although they may be marked.
  */
 export const HISTORY_SCHEMA = `

@@ -34,13 +34,13 @@ export async function consolidateIfDue(
     after,
   }
   // Whoever takes the run over from a holder that could not tell does it.
-  const isTold = context.notices.some(({ type }) => type === warning.type)
-  const untold = isNearlyFull(consolidation, count) && !isTold ? [warning] : []
+  const hasWarned = context.notices.some(({ type }) => type === warning.type)
+  const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [warning] : []
   const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
-  if (!isDue(consolidation, count) || hasFailed) return untold
+  if (!isDue(consolidation, count) || hasFailed) return warnings
   // A summary takes long: of the time that this process has, the completion after it gets the rest.
   leader.isWhole = false
-  if (untold.length > 0) await recordDecision(state, { notices: untold })
+  if (warnings.length > 0) await recordDecision(state, { notices: warnings })
   try {
     await consolidate(state, consolidation, signal)
   } catch (failed) {

@@ -8,7 +8,7 @@ import type { RunNotice } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { cutAfterRefusal, cutToFit } from '../../../log/request/context-cut.ts'
 import type { Older } from '../../../log/request/context-cut.ts'
-import { roomOf } from '../../../log/request/context-sizes.ts'
+import { requestTokensOf } from '../../../log/request/context-sizes.ts'
 import { createContextWindow } from '../../../log/request/context-window.ts'
 import type { LoadedLog } from '../../../log/request/context-window.ts'
 import { movedMedia } from '../../../log/request/media-window.ts'
@@ -50,7 +50,7 @@ export async function loadContext(
   agent: Pick<Agent, 'modelOptions' | 'model' | 'policies'>,
 ): Promise<LoadedContext> {
   const decided = await reader.context(key)
-  const window = createContextWindow(run, roomOf(agent), decided, mediaFromOf(agent, decided).mediaFrom)
+  const window = createContextWindow(run, requestTokensOf(agent), decided, mediaFromOf(agent, decided).mediaFrom)
   // No message of the run stands before a summary: it is made at the run's begin, or between runs.
   const { through } = decided.summary ?? {}
   const after = through === undefined ? {} : { after: through }
@@ -92,14 +92,14 @@ export interface Requested extends Omit<RequestOf, 'context'> {
 export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const { runId, agent } = of.thread
   const { messages, decided } = of.context
-  const room = roomOf(agent)
+  const maxTokens = requestTokensOf(agent)
   // What a run's tools bring moves the window of the next run.
   const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
   const media = begins ? movedMediaOf(agent, messages, decided) : undefined
   const next = media === undefined ? of : withMedia(of, media)
   const whole = { ...measure(next), ...(next === of ? {} : { decision: next.context.decided }) }
-  if (whole.tokens <= room * (of.isAnnounced ? SOON_FULL : FULL) && of.context.isWhole) return whole
-  return withCut(next, whole, cutToFit(whole.of, whole.scale, room, await of.older())) ?? whole
+  if (whole.tokens <= maxTokens * (of.isAnnounced ? SOON_FULL : FULL) && of.context.isWhole) return whole
+  return withCut(next, whole, cutToFit(whole.of, whole.scale, maxTokens, await of.older())) ?? whole
 }
 
 const movedMediaOf = (
@@ -221,8 +221,8 @@ export async function fittingRequest(
   const sized = await sizeRequest({ ...(await requested(state, asked)), isAnnounced })
   if (sized.decision === undefined && notices.length === 0) return sized
   // Inputs may have become messages since the notices were made.
-  const told = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
-  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: told }, asked.thread)
+  const stored = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
+  await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: stored }, asked)
   return sized
 }
 
@@ -238,9 +238,9 @@ export async function reducedRequest(
   const smaller = await reduceRequest(await requested(state, asked), refused)
   if (smaller?.decision === undefined) return undefined
   const detail = `the model found a request of about ${refused.tokens} tokens too long: older messages were left out, about ${smaller.tokens} tokens stay`
-  const told = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
-  const notice = { ...told, ...memberNames(asked.thread) }
-  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked.thread)
+  const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
+  const notice = { ...stored, ...memberNames(asked.thread) }
+  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked)
   return smaller
 }
 

@@ -8,7 +8,7 @@ import { addUsage, NO_USAGE } from '../../../domain/usage/usage.ts'
 import type { Usage } from '../../../domain/usage/usage.ts'
 import { createCollector, summaryRequestText } from '../../../log/request/consolidation.ts'
 import type { Consolidated } from '../../../log/request/consolidation.ts'
-import { roomOf } from '../../../log/request/context-sizes.ts'
+import { requestTokensOf } from '../../../log/request/context-sizes.ts'
 import { isConversational } from '../../../log/request/request-context.ts'
 import { scaleOf } from '../../../log/request/request-size.ts'
 import { weighDeclarations, weighMessages } from '../../../log/request/token-weight.ts'
@@ -80,7 +80,7 @@ export async function summarise(
   const { agent, policy, former, before } = work
   const model = policy.model ?? agent.model
   const options = model === agent.model ? agent.modelOptions : {}
-  const collector = createCollector(policy, Math.floor(roomOf({ ...agent, model }) * MATERIAL))
+  const collector = createCollector(policy, Math.floor(requestTokensOf({ ...agent, model }) * MATERIAL))
   const after = former?.through
   for await (const message of readBack(dependencies.reader, key, { before, after })) {
     work.signal.throwIfAborted()

@@ -7,8 +7,8 @@ import { CompletionFailed, keptParts } from '../model/complete.ts'
 import { taskIn } from './delegate-tool.ts'
 import type { Task } from './delegate-tool.ts'
 import { RunCancelled } from '../lease-keeper.ts'
-import { agentNamed, openTools, tellAbsent } from '../open-thread.ts'
-import { allocate, assistantMessage, inTurn } from '../run-state.ts'
+import { agentNamed, openTools, warnAboutMissingTools } from '../open-thread.ts'
+import { allocate, assistantMessage, withLogMutex } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import {
   callOf,
@@ -35,8 +35,8 @@ export async function storeTasks(state: RunState, thread: Thread): Promise<void>
   })
   if (given.length === 0) return
   const members = given.map(({ row, member }) => createMember(thread, row, agentNamed(state, member)))
-  await Promise.all(members.map(async (member) => tellAbsent(state, member, await openTools(state, member))))
-  await inTurn(state, async () => {
+  await Promise.all(members.map(async (member) => warnAboutMissingTools(state, member, await openTools(state, member))))
+  await withLogMutex(state, async () => {
     const ids = allocate(state, given.length)
     const tasks = members.map((member, place): UserMessage => ({
       id: ids[place] ?? '',

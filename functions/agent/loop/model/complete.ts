@@ -167,7 +167,7 @@ interface Target {
 }
 
 /**
- * Asks the model until it has given a completion. Errors that may pass are tried again, after `Retry-After` or a growing wait;
+ * Asks the model until it has given a completion. Errors that may pass are tried again, after the longer of `Retry-After` and a growing wait;
  * consumers are told to discard what had streamed. Rejects with `CompletionFailed`, whose cause is a `ModelError` or the signal's
  * reason.
  */
@@ -207,10 +207,10 @@ function isWorthRetrying(error: Error): boolean {
   return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS
 }
 
-/** Milliseconds: what the provider asked for, else 0.5 s, 1 s, 2 s with jitter. */
+/** The longer of two waits, in milliseconds: the one that the provider asks for, and 0.5 s, 1 s, 2 s with jitter. */
 function waitAfter(error: Error, attempt: number): number {
-  if (error instanceof ModelError && error.retryAfterMs !== undefined) return error.retryAfterMs
-  return 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2)
+  const askedMs = error instanceof ModelError ? (error.retryAfterMs ?? 0) : 0
+  return Math.max(askedMs, 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2))
 }
 
 /**

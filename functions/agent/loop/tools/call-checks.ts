@@ -98,7 +98,7 @@ export async function warnOfUnchecked(
 ): Promise<void> {
   const names = new Set(calls.filter((_, sequence) => checked[sequence]?.isUnchecked).map(({ name }) => name))
   const details = [...names].map((name) => `there was no time to check the arguments of calls of ${name.slice(0, 200)}`)
-  const told = {
+  const warning = {
     type: 'warning',
     code: 'arguments_unchecked',
     after: state.head ?? '',
@@ -106,6 +106,6 @@ export async function warnOfUnchecked(
   } as const
   const isKnown = (detail: string): boolean =>
     state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
-  const notices = details.filter((detail) => !isKnown(detail)).map((detail) => ({ ...told, detail }))
+  const notices = details.filter((detail) => !isKnown(detail)).map((detail) => ({ ...warning, detail }))
   if (notices.length > 0) await recordDecision(state, { notices })
 }

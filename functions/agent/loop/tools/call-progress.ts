@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import type { CallProgress } from '../../../domain/events.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { callProgress } from '../../../log/run-events.ts'
@@ -9,14 +10,15 @@ const BETWEEN_MS = 1_000
 const MAX_TEXT_CHARACTERS = 300
 
 /** Tells followers how far a call is, some times. What is no number is not told. */
-export function progressTeller(
+export function throttledProgress(
   { ports: { clock }, emit }: Pick<RunState, 'emit'> & { readonly ports: Pick<RunState['ports'], 'clock'> },
   row: ToolMessage,
 ): (howFar: CallProgress) => void {
+  const now = steadyTime(() => clock.now())
   let next = 0
   return ({ progress, total, text }) => {
-    if (!Number.isFinite(progress) || clock.now() < next) return
-    next = clock.now() + BETWEEN_MS
+    if (!Number.isFinite(progress) || now() < next) return
+    next = now() + BETWEEN_MS
     emit(
       callProgress(row, {
         progress,

@@ -45,11 +45,11 @@ export type Checked = { readonly fault?: string } | 'unchecked'
 export async function checkArguments(checking: Checking, tool: Declared, text: string): Promise<Checked> {
   const input = parseArguments(text)
   if (input === undefined) return { fault: `the arguments are not valid JSON: ${text}` }
-  return inItsTurn(checking, () => faultOf(checking.run, tool, input))
+  return queueCheck(checking, () => faultOf(checking.run, tool, input))
 }
 
 /** Makes a check when it is its tenant's turn; one whose signal has aborted before that is not made, and takes no turn. */
-async function inItsTurn({ tenant, signal }: Checking, check: () => Checked): Promise<Checked> {
+async function queueCheck({ tenant, signal }: Checking, check: () => Checked): Promise<Checked> {
   const before = turns.get(tenant) ?? Promise.resolve()
   const checked = before.then(() => {
     const begun = performance.now()

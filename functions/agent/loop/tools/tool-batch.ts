@@ -6,6 +6,7 @@ import { MAX_ROUND_CALLS, parentNames } from '../../../domain/messages/message.t
 import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
 import { MAX_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
 import type { Source } from '../../../domain/messages/source.ts'
+import type { EventPosition } from '../../../domain/runs/event-position.ts'
 import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import { callText } from '../../../log/call-text.ts'
 import { fitContent } from '../../../log/fit-content.ts'
@@ -14,13 +15,15 @@ import { READING_TOOLS } from '../../../search/documents/documents.ts'
 import { storeToolMedia } from '../../media.ts'
 import { checkCalls, warnOfUnchecked } from './call-checks.ts'
 import type { CheckedCall } from './call-checks.ts'
+import { positionAfter } from '../event-sequence.ts'
+import type { Emission } from '../event-sequence.ts'
 import { recordDecision } from '../record-decision.ts'
-import { accountOf, allocate, hasSearched, inTurn } from '../run-state.ts'
+import { accountOf, allocate, hasSearched, withLogMutex } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import { numbersRecorded } from '../sources/source-counter.ts'
 import { callOf, memberNames, openCalls, ownMessages, refusalOf, remember } from '../thread.ts'
 import type { Thread } from '../thread.ts'
-import { progressTeller } from './call-progress.ts'
+import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
 
@@ -35,25 +38,27 @@ const PARALLEL = 8
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const calls = message.toolCalls.slice(0, MAX_ROUND_CALLS)
   const checks = await checkCalls(state, thread, message, calls)
-  await inTurn(state, () => storeInTurn(state, thread, message, { calls, checks }))
+  await withLogMutex(state, () =>
+    state.emitInOrder((position) => storeWithMutex(state, thread, { ...message, position }, { calls, checks })),
+  )
   await storeRefused(state, thread)
   await warnOfUnchecked(state, thread, calls, checks)
 }
 
-async function storeInTurn(
+async function storeWithMutex(
   state: RunState,
   thread: Thread,
   message: AssistantMessage,
   { calls, checks }: { readonly calls: readonly ToolCall[]; readonly checks: readonly CheckedCall[] },
-): Promise<void> {
+): Promise<Emission<void>> {
   const { lease } = state.held
   const [id = message.id, ...rowIds] = allocate(state, calls.length + 1)
   const assistant = { ...message, id }
-  const isTold = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
+  const isDelegation = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
   const rows = calls.map((call, sequence): ToolMessage => {
     const { needs } = checks[sequence] ?? {}
     const begun = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
-    const row = isTold(call) ? { ...begun, searched: true as const } : begun
+    const row = isDelegation(call) ? { ...begun, searched: true as const } : begun
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
   thread.storing = id
@@ -62,8 +67,7 @@ async function storeInTurn(
   remember(thread, [assistant, ...rows])
   for (const [sequence, { fault }] of checks.entries())
     if (fault !== undefined) thread.faults.set(rowIds[sequence] ?? '', fault)
-  state.emit(messageCompleted(assistant))
-  for (const row of rows) state.emit(callStarted(row))
+  return { result: undefined, events: [messageCompleted(assistant), ...rows.map(callStarted)] }
 }
 
 /** The running row of a message's call. */
@@ -97,23 +101,29 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
   const asked = ownMessages(thread).findLast((message) => message.role === 'assistant')
   if (asked === undefined || asked.toolCalls.length <= MAX_ROUND_CALLS) return
   const rows = ownMessages(thread).filter((one) => one.role === 'tool' && one.assistantMessageId === asked.id)
-  for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS)
-    await inTurn(state, () => storeSome(asked, first))
+  for (let first = rows.length; first < asked.toolCalls.length; first += MAX_ROUND_CALLS) {
+    const count = Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first)
+    await withLogMutex(state, () =>
+      state.emitInOrder((position) => storeSome(asked, first, { count, position }), count),
+    )
+  }
 
-  async function storeSome(asked: AssistantMessage, first: number): Promise<void> {
-    const ids = allocate(state, Math.min(MAX_ROUND_CALLS, asked.toolCalls.length - first))
+  async function storeSome(
+    asked: AssistantMessage,
+    first: number,
+    { count, position }: { readonly count: number; readonly position: EventPosition },
+  ): Promise<Emission<void>> {
+    const ids = allocate(state, count)
     const begun = ids.map((id, place) => rowOf(asked, first + place, id, lease.generation))
-    const refused = begun.map((row): ToolMessage => {
+    const refused = begun.map((row, place): ToolMessage => {
       const text = `error: ${refusalOf(thread, asked, row.sequence)}`
       const result = { parts: [{ type: 'text' as const, text }], completedAt: state.ports.clock.now(), durationMs: 0 }
-      return { ...row, status: 'error', ...result }
+      return { ...row, status: 'error', ...result, position: positionAfter(position, place) }
     })
     await state.store.log.append(lease, refused)
     remember(thread, refused)
-    for (const [place, row] of refused.entries()) {
-      state.emit(callStarted(begun[place] ?? row))
-      state.emit(callCompleted(row))
-    }
+    const events = refused.flatMap((row, place) => [callStarted(begun[place] ?? row), callCompleted(row)])
+    return { result: undefined, events }
   }
 }
 
@@ -159,8 +169,8 @@ async function delegateOne(
 ): Promise<void> {
   const outcome = await delegate(member)
   if (outcome === undefined) return
-  const told = hasSearched(member) ? { ...row, searched: true as const } : row
-  remember(thread, [await keepOutcome(state, thread, told, outcome)])
+  const marked = hasSearched(member) ? { ...row, searched: true as const } : row
+  remember(thread, [await keepOutcome(state, thread, marked, outcome)])
   thread.members.delete(row.id)
 }
 
@@ -240,11 +250,11 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
   const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
   let met = expect()
-  const tell = progressTeller(state, row)
+  const report = throttledProgress(state, row)
   const progressed = (howFar?: CallProgress): void => {
     met()
     met = expect()
-    if (howFar !== undefined) tell(howFar)
+    if (howFar !== undefined) report(howFar)
   }
   const at = { session: state.session, agent: thread.agent, row, signal, progressed }
   const context = createToolContext(reading, at)

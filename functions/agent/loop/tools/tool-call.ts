@@ -11,7 +11,7 @@ import type { Tool, ToolContext, ToolOutput } from '../../../ports/tool.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { readableOutput } from '../../readable-output.ts'
 import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
-import type { HeldStore } from '../retrying-store.ts'
+import type { LoopStore } from '../retrying-store.ts'
 import type { LoopDependencies } from '../run-state.ts'
 
 /** Milliseconds that a call has for its result once the run must end; a cancel takes effect within a second. */
@@ -121,7 +121,7 @@ function failure(reason: string): CallOutcome {
 
 /** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
 async function searchScope(
-  { sessions }: Pick<HeldStore, 'sessions'>,
+  { sessions }: Pick<LoopStore, 'sessions'>,
   { policies }: Agent,
   { tenant, session, owner }: Session,
 ): Promise<HistoryScope> {
@@ -134,7 +134,7 @@ async function searchScope(
 
 /** What a tool gets beside its input. */
 export function createToolContext(
-  dependencies: Pick<HeldStore, 'sessions' | 'reader' | 'outputs'> &
+  dependencies: Pick<LoopStore, 'sessions' | 'reader' | 'outputs'> &
     Pick<LoopDependencies, 'index' | 'search' | 'clock'>,
   at: {
     readonly session: Session

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
 /** Calls a minute that Slack takes of each method and workspace, by its tiers; those of `postMessage` count by channel. */
@@ -31,6 +32,7 @@ export interface RateLimits {
 
 /** Keeps a process within Slack's limits, as far as its own calls go, and to the `Retry-After` that it was given. */
 export function createRateLimits(clock: Pick<Clock, 'now'>): RateLimits {
+  const now = steadyTime(() => clock.now())
   const places = new Map<string, { readonly taken: number[]; pausedUntil: number }>()
 
   function placeOf(place: string, method: string): { readonly taken: number[]; pausedUntil: number } {
@@ -47,22 +49,22 @@ export function createRateLimits(clock: Pick<Clock, 'now'>): RateLimits {
 
   function wait(place: string, method: string): number {
     const { taken, pausedUntil } = placeOf(place, method)
-    const now = clock.now()
-    while (taken.length > 0 && (taken[0] ?? 0) <= now - MINUTE_MS) taken.shift()
+    const time = now()
+    while (taken.length > 0 && (taken[0] ?? 0) <= time - MINUTE_MS) taken.shift()
     const most = PER_MINUTE[method] ?? OTHERS
     const free = taken.length < most ? 0 : (taken[taken.length - most] ?? 0) + MINUTE_MS
-    return Math.max(0, pausedUntil - now, free - now)
+    return Math.max(0, pausedUntil - time, free - time)
   }
 
   return {
     wait,
     take(place, method) {
-      const at = clock.now() + wait(place, method)
+      const at = now() + wait(place, method)
       placeOf(place, method).taken.push(at)
     },
     pause(place, method, milliseconds) {
       const known = placeOf(place, method)
-      known.pausedUntil = Math.max(known.pausedUntil, clock.now() + Math.min(milliseconds, MAX_PAUSE_MS))
+      known.pausedUntil = Math.max(known.pausedUntil, now() + Math.min(milliseconds, MAX_PAUSE_MS))
     },
   }
 }

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -23,7 +24,7 @@ export interface SlackCall {
   readonly team: string
   readonly signal?: AbortSignal
   /** Milliseconds that it may wait for its turn. @default 60,000 */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 export interface SlackApi {
@@ -46,14 +47,15 @@ export interface SlackApiDependencies {
 /** Slack's Web API over the guarded fetch (record 28). */
 export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const { clock } = dependencies
-  const limits = createRateLimits(clock)
+  const now = steadyTime(() => clock.now())
+  const limits = createRateLimits({ now })
   return {
     async call(one) {
-      const { method, signal, patienceMs = REQUEST_TIMEOUT_MS } = one
+      const { method, signal, timeoutMs = REQUEST_TIMEOUT_MS } = one
       const place = placeOf(one)
-      for (const started = clock.now(); ;) {
+      for (const started = now(); ;) {
         const waiting = limits.wait(place, method)
-        if (clock.now() + waiting - started > patienceMs) throw new SlackBusy(method, waiting)
+        if (now() + waiting - started > timeoutMs) throw new SlackBusy(method, waiting)
         limits.take(place, method)
         if (waiting > 0) await clock.sleep(waiting, signal)
         const { status, retryAfter, body } = await send(dependencies, one)
@@ -81,7 +83,8 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
       limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
       allowedHosts,
     })
-    const retryAfter = Number(response.headers.get('retry-after')) || DEFAULT_PAUSE_SECONDS
+    const asked = Number(response.headers.get('retry-after') ?? '')
+    const retryAfter = asked > 0 ? asked : DEFAULT_PAUSE_SECONDS
     return { status: response.status, retryAfter, body: await response.text() }
   } catch (error) {
     throw new SlackSilence(method, error)

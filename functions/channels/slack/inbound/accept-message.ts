@@ -23,7 +23,7 @@ import { ownerOf, sessionOf } from './thread.ts'
 import type { Workspace } from '../workspaces.ts'
 
 export interface AcceptMessageDependencies extends SubmitMessageDependencies, NoticeDependencies {
-  readonly service: Pick<AgentService, 'submit' | 'requireRoom'>
+  readonly service: Pick<AgentService, 'submit' | 'assertCapacity'>
   readonly settings: SlackSettings
   readonly sessions: Pick<SessionStore, 'create' | 'read'>
   readonly outbox: Pick<Outbox, 'add' | 'pending'>
@@ -76,7 +76,7 @@ async function enterThread(
   const key = sessionOf(workspace.tenant, message)
   const found = await sessions.read(key)
   if (found !== undefined) return found
-  await service.requireRoom(key.tenant, countedFor(key, caps))
+  await service.assertCapacity(key.tenant, countedFor(key, caps))
   const { [message.channel]: own } = settings.channels
   const agent = own?.agent ?? workspace.agent
   try {

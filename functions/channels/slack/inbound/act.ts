@@ -131,7 +131,7 @@ async function runAgain(dependencies: ActDependencies, session: Session, action:
   if (failed === undefined) return false
   const again = { ...accepting, delivery: { kind: failed.kind, target: failed.target } }
   const isLatest = session.run?.id === action.run && session.run.status === 'failed'
-  if (isLatest && (await goesOn(() => service.continue(session, again, { here })))) return true
+  if (isLatest && (await isContinued(() => service.continue(session, again, { here })))) return true
   const query = { run: action.run, roles: ['user'], order: 'ascending', limit: 1 } as const
   const [input] = (await reader.messages(session, query)).messages
   if (input?.role !== 'user') return false
@@ -150,7 +150,7 @@ async function runAgain(dependencies: ActDependencies, session: Session, action:
 }
 
 /** Whether the failed run could be continued: other messages may have come behind it. */
-async function goesOn(continues: () => Promise<unknown>): Promise<boolean> {
+async function isContinued(continues: () => Promise<unknown>): Promise<boolean> {
   try {
     await continues()
     return true

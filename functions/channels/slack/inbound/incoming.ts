@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import * as z from 'zod'
 import type { Claimed, Outcome, SessionChannel } from '../../../delivery/channel.ts'
 import type { Delivery } from '../../../domain/delivery.ts'
@@ -109,8 +110,9 @@ async function earlierMessages(
   { delivery, signal }: Claimed,
 ): Promise<Outcome | undefined> {
   const isEarlier = (one: Delivery): boolean => one.kind === INCOMING_KIND && one.id < delivery.id
-  for (const begun = clock.now(); (await outbox.pending(delivery, MAX_EARLIER_MESSAGES)).some(isEarlier);) {
-    if (clock.now() - begun > EARLIER_MESSAGES_TIMEOUT_MS) return { again: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS }
+  const now = steadyTime(() => clock.now())
+  for (const begun = now(); (await outbox.pending(delivery, MAX_EARLIER_MESSAGES)).some(isEarlier);) {
+    if (now() - begun > EARLIER_MESSAGES_TIMEOUT_MS) return { again: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS }
     await clock.sleep(EARLIER_MS, signal)
   }
   signal.throwIfAborted()

@@ -5,7 +5,7 @@ import type { SlackMessage } from './event.ts'
 import type { SlackDownloads } from '../api/file-transfer.ts'
 import { readFiles } from './files.ts'
 import { unescaped, withoutMention } from '../outbound/text.ts'
-import { threadMessages } from './thread-messages.ts'
+import { readThread } from './thread-messages.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
@@ -53,21 +53,30 @@ async function messagesBefore(
   signal: AbortSignal,
 ): Promise<IncomingPart[]> {
   try {
-    const earlier = await threadMessages(api, token, message, { before: message.ts, signal })
-    const lines = earlier
-      .filter(({ user, text }) => user !== undefined && user !== bot && text !== '')
-      .map(({ user, text }) => `<@${user}>: ${unescaped(text).replaceAll(/\s*\n\s*/g, ' ')}`)
-    return lines.length === 0 ? [] : [{ type: 'text', text: newest(lines).join('\n') }]
+    const { messages, omitted, isCutOff } = await readThread(api, token, message, { before: message.ts, signal })
+    const written = messages.filter(({ user, text }) => user !== undefined && user !== bot && text !== '')
+    const lines = written.map(({ user, text }) => `<@${user}>: ${unescaped(text).replaceAll(/\s*\n\s*/g, ' ')}`)
+    const kept = newest(lines)
+    const missing = omitted + lines.length - kept.length
+    const shown = [
+      ...(missing === 0 ? [] : [`[${missing} earlier messages of this thread are left out.]`]),
+      ...kept,
+      ...(isCutOff ? ['[The newest messages of this thread are left out: it is too long to be read to its end.]'] : []),
+    ]
+    return shown.length === 0 ? [] : [{ type: 'text', text: shown.join('\n') }]
   } catch (error) {
     logger.warn('the earlier messages of a thread could not be read', { error: String(error) })
     return [{ type: 'text', text: '[The earlier messages of this thread could not be read.]' }]
   }
 }
 
-/** As many of the last lines as there is room for. */
+/** As many of the last lines as there is room for; of a last one that is too long alone, its beginning. */
 function newest(lines: readonly string[]): readonly string[] {
   let left = MAX_CONTEXT_CHARACTERS
   const from = lines.findLastIndex((line) => (left -= line.length + 1) < 0)
+  const last = lines.at(-1)
+  if (last !== undefined && from === lines.length - 1)
+    return [`${last.slice(0, MAX_CONTEXT_CHARACTERS).toWellFormed()}…`]
   return lines.slice(from + 1)
 }
 

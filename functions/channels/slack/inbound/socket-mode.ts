@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as z from 'zod'
 import { jsonFault } from '../../../log/json/json-size.ts'
@@ -55,11 +56,12 @@ export async function listenOnSocket(
       const refused = refusedAddress(new URL(address.href.replace(/^ws/, 'http')), allowedHosts)
       signal.throwIfAborted()
       if (refused !== undefined) throw new Error(`the address of Slack's socket ${refused}`)
-      const began = clock.now()
+      const now = steadyTime(() => clock.now())
+      const began = now()
       const { hasCome, reason } = await receive(dependencies, address, signal)
       if (signal.aborted) return
       if (!hasCome) throw new Error('nothing came over it')
-      const lived = clock.now() - began
+      const lived = now() - began
       if (lived < SHORT_LIFE_MS) throw new Error(`it was over after ${lived} ms (${reason})`)
       logger.info('Slack’s socket is opened anew', { reason })
       failures = 0
@@ -97,7 +99,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     if ((message as { readonly websocket?: unknown }).websocket === socket) wait(QUIET_MS)
   }
   let hasCome = false
-  let underWay = 0
+  let inFlight = 0
   wait(OPENING_MS)
   const stop = end('the program stops')
   signal.addEventListener('abort', stop)
@@ -111,15 +113,15 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
     wait(QUIET_MS)
     const data = String(event.data)
     const size = data.length + MESSAGE
-    if (underWay + size > MAX_PENDING_CHARACTERS) {
+    if (inFlight + size > MAX_PENDING_CHARACTERS) {
       logger.warn(
         'more came over Slack’s socket than can be stored meanwhile: it is opened anew, and Slack sends it again',
       )
       return over.resolve('more came than can be stored')
     }
-    underWay += size
+    inFlight += size
     void take(dependencies, socket, data).then((reason) => {
-      underWay -= size
+      inFlight -= size
       if (reason !== undefined) over.resolve(reason)
     })
   })

@@ -13,8 +13,8 @@ import type { Workspace, Workspaces } from '../workspaces.ts'
 const EVENT_KNOWN_MS = 86_400_000
 
 export interface TakeEventDependencies extends AcceptMessageDependencies {
-  readonly service: Pick<AgentService, 'submit' | 'requireRoom' | 'cancel'>
-  readonly lease: Pick<RunLease, 'look'>
+  readonly service: Pick<AgentService, 'submit' | 'assertCapacity' | 'cancel'>
+  readonly lease: Pick<RunLease, 'readHeader'>
   readonly workspaces: Workspaces
 }
 
@@ -24,19 +24,19 @@ export interface TakeEventDependencies extends AcceptMessageDependencies {
  */
 export function createEventTaker(dependencies: TakeEventDependencies): (payload: unknown) => Promise<void> {
   /** Slack delivers again what took longer than 3 s: a repetition waits for the first. */
-  const underWay = new Map<string, Promise<void>>()
+  const inFlight = new Map<string, Promise<void>>()
 
   async function once(event: SlackEvent): Promise<void> {
     const name = event.type === 'message' ? [event.team, event.channel, event.ts].join(' ') : ''
-    const current = underWay.get(name)
+    const current = inFlight.get(name)
     if (current !== undefined) return current
     const taken = take(dependencies, event)
     if (name === '') return taken
-    underWay.set(name, taken)
+    inFlight.set(name, taken)
     try {
       await taken
     } finally {
-      underWay.delete(name)
+      inFlight.delete(name)
     }
   }
 
@@ -93,7 +93,7 @@ async function stop(
 ): Promise<void> {
   if (!isAllowed(settings, event.channel, event.user)) return
   const key = sessionOf(tenant, event)
-  const run = (await lease.look(key))?.activeRun
+  const run = (await lease.readHeader(key))?.activeRun
   const name = `slack event ${event.team} ${event.id}`
   const meant = await received.remember(tenant, [name], run ?? '', clock.now() + EVENT_KNOWN_MS)
   if (run !== undefined && run === meant) await service.cancel(key, run)

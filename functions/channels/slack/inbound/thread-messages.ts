@@ -1,11 +1,16 @@
 import * as z from 'zod'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 import { isRefusal } from '../api/slack-error.ts'
 import type { Thread } from './thread.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
-/** Messages of a page, and pages that are read at most. */
+/** Messages of a page. */
 const PAGE = 200
-const MAX_PAGES = 10
+/** Pages of one reading: Slack lists threads from their oldest message, and allows 50 pages a minute. */
+const MAX_PAGES = 100
+/** Messages that are kept of a thread, its newest. */
+const MAX_MESSAGES = 2_000
 
 const message = z.object({
   ts: z.string(),
@@ -25,42 +30,81 @@ const page = z.object({
   response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
 })
 
+interface Reading {
+  readonly after?: string
+  readonly before?: string
+  readonly signal?: AbortSignal
+}
+
+/** A thread as far as it was read. */
+interface ReadThread {
+  /** Its newest messages, oldest first. */
+  readonly messages: ThreadMessage[]
+  /** Older messages that were read and not kept. */
+  readonly omitted: number
+  /** Newer messages follow that were not read. */
+  readonly isCutOff: boolean
+}
+
 /**
- * The messages of a thread, oldest first, strictly between two of them where these are given; none where Slack knows no such
+ * The newest messages of a thread, oldest first, strictly between two of them where these are given; none where Slack knows no such
  * thread.
  */
 export async function threadMessages(
   api: Pick<SlackApi, 'call'>,
   token: string,
-  { team, channel, thread }: Thread,
-  { after, before, signal }: { readonly after?: string; readonly before?: string; readonly signal?: AbortSignal },
+  thread: Thread,
+  reading: Reading,
 ): Promise<ThreadMessage[]> {
-  const found: ThreadMessage[] = []
+  return (await readThread(api, token, thread, reading)).messages
+}
+
+/** As `threadMessages`, with the number of messages that are missing. */
+export async function readThread(
+  api: Pick<SlackApi, 'call'>,
+  token: string,
+  thread: Thread,
+  { after, before, signal }: Reading,
+): Promise<ReadThread> {
+  // The thread's first message is on each page, whatever is asked for.
+  const isBetween = ({ ts }: ThreadMessage): boolean =>
+    (after === undefined || isBefore(after, ts)) && (before === undefined || isBefore(ts, before))
+  let messages: ThreadMessage[] = []
+  let omitted = 0
+  let first: string | undefined
   let cursor: string | undefined
   for (let pages = 0; pages < MAX_PAGES; pages++) {
-    const args = {
-      channel,
-      ts: thread,
-      limit: PAGE,
-      include_all_metadata: true,
-      ...(after === undefined ? {} : { oldest: after }),
-      ...(before === undefined ? {} : { latest: before }),
-      ...(cursor === undefined ? {} : { cursor }),
-    }
-    const call = { token, method: 'conversations.replies', args, team, ...(signal === undefined ? {} : { signal }) }
-    const answer = await api.call(call).catch((error: unknown) => {
-      if (!isRefusal(error, 'thread_not_found')) throw error
-      return { messages: [] }
-    })
-    const { messages, response_metadata: next } = page.parse(answer)
-    found.push(...messages.flatMap((one) => message.safeParse(one).data ?? []))
-    cursor = next?.next_cursor === '' ? undefined : next?.next_cursor
+    const args = { ...definedFields({ oldest: after, latest: before, cursor }), include_all_metadata: true }
+    const next = await readPage(api, token, thread, args, signal)
+    const between = next.messages.filter((one) => isBetween(one) && one.ts !== first)
+    first ??= between[0]?.ts
+    messages.push(...between)
+    omitted += Math.max(0, messages.length - MAX_MESSAGES)
+    messages = messages.slice(-MAX_MESSAGES)
+    cursor = next.cursor
     if (cursor === undefined) break
   }
-  // The thread's first message always comes along.
-  return found.filter(
-    ({ ts }) => (after === undefined || isBefore(after, ts)) && (before === undefined || isBefore(ts, before)),
-  )
+  return { messages, omitted, isCutOff: cursor !== undefined }
+}
+
+async function readPage(
+  api: Pick<SlackApi, 'call'>,
+  token: string,
+  { team, channel, thread }: Thread,
+  more: JsonObject,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly messages: ThreadMessage[]; readonly cursor: string | undefined }> {
+  const args = { channel, ts: thread, limit: PAGE, ...more }
+  const call = { token, method: 'conversations.replies', args, team, ...definedFields({ signal }) }
+  const answer = await api.call(call).catch((error: unknown) => {
+    if (!isRefusal(error, 'thread_not_found')) throw error
+    return { messages: [] }
+  })
+  const { messages, response_metadata: next } = page.parse(answer)
+  return {
+    messages: messages.flatMap((one) => message.safeParse(one).data ?? []),
+    cursor: next?.next_cursor === '' ? undefined : next?.next_cursor,
+  }
 }
 
 /** Times of messages are decimal numbers with more digits than a `number` keeps. */

@@ -27,7 +27,7 @@ const PAUSED_MS = 60_000
 /** Milliseconds that a status may wait for its turn: a reply does not wait for it. */
 const STATUS_MS = 2_000
 /** Milliseconds after which Slack has taken a request that was given up. */
-const UNDER_WAY_MS = 5_000
+const IN_PROGRESS_MS = 5_000
 /** Deliveries of a thread that may be pending before this one. */
 const MAX_EARLIER_DELIVERIES = 100
 /** What stands for an answer without text: one message gets one reply. */
@@ -58,7 +58,7 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
         if (error instanceof SlackBusy) return { again: clock.now() + error.milliseconds }
         // Told to stop in the middle of a request: Slack may still take it, and only then does the thread show it.
         if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
-          return { again: clock.now() + UNDER_WAY_MS, held: true }
+          return { again: clock.now() + IN_PROGRESS_MS, held: true }
         if (!isFinal(error)) throw error
         logger.error('a reply cannot be delivered', error, { session: work.delivery.session, run: work.run.id })
         return { status: 'failed' }
@@ -192,7 +192,7 @@ async function showStatus(
   const method = 'agents.sessions.setStatus'
   const args = { channel_id: target.channel, thread_ts: target.thread, status, initiator_user_id: target.user }
   try {
-    await api.call({ token, team, method, args, signal: work.signal, patienceMs: STATUS_MS })
+    await api.call({ token, team, method, args, signal: work.signal, timeoutMs: STATUS_MS })
   } catch (error) {
     logger.info('Slack did not show a status', { error: String(error) })
   }
@@ -212,7 +212,7 @@ async function decideApprovals({ reply, target }: Finishing, progress: Progress)
     if (call.status === 'waiting' || post?.ts === undefined || post.done === true) continue
     const { ts } = post
     try {
-      await reply.insist(() => reply.call('chat.update', { ts, ...decided(target, call) }))
+      await reply.retry(() => reply.call('chat.update', { ts, ...decided(target, call) }))
     } catch (error) {
       if (!(error instanceof SlackRefusal)) throw error
     }

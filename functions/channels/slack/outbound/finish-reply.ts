@@ -43,7 +43,7 @@ export async function finishReply(
     const known = open?.index === index ? open : undefined
     if (done !== doneOf(part)) await finishPart(finishing, part, known)
   }
-  const goOn = async (most: number): Promise<void> => {
+  const resume = async (most: number): Promise<void> => {
     while (end < text.length && reply.state().parts.length < most) {
       const from = end
       end = pieceEnd(text, from)
@@ -51,9 +51,9 @@ export async function finishReply(
       await addPost(finishing, { from, to: end, text: renderPiece(text, from, end), type, isRated: rated })
     }
   }
-  await goOn(MAX_REPLY_MESSAGES)
+  await resume(MAX_REPLY_MESSAGES)
   // Where Slack takes no file, the answer is whole nevertheless.
-  if (end < text.length && !(await addFile(finishing, text))) await goOn(Infinity)
+  if (end < text.length && !(await addFile(finishing, text, how))) await resume(Infinity)
 }
 
 interface Kind {
@@ -132,13 +132,13 @@ async function replace(finishing: Finishing, message: Message): Promise<void> {
   const update = (): Promise<JsonObject> =>
     say(finishing, message, (content) => reply.call('chat.update', { ts, ...content, metadata }))
   try {
-    await reply.insist(update)
+    await reply.retry(update)
   } catch (error) {
     if (isRefusal(error, 'message_not_found')) return
     if (isRefusal(error, 'edit_window_closed')) return postRest(finishing, message)
     if (!isRefusal(error, 'streaming_state_conflict')) throw error
-    await reply.insist(() => stopAgain(reply, ts))
-    await reply.insist(update)
+    await reply.retry(() => stopAgain(reply, ts))
+    await reply.retry(update)
   }
 }
 
@@ -153,7 +153,7 @@ async function stopAgain(reply: Reply, ts: string): Promise<void> {
 /** What a message lacks that takes no edit any more, as one of its own. */
 async function postRest({ api, workspace, target, work, reply }: Finishing, { ts, text }: Message): Promise<void> {
   const since = { after: target.ts, signal: work.signal }
-  const messages = await reply.insist(() => threadMessages(api, workspace.token, target, since))
+  const messages = await reply.retry(() => threadMessages(api, workspace.token, target, since))
   const shown = messages.find((one) => one.ts === ts)?.text ?? ''
   const rest = text.slice(commonStart(shown, text))
   const name = `rest:${ts}`
@@ -164,7 +164,7 @@ async function postRest({ api, workspace, target, work, reply }: Finishing, { ts
 /** A message of an attempt that the model has abandoned, which has no text now. */
 async function remove(reply: Reply, ts: string): Promise<void> {
   try {
-    await reply.insist(() => reply.call('chat.delete', { ts }))
+    await reply.retry(() => reply.call('chat.delete', { ts }))
   } catch (error) {
     if (!isRefusal(error, 'message_not_found')) throw error
   }
@@ -177,7 +177,7 @@ async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
   const { reply, target } = finishing
   const { from, to, type } = post
   const index = reply.state().parts.length
-  await reply.insist(async () => {
+  await reply.retry(async () => {
     await reply.recover()
     if (reply.state().parts.length > index) return
     await addPart(reply, { from, to, done: doneOf(post) }, (part) => {
@@ -188,22 +188,28 @@ async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
 }
 
 /**
- * The whole answer as a file of the thread; returns false where Slack takes none. Slack takes no metadata with it: the recorded id
+ * Adds a file with all of the text to the thread, unless the recorded one has it; returns false where Slack takes none. A run that
+ * continues after a pause has more text, hence another file. Slack takes no metadata with it: the recorded id
  * tells it apart. An address for its bytes is good for some time only, so the next attempt asks for another where this one's takes
  * none. What was never completed is shown nowhere.
  */
-async function addFile({ reply, target, work, upload, logger }: Finishing, text: string): Promise<boolean> {
+async function addFile(
+  { reply, target, work, upload, logger }: Finishing,
+  text: string,
+  { isRated }: Pick<Kind, 'isRated'>,
+): Promise<boolean> {
   let isSent = true
   try {
-    await reply.insist(async () => {
+    await reply.retry(async () => {
       await reply.recover()
-      const file = reply.state().file ?? (await newFile(reply, text))
+      const known = reply.state().file
+      const file = known !== undefined && known.says === hashOf(text) ? known : await newFile(reply, text)
       if (file.done === true) return
       isSent = false
       await upload(file.url, text)
       isSent = true
       const place = { channel_id: target.channel, thread_ts: target.thread }
-      const files = [{ id: file.id, title: 'The whole answer' }]
+      const files = [{ id: file.id, title: isRated ? 'The whole answer' : 'The answer so far' }]
       await reply.call('files.completeUploadExternal', { files, ...place })
       await reply.save({ ...reply.state(), file: { ...file, done: true } })
     })
@@ -222,7 +228,7 @@ async function newFile(reply: Reply, text: string): Promise<NonNullable<ReplySta
   const args = { filename: 'answer.md', length: Buffer.byteLength(text) }
   const { file_id: id, upload_url: url } = await reply.call('files.getUploadURLExternal', args)
   if (typeof id !== 'string' || typeof url !== 'string') throw new Error('Slack gave out no address for a file')
-  const file = { id, url }
+  const file = { id, url, says: hashOf(text) }
   await reply.save({ ...reply.state(), file })
   return file
 }

@@ -1,3 +1,4 @@
+import { steadyTime } from '../../../domain/time/steady-time.ts'
 import type { Json } from '../../../domain/json.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
@@ -29,7 +30,7 @@ export interface OpenPart {
 
 interface Dependencies {
   readonly api: Pick<SlackApi, 'wait'>
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger
   readonly target: Target
   readonly team: string
@@ -59,7 +60,8 @@ interface Streaming extends Dependencies {
 }
 
 export function createLiveStream(dependencies: Dependencies): LiveStream {
-  const streaming: Streaming = { ...dependencies, shown: new Map(), isOver: false }
+  const now = steadyTime(() => dependencies.clock.now())
+  const streaming: Streaming = { ...dependencies, clock: { now }, shown: new Map(), isOver: false }
   return {
     open(progress) {
       const { isOver, open } = streaming

@@ -13,13 +13,19 @@ const part = z.object({
   done: z.string().optional(),
 })
 const post = z.object({ ts: z.string().optional(), done: z.literal(true).optional() })
-const file = z.object({ id: z.string(), url: z.string(), done: z.literal(true).optional() })
+const file = z.object({
+  id: z.string(),
+  url: z.string(),
+  /** A hash of its text. Absent in rows of older versions. */
+  says: z.string().optional(),
+  done: z.literal(true).optional(),
+})
 
 const replyState = z.object({
   parts: z.array(part).default([]),
   /** Notices and remainders by their names. */
   posts: z.record(z.string(), post).default({}),
-  /** The whole answer of a long reply. */
+  /** The newest file of a long reply, with all of its text so far. */
   file: file.optional(),
 })
 

@@ -39,7 +39,7 @@ export interface Reply {
   /** Looks in the thread for what was intended and is not recorded; what is not there is intended no more. */
   recover(): Promise<void>
   /** Repeats what may be repeated, while Slack gives no answer. */
-  insist<Result>(step: () => Promise<Result>): Promise<Result>
+  retry<Result>(step: () => Promise<Result>): Promise<Result>
   metadata(type: MessageType, fields: JsonObject): JsonObject
 }
 
@@ -53,7 +53,7 @@ export function openReply({ api, clock, workspace, target, work }: ReplyDependen
     state = next
   }
 
-  async function insist<Result>(step: () => Promise<Result>): Promise<Result> {
+  async function retry<Result>(step: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++)
       try {
         return await step()
@@ -67,14 +67,14 @@ export function openReply({ api, clock, workspace, target, work }: ReplyDependen
     thread: target.thread,
     state: () => state,
     save,
-    insist,
+    retry,
     async call(method, args) {
       work.signal.throwIfAborted()
       return api.call({ token, team, method, args: { channel: target.channel, ...args }, signal: work.signal })
     },
     async recover() {
       if (!isUncertain(state)) return
-      const all = await insist(() => threadMessages(api, token, target, { after: target.ts, signal: work.signal }))
+      const all = await retry(() => threadMessages(api, token, target, { after: target.ts, signal: work.signal }))
       await save(
         recovered(
           state,
@@ -112,7 +112,7 @@ export async function changePart(reply: Reply, index: number, change: Partial<Pa
 
 /** Posts a message beside the reply, once under its name. */
 export async function postOnce(reply: Reply, name: string, content: JsonObject): Promise<void> {
-  await reply.insist(async () => {
+  await reply.retry(async () => {
     await reply.recover()
     const before = reply.state()
     if (before.posts[name] !== undefined) return

@@ -1,7 +1,9 @@
 /** Characters of one message of Slack. */
 const MAX_MESSAGE_CHARACTERS = 12_000
 /** Characters that lines take which open a fence again, and close it. */
-const FENCE_ROOM = 300
+const FENCE_CHARACTERS = 300
+/** Limit of a table's head; a longer one is not repeated. */
+const MAX_HEAD_CHARACTERS = 3_000
 /** Characters after a possible cut that decide whether it lies within a link. */
 const AFTER = 1_000
 
@@ -29,7 +31,7 @@ export const sureEnd = (text: string, from: number): number => outsidePair(text,
  * between paragraphs, then between blocks, then between the items of a list, and never within a link or a pair of surrogates.
  */
 export function pieceEnd(text: string, from: number): number {
-  const most = MAX_MESSAGE_CHARACTERS - FENCE_ROOM
+  const most = MAX_MESSAGE_CHARACTERS - FENCE_CHARACTERS - startOfPiece(text, from).length
   if (text.length - from <= most) return text.length
   const [low, high] = [from + SURE, from + most]
   const best = new Map<Rank, number>()
@@ -42,19 +44,24 @@ export function pieceEnd(text: string, from: number): number {
   return outsideLink(text, (rank && best.get(rank)) ?? high, low)
 }
 
-/** The piece as a message: a fence that is cut is closed, and opened again in the next. */
+/**
+ * The piece as a message. A fence that is cut is closed, and opened again in the next message. A table that is cut repeats its head
+ * there.
+ */
 export function renderPiece(text: string, from: number, to: number): string {
   const piece = text.slice(from, to)
-  const [before, after] = [fenceAt(text, from), fenceAt(text, to)]
   if (piece === '') return ''
-  const close = after === undefined ? '' : `${piece.endsWith('\n') ? '' : '\n'}${after.mark}`
-  return `${pieceStart(before)}${piece}${close}`
+  const { fence } = blockAt(text, to)
+  const close = fence === undefined ? '' : `${piece.endsWith('\n') ? '' : '\n'}${fence.mark}`
+  return `${startOfPiece(text, from)}${piece}${close}`
 }
 
-/** What stands before the piece's own text. */
-export const startOfPiece = (text: string, from: number): string => pieceStart(fenceAt(text, from))
-
-const pieceStart = (fence: Fence | undefined): string => (fence === undefined ? '' : `${fence.mark}${fence.info}\n`)
+/** The lines before the piece's own text: of the fence, or of the table, within which it begins. */
+export function startOfPiece(text: string, from: number): string {
+  const { fence, head = '' } = blockAt(text, from)
+  if (fence !== undefined) return `${fence.mark}${fence.info}\n`
+  return head.length > MAX_HEAD_CHARACTERS ? '' : head
+}
 
 interface Fence {
   readonly indent: number
@@ -69,17 +76,29 @@ interface Line {
   readonly fence: Fence | undefined
   /** It belongs to a list, or to an item's code. */
   readonly inList: boolean
+  /** Of the row of a table: both lines of the table's head, with their ends. */
+  readonly head: string | undefined
+  /** It is the second line of a table's head, or the first row: a cut before it would part the head from the rows. */
+  readonly keepsHead: boolean
 }
 
 function* linesOf(text: string, until: number): Generator<Line> {
   let fence: Fence | undefined
   let inList = false
+  let head: string | undefined
+  let previous: string | undefined
+  let isFirstRow = false
   for (let at = 0; at <= until && at <= text.length;) {
     const end = text.indexOf('\n', at)
     const line = text.slice(at, end < 0 ? text.length : end)
     if (fence === undefined) inList = LIST_ITEM.test(line) || (inList && /^(?:\s|$)/.test(line))
-    yield { at, text: line, fence, inList }
+    if (fence !== undefined || (head !== undefined && !isRow(line, head))) head = undefined
+    const isDelimiter = fence === undefined && head === undefined && previous !== undefined && isHead(previous, line)
+    yield { at, text: line, fence, inList, head, keepsHead: isDelimiter || (isFirstRow && head !== undefined) }
+    if (isDelimiter) head = `${previous}\n${line}\n`
+    isFirstRow = isDelimiter
     fence = fenceAfter(line, fence, inList)
+    previous = fence === undefined ? line : undefined
     if (end < 0) return
     at = end + 1
   }
@@ -96,25 +115,46 @@ function fenceAfter(line: string, fence: Fence | undefined, inList: boolean): Fe
   return closes ? undefined : fence
 }
 
-/** The fence that is open at a place, which is not within a line that opens or closes one. */
-function fenceAt(text: string, place: number): Fence | undefined {
+const DELIMITER = /^\s{0,40}\|?\s{0,40}:?-+:?\s{0,40}(?:\|\s{0,40}:?-+:?\s{0,40})*\|?\s{0,40}$/
+
+/** Whether two lines are the head of a table: the names of its columns, and as many dashes. */
+const isHead = (names: string, dashes: string): boolean =>
+  names.includes('|') &&
+  dashes.includes('|') &&
+  dashes.length <= AFTER &&
+  DELIMITER.test(dashes) &&
+  countCells(names) === countCells(dashes)
+
+const countCells = (line: string): number =>
+  line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+    .split(/(?<!\\)\|/).length
+
+/** Whether a line is a row of the table with this head: it has bars as the head does. */
+const isRow = (line: string, head: string): boolean =>
+  head.trimStart().startsWith('|') ? line.trimStart().startsWith('|') : line.includes('|')
+
+/** The fence or the table that is open at a place, which is not within a line that opens or closes a fence. */
+function blockAt(text: string, place: number): Partial<Pick<Line, 'fence' | 'head'>> {
   let last: Line | undefined
   for (const line of linesOf(text, place)) last = line
-  if (last === undefined) return undefined
-  // The last line of all has no line after it that would tell.
+  if (last === undefined) return {}
+  // The last line of all has no line after it that would show the fence.
   const isWhole = place === text.length && last.at < place
-  return isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence
+  return { fence: isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence, head: last.head }
 }
 
 /** The beginnings of lines up to `until`, and how good each is for a cut. */
 function* lineCuts(text: string, until: number): Generator<{ readonly at: number; readonly rank: Rank }> {
   let previous = ''
   let inList = false
-  for (const { at, text: line, fence } of linesOf(text, until)) {
+  for (const { at, text: line, fence, keepsHead } of linesOf(text, until)) {
     const isItem = fence === undefined && LIST_ITEM.test(line)
     const wasInList: boolean = inList
     inList = isItem || (wasInList && (line.trim() === '' || previous.trim() !== '' || /^\s{2,}/.test(line)))
-    if (at > 0) yield { at, rank: rankOf(line, { previous, fence, isItem, inList: wasInList && inList }) }
+    if (at > 0 && !keepsHead) yield { at, rank: rankOf(line, { previous, fence, isItem, inList: wasInList && inList }) }
     previous = line
   }
 }

@@ -14,12 +14,12 @@ export interface OwnCalls {
 export function createOwnCalls(): OwnCalls {
   let message: AssistantMessage | undefined
   const ended = new Map<number, ToolMessage>()
-  const told = new Set<number>()
-  const tell = (sequences: readonly number[]): WaitingCall[] =>
+  const emitted = new Set<number>()
+  const emit = (sequences: readonly number[]): WaitingCall[] =>
     sequences.flatMap((sequence): WaitingCall[] => {
       const call = ended.get(sequence)
-      if (call === undefined || told.has(sequence)) return []
-      told.add(sequence)
+      if (call === undefined || emitted.has(sequence)) return []
+      emitted.add(sequence)
       // The client knows what it has executed itself.
       if (call.needs === 'result') return []
       return [{ message: call, arguments: message?.toolCalls[sequence]?.arguments ?? '' }]
@@ -28,16 +28,16 @@ export function createOwnCalls(): OwnCalls {
     begin(next) {
       message = next
       ended.clear()
-      told.clear()
+      emitted.clear()
     },
     end(call) {
       ended.set(call.sequence, call)
       const count = message?.toolCalls.length ?? 0
       const open = Array.from({ length: count }, (_, sequence) => sequence).find((sequence) => !ended.has(sequence))
-      return tell(
+      return emit(
         [...ended.keys()].filter((sequence) => open === undefined || sequence < open).toSorted((a, b) => a - b),
       )
     },
-    rest: () => tell([...ended.keys()].toSorted((a, b) => a - b)),
+    rest: () => emit([...ended.keys()].toSorted((a, b) => a - b)),
   }
 }

@@ -16,7 +16,7 @@ import type { FollowedRun } from '../../run-steps/follow-steps.ts'
 import { findRun } from '../../v1/runs/resource.ts'
 import { existing, isCode, openSession } from '../../run-steps/open-session.ts'
 import { seenBefore } from '../../run-steps/pause-lookup.ts'
-import { answeredBefore, isTold, noteAnswered } from './repeated-answer.ts'
+import { answeredBefore, isReported, noteAnswered } from './repeated-answer.ts'
 import { refused } from '../chat/chat-request.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
 import { REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
@@ -42,7 +42,7 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
   // A session that is there has a log of its own: whatever the client's looks like is nobody's concern then.
   const history = known === undefined ? closedHistory(input) : undefined
   const limits = countedFor(caller, dependencies.settings.caps)
-  if (known === undefined) await dependencies.service.requireRoom(caller.tenant, limits)
+  if (known === undefined) await dependencies.service.assertCapacity(caller.tenant, limits)
   const wanted = { id, agent, owner: user, instructions: input.instructions }
   const session = await openSession(dependencies, caller, wanted)
   const key = keyOf(session)
@@ -147,7 +147,7 @@ async function answersOf(
   const { input, nameOf } = turn
   const decisions = turn.decisions ?? new Map<string, boolean>()
   const { results, said } = input
-  const mayBeRepeated = !turn.isFirstTry || turn.idempotencyKey !== undefined || isTold(turn)
+  const mayBeRepeated = !turn.isFirstTry || turn.idempotencyKey !== undefined || isReported(turn)
   const before = mayBeRepeated ? await answeredBefore(dependencies, turn, session) : undefined
   const runId = turn.answersTo ?? before ?? session.run?.id
   if ((results.length === 0 && decisions.size === 0) || runId === undefined) return undefined

@@ -14,12 +14,12 @@ export async function noteAnswered(
   run: string,
 ): Promise<void> {
   // Without a key or a run of its own, the same words may be meant anew: models use the ids of calls again.
-  const isUnique = turn.idempotencyKey !== undefined || turn.answersTo !== undefined || isTold(turn)
+  const isUnique = turn.idempotencyKey !== undefined || turn.answersTo !== undefined || isReported(turn)
   await names.give(session, nameOf(turn, session), { run }, clock.now() + (isUnique ? KEYS_MS : REPEAT_MS))
 }
 
 /** Whether the request itself tells what it follows, in a session that it names: the calls and what came before. */
-export const isTold = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
+export const isReported = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
 
 /** The run whose calls an earlier attempt of this request has answered, if it said something beside. */
 export async function answeredBefore(

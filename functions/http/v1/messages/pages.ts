@@ -72,8 +72,8 @@ async function pageAround(
   if (window === undefined) throw messageNotFound(session.session, around)
   const { older, newer, hasOlder, hasNewer } = window
   const make = await messageMaker(reader, session, [...older, ...newer])
-  const room = older.length === 0 ? MAX_PAGE_BYTES : MAX_PAGE_BYTES / 2
-  const from = await entriesOf(newer, make, room)
+  const maxBytes = older.length === 0 ? MAX_PAGE_BYTES : MAX_PAGE_BYTES / 2
+  const from = await entriesOf(newer, make, maxBytes)
   const before = older.length === 0 ? NONE : await entriesOf(older, make, MAX_PAGE_BYTES - from.bytes)
   const first = older[before.texts.length - 1]?.id ?? around
   const last = newer[from.texts.length - 1]?.id ?? around

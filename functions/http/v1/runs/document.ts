@@ -40,13 +40,13 @@ export async function runDocument(
 
   async function newMessages(most: number): Promise<Found> {
     const found: Message[] = []
-    for (let [after, room] = [since, most]; ;) {
-      const query = { run: of, order: 'ascending', limit: PAGE, mostCharacters: room } as const
+    for (let [after, charactersLeft] = [since, most]; ;) {
+      const query = { run: of, order: 'ascending', limit: PAGE, mostCharacters: charactersLeft } as const
       const { messages, more } = await reader.messages(key, after === undefined ? query : { ...query, after })
       found.push(...messages)
       after = found.at(-1)?.id
-      room -= lengthOf(messages)
-      if (!more || room <= 0) return { messages: found, more }
+      charactersLeft -= lengthOf(messages)
+      if (!more || charactersLeft <= 0) return { messages: found, more }
     }
   }
 

@@ -17,13 +17,13 @@ const LONG = 4 * 1024
 /** Makes the frames of one follower's events. While it waits for the next one, it does not hold an input that the last one shows. */
 export function framesOf(reader: LogReader, key: SessionKey): (event: RunEvent) => Promise<string | NamedText> {
   const inputs = sharedReader(reader).reader
-  return async (told) => {
-    const calls = await withArguments(reader, key, callsOf(told))
-    const shown = { event: await withInput(inputs, key, told) }
+  return async (emitted) => {
+    const calls = await withArguments(reader, key, callsOf(emitted))
+    const shown = { event: await withInput(inputs, key, emitted) }
     const make = (): string => textOf(key, shown.event, calls)
     const more = calls.reduce((sum, call) => sum + call.arguments.length, 0)
-    if (!('id' in told) || fixedLength(shown.event) + more < LONG) return make()
-    return { name: `${key.tenant}/${key.session}/${told.id}`, make, taken: () => void (shown.event = told) }
+    if (!('id' in emitted) || fixedLength(shown.event) + more < LONG) return make()
+    return { name: `${key.tenant}/${key.session}/${emitted.id}`, make, taken: () => void (shown.event = emitted) }
   }
 }
 

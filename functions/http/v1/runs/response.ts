@@ -1,6 +1,6 @@
 import type { Context, TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
-import type { OpenCall } from '../../../access/open-calls.ts'
+import type { OpenRequest } from '../../../access/open-calls.ts'
 import type { Accepted, Placement } from '../../../agent/service/agent-service.ts'
 import type { RunEvent } from '../../../domain/events.ts'
 import { eventId } from '../../../domain/events.ts'
@@ -51,7 +51,7 @@ const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool
 const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
-type Work = (call: OpenCall) => Promise<Response>
+type Work = (call: OpenRequest) => Promise<Response>
 
 /**
  * Runs what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
@@ -70,7 +70,7 @@ export async function whileWaitingFor(
   return waits ? whileCounted(dependencies, c, work) : whileOpen(dependencies.calls.watch(c.get('caller')), work)
 }
 
-async function whileOpen(call: OpenCall, work: Work): Promise<Response> {
+async function whileOpen(call: OpenRequest, work: Work): Promise<Response> {
   let streams = false
   try {
     const response = await work(call)
@@ -88,7 +88,7 @@ async function whileOpen(call: OpenCall, work: Work): Promise<Response> {
 export async function respondWithRun(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   accepted: AcceptedRun,
 ): Promise<Response> {
   const { key, runId, since } = accepted
@@ -125,7 +125,7 @@ export function runAccepted(
     text.length <= LONG
       ? text
       : bodyOf(
-          shared.of(key.tenant).inTurn(runId, async (id) => ({
+          shared.of(key.tenant).sequential(runId, async (id) => ({
             text: textOf(await requireRun(reader, key, id)),
             next: undefined,
           })),
@@ -145,7 +145,7 @@ interface Follow {
 export function followRun(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   { key, runId }: AcceptedRun,
   { after, isMovedOn = false }: Follow,
 ): Response {
@@ -174,7 +174,7 @@ async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGener
 async function waitForRun(
   dependencies: AppDependencies,
   c: Context<AppEnv>,
-  call: OpenCall,
+  call: OpenRequest,
   { key, runId, ended }: AcceptedRun,
   milliseconds: number,
 ): Promise<RunView & { readonly messages?: readonly Message[] }> {

@@ -118,9 +118,9 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
 
   async function pageOf(filter: SessionFilter): Promise<SessionPage> {
     let page = await sessions.list(filter)
-    const room = fitting(page.sessions).length
+    const fitted = fitting(page.sessions).length
     // Only the store knows the cursor of a shorter page.
-    if (room < page.sessions.length) page = await sessions.list({ ...filter, limit: room })
+    if (fitted < page.sessions.length) page = await sessions.list({ ...filter, limit: fitted })
     const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
     return { object: 'list', data, next: page.next ?? null, has_more: page.next !== undefined }
   }

@@ -12,6 +12,7 @@ import {
   ulid,
   UsageSchema,
 } from '../fields.ts'
+import { SESSION_SORTS } from '../../../domain/session-filter.ts'
 import { wordsOf } from '../../../search/session-match.ts'
 import { withMetadata } from '../metadata-filter.ts'
 import { SummarySchema } from '../context/schema.ts'
@@ -108,7 +109,7 @@ export const sessionQuery = withMetadata({
   owner: person.optional(),
   agent: agentName.optional(),
   run_status: runStatus.optional(),
-  sort: z.enum(['last_message_at', 'updated_at', 'created_at']).default('last_message_at').openapi({
+  sort: z.enum(SESSION_SORTS).default('last_message_at').openapi({
     description: 'The time to sort by. Sessions without messages come last under `last_message_at`.',
   }),
   order: z.enum(['desc', 'asc']).default('desc'),

@@ -1,11 +1,19 @@
 import type { z } from '@hono/zod-openapi'
-import { deletedMeanwhile, lastMessageId, wholeOutput, wholeSources } from '../../../agent/imports/closed-log.ts'
+import {
+  deletedMeanwhile,
+  lastMessageId,
+  LOST_TEXT,
+  mediaOrNote,
+  wholeOutput,
+  wholeSources,
+} from '../../../agent/imports/closed-log.ts'
 import type { Message, Part, ToolCall } from '../../../domain/messages/message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Session } from '../../../domain/session.ts'
 import { messageMarkdown, sessionMarkdown } from '../../../log/formats/markdown.ts'
+import type { Logger } from '../../../ports/logger.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import type { Pieces, Stretch } from '../../streaming/sequential-bodies.ts'
+import type { Pieces, BodyChunk } from '../../streaming/sequential-bodies.ts'
 import { chatMessages } from '../messages/chat-messages.ts'
 import type { ChatPosition } from '../page-cursor.ts'
 import { messageResource } from '../messages/resource.ts'
@@ -19,7 +27,7 @@ const PAGE = 50
 /** Characters of a stretch that is long enough to be sent. */
 const LONG = 32 * 1024
 
-type Dependencies = RouteDependencies
+type Dependencies = RouteDependencies & { readonly logger: Logger }
 type Options = z.output<typeof exportQuery>
 
 /**
@@ -27,16 +35,17 @@ type Options = z.output<typeof exportQuery>
  * of the same session share. The log's end is that at the first piece.
  */
 export function exported(
-  dependencies: Dependencies,
+  given: RouteDependencies,
   session: Session,
   { format, outputs }: Options,
 ): { readonly pieces: Pieces; readonly mediaType: string } {
+  const dependencies = { ...given, logger: given.log }
   const texts = dependencies.shared.of(session.tenant)
   if (format === 'openai')
-    return { pieces: texts.inTurn({}, (at) => chatStretch(dependencies, session, at)), mediaType: LINES }
+    return { pieces: texts.sequential({}, (at) => chatChunk(dependencies, session, at)), mediaType: LINES }
   const textOf = format === 'markdown' ? asMarkdown(dependencies, session) : asLine(dependencies, session, outputs)
-  const pieces = texts.inTurn<LogPlace>({}, async ({ after, last }) => {
-    if (last !== undefined) return stretch(dependencies, session, { after, last }, textOf)
+  const pieces = texts.sequential<LogPlace>({}, async ({ after, last }) => {
+    if (last !== undefined) return chunk(dependencies, session, { after, last }, textOf)
     const end = await lastMessageId(dependencies, session)
     const text =
       format === 'markdown' ? sessionMarkdown(session) : line(await sessionResource(dependencies.reader, session))
@@ -54,12 +63,12 @@ interface LogPlace {
 }
 
 /** Messages until they make a stretch long enough. Rejects where the log ends before its end: it was deleted meanwhile. */
-async function stretch(
+async function chunk(
   { reader }: Dependencies,
   session: Session,
   { after, last }: LogPlace & { readonly last: string },
   textOf: (message: Message) => Promise<string>,
-): Promise<Stretch<LogPlace>> {
+): Promise<BodyChunk<LogPlace>> {
   const query = { order: 'ascending', limit: PAGE, mostCharacters: LONG, ...definedFields({ after }) } as const
   const { messages, more } = await reader.messages(session, query)
   let text = ''
@@ -90,11 +99,11 @@ const asMarkdown =
   async (message: Message): Promise<string> =>
     messageMarkdown(message, message.role === 'tool' ? await wholeOutput(dependencies, session, message) : undefined)
 
-async function chatStretch(
+async function chatChunk(
   dependencies: Dependencies,
   session: Session,
   { from }: { readonly from?: ChatPosition },
-): Promise<Stretch<{ readonly from?: ChatPosition }>> {
+): Promise<BodyChunk<{ readonly from?: ChatPosition }>> {
   const { messages, next } = await chatMessages(dependencies, session, from, CHAT_PAGE)
   return { text: messages.map(line).join(''), next: next === undefined ? undefined : { from: next } }
 }
@@ -107,7 +116,7 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   const shown = { ...messageResource(session.session, message), ...beyondResource(message) }
   const stored = message.parts.filter(({ type }) => type !== 'note')
   const parts = await Promise.all(
-    shown.parts.map(async (part, place) => ({ ...part, ...(await more(dependencies, session, stored[place])) })),
+    shown.parts.map((part, place): Promise<ExportedPart> => more(dependencies, session, part, stored[place])),
   )
   if (message.role === 'assistant' && shown.tool_calls !== undefined)
     return {
@@ -119,9 +128,12 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
   const whole = await wholeOutput(dependencies, session, message)
   if (whole === undefined) return { ...shown, parts, ...sources }
+  // The size and the hash are those of the lost text.
+  const isLost = whole.endsWith(LOST_TEXT) && shown.output !== undefined
   return {
     ...shown,
     ...sources,
+    ...(isLost ? { output: { media_type: shown.output?.media_type } } : {}),
     parts: [{ type: 'text', text: whole }, ...parts.filter(({ type }) => type !== 'text')],
   }
 }
@@ -137,7 +149,15 @@ function beyondResource(message: Message): object {
 const attached = (one: Part | ToolCall | undefined): object =>
   one !== undefined && 'provider' in one ? definedFields({ provider: one.provider }) : {}
 
-async function more({ outputs }: Dependencies, session: Session, part: Part | undefined): Promise<object> {
-  if (part?.type !== 'image' && part?.type !== 'file') return attached(part)
-  return { data: Buffer.from(await outputs.read(session, part.id)).toString('base64') }
+/** A part as the API shows it, with its bytes. */
+type ExportedPart = ReturnType<typeof messageResource>['parts'][number] & { readonly data?: unknown }
+
+async function more(
+  dependencies: Dependencies,
+  session: Session,
+  shown: ExportedPart,
+  part: Part | undefined,
+): Promise<ExportedPart> {
+  if (part?.type !== 'image' && part?.type !== 'file') return { ...shown, ...attached(part) }
+  return mediaOrNote(dependencies, session, part, (data) => ({ ...shown, data: Buffer.from(data).toString('base64') }))
 }

@@ -27,8 +27,8 @@ export interface SpooledLines {
   remove(): Promise<void>
 }
 
-/** Keeps a body in memory, a large one in a temporary file, for which `room` has to have room. */
-export async function spoolLines(body: ReadableStream<Uint8Array>, room: Spooled): Promise<SpooledLines> {
+/** Keeps a body in memory, a large one in a temporary file, for which `budget` has to have room. */
+export async function spoolLines(body: ReadableStream<Uint8Array>, budget: Spooled): Promise<SpooledLines> {
   const hash = createHash('sha256')
   const chunks = bounded(body)
   const held: Buffer[] = []
@@ -37,7 +37,7 @@ export async function spoolLines(body: ReadableStream<Uint8Array>, room: Spooled
     hash.update(next.value)
     held.push(next.value)
     bytes += next.value.length
-    if (bytes > IN_MEMORY) return spoolToFile(held, chunks, hash, room)
+    if (bytes > IN_MEMORY) return spoolToFile(held, chunks, hash, budget)
   }
   return { sha256: hash.digest('hex'), values: () => valuesOf(held), remove: () => Promise.resolve() }
 }
@@ -59,18 +59,18 @@ async function spoolToFile(
   held: readonly Buffer[],
   rest: AsyncIterable<Buffer>,
   hash: Hash,
-  room: Spooled,
+  budget: Spooled,
 ): Promise<SpooledLines> {
   const path = join(tmpdir(), `tooltrail-import-${randomUUID()}`)
   const file = await open(path, 'wx+', 0o600)
   const remove = async (): Promise<void> => {
     await file.close()
-    room.clear()
+    budget.clear()
   }
   try {
     await unlink(path)
     const keep = async (chunk: Buffer): Promise<void> => {
-      room.grow(chunk.length)
+      budget.grow(chunk.length)
       await file.writeFile(chunk)
     }
     for (const chunk of held) await keep(chunk)

@@ -18,7 +18,7 @@ import { isStreamed } from '../../middleware/request-body.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import { spoolLines } from './import-lines.ts'
-import type { SpoolRoom } from './spool-budget.ts'
+import type { SpoolBudget } from './spool-budget.ts'
 import type { ImportSchema, importQuery, newImport } from './schema.ts'
 
 type Query = z.output<typeof importQuery>
@@ -26,7 +26,7 @@ type Body = z.output<typeof newImport>
 type Result = z.input<typeof ImportSchema>
 
 export interface ImportDependencies extends Pick<RouteDependencies, 'service' | 'sessions'> {
-  readonly spool: SpoolRoom
+  readonly spool: SpoolBudget
 }
 
 /** Messages, after which other requests have their turn. */

@@ -8,7 +8,7 @@ import { sessionParams } from '../fields.ts'
 import { runHeaders } from '../messages/input-schema.ts'
 import { SessionSchema } from '../sessions/schema.ts'
 import { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schema.ts'
-import { createSpoolRoom } from './spool-budget.ts'
+import { createSpoolBudget } from './spool-budget.ts'
 import { whileKeyLasts } from '../../streaming/until-key-revoked.ts'
 
 const tags = ['Sessions']
@@ -72,7 +72,7 @@ const forkSession = createRoute({
 /** Logs that come and go: export, import, fork. */
 export function transferRoutes(app: App, dependencies: RouteDependencies): void {
   const { calls, log, reader } = dependencies
-  const spool = createSpoolRoom()
+  const spool = createSpoolBudget()
   const work = async () => (await import('./transfer-work.ts')).transferWork({ ...dependencies, spool })
 
   app.openapi(exportSession, async (c) => {

@@ -13,12 +13,12 @@ export interface Spooled {
 }
 
 /** Bounds what all imports of this process keep on disk while they run. */
-export interface SpoolRoom {
+export interface SpoolBudget {
   enter(tenant: string): Spooled
 }
 
 /** The room of this process. */
-export function createSpoolRoom({ most = MAX_BYTES, mostOfTenant = MAX_BYTES_OF_TENANT } = {}): SpoolRoom {
+export function createSpoolBudget({ most = MAX_BYTES, mostOfTenant = MAX_BYTES_OF_TENANT } = {}): SpoolBudget {
   const held = new Map<string, number>()
   let total = 0
   const count = (tenant: string, bytes: number): void => {

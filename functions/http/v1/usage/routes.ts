@@ -56,8 +56,8 @@ function requireDays(from: string, to: string): void {
 }
 
 /** Characters of a hash that tells the entries of one list apart. */
-const PRINT_CHARS = 22
+const HASH_CHARACTERS = 22
 
 /** The cursor of the page after this entry. A key may be longer than a cursor, so it is hashed. */
 const cursorOf = (by: UsageGroup, key: string | null): string =>
-  `usage_${hash('sha256', JSON.stringify([by, key]), 'base64url').slice(0, PRINT_CHARS)}`
+  `usage_${hash('sha256', JSON.stringify([by, key]), 'base64url').slice(0, HASH_CHARACTERS)}`

@@ -20,7 +20,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     /** Takes the run when it can, and stores one round; returns the round's first id, or undefined when it lost. */
     async function takeAndWrite(fixture: SessionFixture, writer: number, number: number): Promise<string | undefined> {
       const ports = writer % 2 === 0 ? fixture : fixture.peer
-      const seen = await ports.lease.look(fixture.key)
+      const seen = await ports.lease.readHeader(fixture.key)
       const taken = seen && (await ports.lease.take(seen, fresh(`writer-${writer}`)))
       if (taken === undefined) return undefined
       const { lease } = await ports.lease.claim(taken)

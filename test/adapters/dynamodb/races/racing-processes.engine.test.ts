@@ -14,7 +14,7 @@ import { dynamodbClient } from '../../../engines/clients.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
 import { isWhole } from '../../../whole.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
-import type { Told } from './racing-writer.ts'
+import type { Report } from './racing-writer.ts'
 
 const WRITERS = 8
 /** `ROUNDS=1000 npm run test:engines -- test/adapters/dynamodb/races/racing-processes.engine.test.ts` */
@@ -36,10 +36,10 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await ports.lease.release(started.lease)
 
       const begun = performance.now()
-      const told = await race([dynamodb, tableName, key.tenant, key.session])
+      const reported = await race([dynamodb, tableName, key.tenant, key.session])
       const seconds = (performance.now() - begun) / 1000
-      const stored = told.flatMap((one) => ('stored' in one ? [one] : []))
-      const lost = (kind: 'take' | 'write') => told.filter((one) => 'lost' in one && one.lost === kind).length
+      const stored = reported.flatMap((one) => ('stored' in one ? [one] : []))
+      const lost = (kind: 'take' | 'write') => reported.filter((one) => 'lost' in one && one.lost === kind).length
 
       const messages = await allMessages(ports.reader, key)
       const rounds = messages.filter(({ role }) => role === 'assistant')
@@ -50,7 +50,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const calls = messages.flatMap((message) => (message.role === 'tool' ? [message] : []))
       expect(calls.map(({ assistantMessageId }) => assistantMessageId)).toEqual(rounds.map(({ id }) => id))
       expect(calls.every(({ status }) => status === 'completed')).toBe(true)
-      expect((await ports.lease.look(key))?.head).toBe(calls.at(-1)?.id)
+      expect((await ports.lease.readHeader(key))?.head).toBe(calls.at(-1)?.id)
       expect(lost('write')).toBe(stored.length)
       if (stored.length >= 50) expect(lost('take')).toBeGreaterThan(0)
       process.stdout.write(
@@ -64,15 +64,15 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
 })
 
 /** Lets the writers compete until the rounds are stored, and each of them comes to its end by itself. */
-async function race(place: readonly string[]): Promise<Told[]> {
-  const told: Told[] = []
+async function race(place: readonly string[]): Promise<Report[]> {
+  const reported: Report[] = []
   const writers = Array.from({ length: WRITERS }, (_, number) => startWriter([...place, `writer ${number}`]))
   const endAll = (): void => writers.forEach(({ stdin }) => stdin.end())
   const ends = writers.map(async (writer) => {
     const exit = once(writer, 'exit')
     for await (const line of createInterface({ input: writer.stdout })) {
-      told.push(JSON.parse(line) as Told)
-      if (told.filter((one) => 'stored' in one).length >= ROUNDS) endAll()
+      reported.push(JSON.parse(line) as Report)
+      if (reported.filter((one) => 'stored' in one).length >= ROUNDS) endAll()
     }
     await exit
     return writer.exitCode
@@ -80,7 +80,7 @@ async function race(place: readonly string[]): Promise<Told[]> {
   const guard = setTimeout(() => writers.forEach((writer) => writer.kill('SIGKILL')), RACE_TIMEOUT_MS - 10_000)
   expect(await Promise.all(ends)).toEqual(writers.map(() => 0))
   clearTimeout(guard)
-  return told
+  return reported
 }
 
 const startWriter = (options: readonly string[]): ChildProcessByStdio<Writable, Readable, null> =>

@@ -11,7 +11,7 @@ import { dynamodbClient } from '../../../engines/clients.ts'
 import { dynamodbPorts } from '../engine.ts'
 
 /** What a writer tells of, a line each: it stored this round, or was told that it lost. */
-export type Told = { readonly stored: string; readonly generation: number } | { readonly lost: 'take' | 'write' }
+export type Report = { readonly stored: string; readonly generation: number } | { readonly lost: 'take' | 'write' }
 
 /**
  * One process among several that want to write the same session, until its input ends: takes the run, stores a round with a
@@ -24,7 +24,7 @@ const client = dynamodbClient(endpoint)
 // Nothing here is too large for a row.
 const outputs = createDiskOutputStore({ folder: tmpdir() })
 const { lease: leases, log } = dynamodbPorts({ client, tableName, clock, outputs })
-const tell = (told: Told): void => void process.stdout.write(`${JSON.stringify(told)}\n`)
+const report = (reported: Report): void => void process.stdout.write(`${JSON.stringify(reported)}\n`)
 
 let ended = false
 process.stdin.resume().once('end', () => (ended = true))
@@ -32,14 +32,14 @@ while (!ended) await compete()
 client.destroy()
 
 async function compete(): Promise<void> {
-  const seen = await leases.look(key)
+  const seen = await leases.readHeader(key)
   if (seen === undefined || !isFree(seen, clock.now())) return sleep(Math.random() * 20)
   const taken = await leases.take(seen, crypto.randomUUID())
-  if (taken === undefined) return tell({ lost: 'take' })
+  if (taken === undefined) return report({ lost: 'take' })
   const { lease } = await leases.claim(taken)
   const round = roundOf(lease)
   await log.appendRound(lease, round)
-  tell({ stored: round.assistant.id, generation: lease.generation })
+  report({ stored: round.assistant.id, generation: lease.generation })
   const [call] = round.tools
   if (call === undefined) return
   const result = { parts: [{ type: 'text', text: name }], completedAt: clock.now(), durationMs: 1 } as const
@@ -48,7 +48,7 @@ async function compete(): Promise<void> {
   const late = await log.appendRound(lease, roundOf({ ...lease, head: call.id })).catch((error: unknown) => error)
   if (!(late instanceof Error && 'code' in late && late.code === 'lease_lost'))
     throw new Error(`${name} wrote without a lease`, { cause: late })
-  tell({ lost: 'write' })
+  report({ lost: 'write' })
 }
 
 function roundOf({ head, runId, generation }: Lease): Round {

@@ -107,8 +107,8 @@ describe('the demo model', () => {
   })
 
   it('names a tool that nobody declared as unknown, once', async () => {
-    const told = text(await completion(request([user('use launch_rocket with {} and use launch_rocket')])))
-    expect(told.match(/launch_rocket is unknown/g)).toHaveLength(1)
+    const reported = text(await completion(request([user('use launch_rocket with {} and use launch_rocket')])))
+    expect(reported.match(/launch_rocket is unknown/g)).toHaveLength(1)
     expect(text(await completion(request([user('use rocket with {"to": "the moon"}')])))).toContain('rocket is unknown')
     for (const input of ['use the tool rocket', 'use tool rocket now', 'Please use rocket.'])
       expect(text(await completion(request([user(input)]))), input).toContain('rocket is unknown')

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDatabase, readOne, write, type Database } from '../../../../functions/adapters/sqlite/database.ts'
 import type { HistoryProjection } from '../../../../functions/adapters/sqlite/history/documents/projection.ts'
@@ -56,7 +56,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('kill' as const), process }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('delete' as const), session }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('remove' as const), session, process, limit }) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('wait' as const), turns: fc.integer({ min: 1, max: 6 }) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('wait' as const), ticks: fc.integer({ min: 1, max: 6 }) }) },
 )
 type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -163,7 +163,7 @@ function openFile(path: string) {
         case 'remove':
           return void (await remove(one.session, one.process, one.limit))
         case 'wait':
-          for (let turn = 0; turn < one.turns; turn++) await nextTurn()
+          for (let tick = 0; tick < one.ticks; tick++) await yieldToEventLoop()
           return
         default:
           return one satisfies never

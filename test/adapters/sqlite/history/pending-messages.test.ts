@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   openDatabase,
@@ -10,7 +10,7 @@ import {
   transaction,
   type Database,
 } from '../../../../functions/adapters/sqlite/database.ts'
-import { createOwedMessages } from '../../../../functions/adapters/sqlite/history/documents/pending-messages.ts'
+import { createPendingMessages } from '../../../../functions/adapters/sqlite/history/documents/pending-messages.ts'
 import type { HistoryProjection } from '../../../../functions/adapters/sqlite/history/documents/projection.ts'
 import { writeLog } from '../../../generators/messages.ts'
 import { indexFaults } from './history-faults.ts'
@@ -56,7 +56,7 @@ const find = async (text: string): Promise<string[]> => {
 /** Merges; calls `then` when documents are stored and their words are not. */
 async function mergeAnd(then: () => void): Promise<void> {
   const merged = projection.merge()
-  while (count('historyDocuments') === 0) await nextTurn()
+  while (count('historyDocuments') === 0) await yieldToEventLoop()
   expect(count('historyVocabulary')).toBe(0)
   then()
   await merged
@@ -156,8 +156,8 @@ describe('words that are stored after their documents', () => {
 
   test('of one message that two processes owe are for the last of them to settle, and read again by neither', () => {
     store(1)
-    const [first, second] = [createOwedMessages(database), createOwedMessages(database)]
-    for (const owed of [first, second]) owed.add(1, 5)
+    const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
+    for (const pending of [first, second]) pending.add(1, 5)
     expect([first.settle(), count('historyMarks')]).toEqual([[], 1])
     expect([second.settle(), count('historyMarks')]).toEqual([[], 0])
   })

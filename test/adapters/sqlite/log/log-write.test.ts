@@ -116,7 +116,7 @@ describe('the history index and the log', () => {
     await log.pause(started.lease)
     await inbox.resolve(KEY, started.run.id, [{ toolCallId: 'c', kind: 'approval', approved: true, hash: 'h' }])
     await expectInStep(opened)
-    const header = await lease.look(KEY)
+    const header = await lease.readHeader(KEY)
     const taken = header && (await lease.take(header, 'again'))
     if (taken === undefined) throw new Error('the run was not taken')
     await log.beginApproved(taken, call)
@@ -152,7 +152,7 @@ describe('the history index and the log', () => {
     await expect(inbox.enqueue(KEY, newRun({ startAs: 'me' }))).rejects.toThrow('no marks')
     expect((await reader.messages(KEY, { order: 'ascending', limit: 100 })).messages).toEqual([])
     expect((await reader.runs(KEY, { limit: 10 })).runs).toEqual([])
-    expect(await lease.look(KEY)).not.toHaveProperty('activeRun')
+    expect(await lease.readHeader(KEY)).not.toHaveProperty('activeRun')
   })
 
   test('an input that meets a session which another has made busy in the same moment is queued', async () => {
@@ -164,6 +164,6 @@ describe('the history index and the log', () => {
     ])
     expect(faster.started).toBeDefined()
     expect(slower.started).toBeUndefined()
-    expect(await lease.look(KEY)).toMatchObject({ queued: 1, lease: { owner: 'faster' } })
+    expect(await lease.readHeader(KEY)).toMatchObject({ queued: 1, lease: { owner: 'faster' } })
   })
 })

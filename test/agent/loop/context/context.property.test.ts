@@ -9,7 +9,7 @@ import type { Message } from '../../../../functions/domain/messages/message.ts'
 import { NO_USAGE } from '../../../../functions/domain/usage/usage.ts'
 import { citationsAfter } from '../../../../functions/log/citations.ts'
 import { createCollector, isDue } from '../../../../functions/log/request/consolidation.ts'
-import { roomOf } from '../../../../functions/log/request/context-sizes.ts'
+import { requestTokensOf } from '../../../../functions/log/request/context-sizes.ts'
 import { isConversational } from '../../../../functions/log/request/request-context.ts'
 import { highestOf, numberSources, recordedNumbers } from '../../../../functions/log/sources.ts'
 import { decoratedLog } from '../../../generators/decorated-logs.ts'
@@ -142,11 +142,11 @@ describe('the requests of any log under any policy', () => {
         const agent = agentWith(own)
         for (const { point, sized } of await walk(log, agent)) {
           const rounds = sized.request.messages.filter(({ role }) => role === 'assistant').length
-          if (rounds > 1) expect(sized.tokens).toBeLessThanOrEqual(roomOf(agent))
+          if (rounds > 1) expect(sized.tokens).toBeLessThanOrEqual(requestTokensOf(agent))
           if (sized.decision === undefined) continue
           if (sized.decision.cut !== undefined) cuts++
           // What is not far from full may lose more with the next decision.
-          if (sized.tokens > roomOf(agent) * 0.95) continue
+          if (sized.tokens > requestTokensOf(agent) * 0.95) continue
           const again = await sizeRequest(requested(point, agent, sized.decision))
           expect(again.request).toEqual(sized.request)
           expect(again.decision).toBeUndefined()

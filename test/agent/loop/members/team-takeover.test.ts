@@ -248,8 +248,8 @@ test('a run whose holder must stop is handed over inside of its members, which g
   first.worker.cutOff('told_to_stop')
   await stopped
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'running' })
-  expect(await it.ports.lease.look(it.key)).toMatchObject({ waiting: 0, paused: false })
-  expect((await it.ports.lease.look(it.key))?.lease).toBeUndefined()
+  expect(await it.ports.lease.readHeader(it.key)).toMatchObject({ waiting: 0, paused: false })
+  expect((await it.ports.lease.readHeader(it.key))?.lease).toBeUndefined()
   ahead = 0
   await it.worker.serve(it.key)
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })

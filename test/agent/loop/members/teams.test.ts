@@ -90,11 +90,11 @@ describe('a delegated task', () => {
     expect(log.map(({ id }) => id)).toEqual(log.map(({ id }) => id).toSorted())
     expect(call).toMatchObject({ status: 'completed', sequence: 0, parts: text('Ann.') })
 
-    const told = it.events.filter(({ parentMessageId }) => parentMessageId !== undefined)
-    expect(new Set(told.map(({ type }) => type))).toEqual(
+    const reported = it.events.filter(({ parentMessageId }) => parentMessageId !== undefined)
+    expect(new Set(reported.map(({ type }) => type))).toEqual(
       new Set(['round.started', 'message.completed', 'tool_call.started', 'tool_call.completed', 'text.delta']),
     )
-    for (const one of told) expect(one).toMatchObject({ agent: 'researcher', parentToolCallId: 'to-researcher' })
+    for (const one of reported) expect(one).toMatchObject({ agent: 'researcher', parentToolCallId: 'to-researcher' })
   })
 
   test('is worked on at the same time as others, however many, and by members of members', async () => {
@@ -139,15 +139,15 @@ describe('a delegated task', () => {
   })
 
   test('for nobody, or of nothing, is an error that the model can mend', async () => {
-    const nobody = { id: 'x', name: 'delegate_task_to_member' }
+    const absent = { id: 'x', name: 'delegate_task_to_member' }
     const it = await set({
       script: [
         {
           calls: [
             give('ghost', 'boo'),
-            { ...nobody, id: 'a', arguments: '{"member": "researcher", "task": " "}' },
-            { ...nobody, id: 'b', arguments: '{"member": "researcher"' },
-            { ...nobody, id: 'c', arguments: '{"member": "researcher", "task": "x", "more": 1}' },
+            { ...absent, id: 'a', arguments: '{"member": "researcher", "task": " "}' },
+            { ...absent, id: 'b', arguments: '{"member": "researcher"' },
+            { ...absent, id: 'c', arguments: '{"member": "researcher", "task": "x", "more": 1}' },
           ],
         },
         { text: 'sorry' },

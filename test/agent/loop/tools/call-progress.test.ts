@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { progressTeller } from '../../../../functions/agent/loop/tools/call-progress.ts'
+import { throttledProgress } from '../../../../functions/agent/loop/tools/call-progress.ts'
 import type { CallProgress, RunEvent } from '../../../../functions/domain/events.ts'
 import type { ToolMessage } from '../../../../functions/domain/messages/message.ts'
 import { createManualClock } from '../../../contracts/stores.ts'
@@ -10,17 +10,17 @@ const row: ToolMessage = {
   ...{ sequence: 0, round: 0, status: 'running', parts: [], generation: 1, createdAt: 0 },
 }
 
-function teller() {
+function reporter() {
   const clock = createManualClock()
   const events: RunEvent[] = []
-  const tell = progressTeller({ ports: { clock }, emit: (event) => void events.push(event) }, row)
-  return { clock, events, tell }
+  const report = throttledProgress({ ports: { clock }, emit: (event) => void events.push(event) }, row)
+  return { clock, events, report }
 }
 
 test('followers are told how far a call is, once a second at most, however often its tool says it', () => {
-  const { clock, events, tell } = teller()
+  const { clock, events, report } = reporter()
   for (let step = 1; step <= 3_000; step++) {
-    tell({ progress: step, total: 3_000, text: `hole ${step}` })
+    report({ progress: step, total: 3_000, text: `hole ${step}` })
     clock.advance(1)
   }
   const names = { runId: row.runId, messageId: row.id, toolCallId: 'c1', toolName: 'dig' }
@@ -34,11 +34,11 @@ test('followers are told how far a call is, once a second at most, however often
 })
 
 test('what is no number is not told, and no more of a text than a line', () => {
-  const { clock, events, tell } = teller()
+  const { clock, events, report } = reporter()
   const says = (howFar: object): void => {
     clock.advance(1_000)
     // Tools come from outside this tree, too.
-    tell(howFar as CallProgress)
+    report(howFar as CallProgress)
   }
   for (const progress of [Number.NaN, Infinity, '3', undefined]) says({ progress })
   expect(events).toEqual([])

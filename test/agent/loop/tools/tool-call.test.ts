@@ -44,24 +44,24 @@ test("a storage that fails in a tool is told without its own words, which are th
 })
 
 test('a tool is told that its time is over, and whatever it then does, so is the model', async () => {
-  let told: unknown
+  let reported: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
-    told = signal.reason
+    reported = signal.reason
     throw new Error('stopped')
   }
   for (const run of [obeys, never]) {
     const outcome = await execute(makeTool('work', run, { timeoutMs: 20 }))
     expect(outcome).toEqual({ status: 'error', text: 'error: work did not finish within 0.02 s' })
   }
-  expect(told).toMatchObject({ name: 'TimeoutError' })
+  expect(reported).toMatchObject({ name: 'TimeoutError' })
 })
 
 test('when the lease is lost, a call ends with that, whatever the tool does', async () => {
-  let told: unknown
+  let reported: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
-    told = signal.reason
+    reported = signal.reason
     return { text: 'stopped' }
   }
   for (const run of [obeys, never]) {
@@ -70,7 +70,7 @@ test('when the lease is lost, a call ends with that, whatever the tool does', as
     work.abort(new LeaseLost('s', 1))
     await expect(call).rejects.toThrow(LeaseLost)
   }
-  expect(told).toBeInstanceOf(LeaseLost)
+  expect(reported).toBeInstanceOf(LeaseLost)
 })
 
 test('when the run is cancelled, what a call still comes to is kept, and one that ignores it is given up', async () => {

@@ -99,8 +99,8 @@ test('nothing of a call that fails, of a member’s words and calls, or of a fai
   expect(everything).not.toContain('SECRET')
   const log = await harness.http.send('GET', `/v1/sessions/slack-T1-D1-${TS}/messages?limit=100`)
   const words = ['TASK', 'ARGUMENT', 'MALFORMED', 'WORDS', 'PROGRESS', 'RESULT', 'ANSWER', 'REASON', 'ERROR']
-  const told = await log.text()
-  expect(words.filter((word) => !told.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
+  const reported = await log.text()
+  expect(words.filter((word) => !reported.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
 })
 
 test('a long answer takes several messages, and one of more than five comes whole as a file too', async () => {

@@ -21,6 +21,18 @@ const list = fc
 const fence = fc
   .tuple(fc.constantFrom('```', '~~~~', '```ts', '```` c'), fc.array(words, { maxLength: 200 }))
   .map(([open, lines]) => [open, ...lines, /^\W+/.exec(open)?.[0].trim()].join('\n'))
+const cell = fc.lorem({ maxCount: 8, mode: 'words' }).map((text) => text.replaceAll('word', 'a \\\\| b'))
+const table = fc
+  .record({
+    rows: fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 200 }),
+    dashes: fc.constantFrom('---|---|---', ':-: | :--- | ---:', '-|-|-'),
+    hasOuterBars: fc.boolean(),
+  })
+  .map(({ rows, dashes, hasOuterBars }) =>
+    ['n | host | note', dashes, ...rows.map((cells) => cells.join(' | '))]
+      .map((line) => (hasOuterBars ? `| ${line} |` : line))
+      .join('\n'),
+  )
 const link = fc
   .nat(300)
   .map((length) => `see [a ${'long '.repeat(length % 40)}name](https://example.com/${'x'.repeat(length)})`)
@@ -31,6 +43,7 @@ const document = fc
       list,
       fence,
       link,
+      table,
       fc.constant('word '.repeat(3_000)),
       fc.constant('x'.repeat(15_000)),
       fc.constant('😀'.repeat(7_000)),
@@ -54,7 +67,7 @@ const isBalanced = (text: string): boolean => {
 }
 
 describe('an answer in pieces', () => {
-  test('is the answer but for added lines of fences, each piece within Slack’s limit', () => {
+  test('is the answer but for added lines of fences and heads of tables, each piece within Slack’s limit', () => {
     fc.assert(
       fc.property(document, (text) => {
         const pieces = split(text)
@@ -64,7 +77,9 @@ describe('an answer in pieces', () => {
           const at = shown.indexOf(own)
           expect(at).toBeGreaterThanOrEqual(0)
           const added = [shown.slice(0, at), shown.slice(at + own.length)].join('')
-          expect(added).toMatch(/^(?:(?:`{3,}|~{3,})[^\n]*\n)?\n?(?:(?:`{3,}|~{3,}))?$/)
+          expect(added).toMatch(
+            /^(?:(?:`{3,}|~{3,})[^\n]*\n|[^\n]*n \| host \| note[^\n]*\n[|:\- ]+\n)?\n?(?:(?:`{3,}|~{3,}))?$/,
+          )
         }
         expect(pieces.map(({ from, to }) => text.slice(from, to)).join('')).toBe(text)
       }),
@@ -166,4 +181,35 @@ test('what is shown of a text that grows never ends within a pair of surrogates'
       expect(grown.slice(0, sureEnd(grown, 0)).isWellFormed()).toBe(true)
     }
   }
+})
+
+const HEADS = [
+  '| n | host | note |\n| --- | --- | --- |\n',
+  'n | host | note\n:-- | :-: | --:\n',
+  '|n|a \\\\| b|c|\n|-|-|-|\n',
+  '- item\n\n  | n | host | note |\n  | --- | --- | --- |\n',
+]
+test.each(HEADS)('a table that is cut begins with its head again: %j', (opening) => {
+  const [indent = '', bar = ''] = /^( *)(\|?)/.exec(opening.split('\n').at(-2) ?? '')?.slice(1) ?? []
+  const row = (at: number): string => `${indent}${bar}${at} | host-${at}.example.com | ${'x'.repeat(60)}${bar}\n`
+  const rows = Array.from({ length: 600 }, (_, at) => row(at)).join('')
+  const pieces = split(`Hosts:\n\n${opening}${rows}\nThe end.`)
+  const head = `${opening.split('\n').slice(-3).join('\n')}`
+  expect(pieces.length).toBeGreaterThan(3)
+  for (const { shown } of pieces.slice(1)) {
+    expect(shown.startsWith(head)).toBe(true)
+    expect(shown.length).toBeLessThanOrEqual(12_000)
+  }
+})
+
+test('the head of a table is never parted from its first row', () => {
+  for (let length = 11_000; length < 12_000; length += 7) {
+    const text = `${'x'.repeat(length)}\n| a | b |\n| --- | --- |\n| 1 | 2 |\n${'| 3 | 4 |\n'.repeat(500)}`
+    for (const { shown } of split(text)) expect(shown).not.toMatch(/\| a \| b \|\n(?:\| --- \| --- \|\n)?$/)
+  }
+})
+
+test('what only looks like a table has no head that is repeated', () => {
+  const text = `${'a | b\n--- | --- | ---\n'}${'c | d\n'.repeat(5_000)}`
+  for (const { shown, from } of split(text).slice(1)) expect(text.slice(from).startsWith(shown.slice(0, 50))).toBe(true)
 })

@@ -71,7 +71,7 @@ export async function execute(world: World, process: Process): Promise<void> {
   const { lease, log } = world.stores
   for (let done = 0; ; done++) {
     await process.at('starts a run', () => world.runs.length > done)
-    const header = await lease.look(world.key)
+    const header = await lease.readHeader(world.key)
     const started = header?.status === 'live' ? await lease.start(header, process.name) : undefined
     if (started === undefined) return
     const { run } = started

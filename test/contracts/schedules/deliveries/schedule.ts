@@ -78,7 +78,7 @@ async function runSchedule(
       if (option === undefined) break
       await option((state, fate) => step(world, state, fate))
     }
-    await goOnFairly(world)
+    await continueFairly(world)
     return { violation: undefined, trace: world.trace }
   } catch (error) {
     if (!(error instanceof Violation)) throw error
@@ -108,7 +108,7 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
 }
 
 /** No more trouble and no more hints but the sweeper's; time passes only when nobody can go on. */
-async function goOnFairly(world: World): Promise<void> {
+async function continueFairly(world: World): Promise<void> {
   const { processes, stores, trace } = world
   world.hints = 0
   world.outcomes.length = 0

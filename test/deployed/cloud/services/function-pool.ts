@@ -69,7 +69,7 @@ export function createFunctionPool(settings: LambdaFunction, { client, engines, 
       client,
       environment: engineVariables(settings.environment, recording.endpoints),
       log,
-      frozen: () => void leftBehind.push(...recording.underWay()),
+      frozen: () => void leftBehind.push(...recording.inFlight()),
       peakMb: (used) => void (peakMb = Math.max(peakMb, used)),
     })
     const member = { process, stop: recording.stop }

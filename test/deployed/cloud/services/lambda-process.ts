@@ -11,7 +11,7 @@ import { REGION } from '../../../engines/region.ts'
 const NODE = join(import.meta.dirname, '..', '..', '..', '..', 'node_modules', '.bin', 'node')
 /** Lambda gives 10 s; a machine that is shared with every engine gets more. */
 const INIT_MS = 60_000
-const MEMORY_LOOK_MS = 100
+const MEMORY_POLL_MS = 100
 const KB = 1024
 const TAIL = 2_000
 const LOG_CHARACTERS = 4_000_000
@@ -106,7 +106,7 @@ export async function startLambdaProcess(lambda: LambdaFunction, options: Option
       if (used <= lambda.memoryMb) return
       end({ ok: false, errorType: 'Runtime.OutOfMemory', message: `${used} MB of ${lambda.memoryMb} MB` })
     })
-  }, MEMORY_LOOK_MS)
+  }, MEMORY_POLL_MS)
 
   const tooLate = setTimeout(() => end(), INIT_MS)
   await new Promise<void>((resolve) => (whenIdle = resolve))

@@ -61,13 +61,13 @@ export interface DurableClient {
   /** Reads the run's events, resolving its waiting calls, until it has ended. Approvals are given unless `denies` is set. */
   finish(run: string, denies?: boolean): Promise<RunBody>
   /** Goes on after a run that failed; returns the id of the new run. */
-  goOn(key: string): Promise<string>
+  resume(key: string): Promise<string>
   /** Waits until the run is paused; returns whether it is, for it may have ended. */
   untilPaused(run: string): Promise<boolean>
   /** Waits until the run's first call is in the log, or it has ended without one. */
   untilCalls(run: string): Promise<void>
   /** Waits until the receiver has taken all callbacks of the session. */
-  untilTold(): Promise<void>
+  untilReported(): Promise<void>
   stop(run: string): Promise<void>
   readRun(run: string): Promise<RunBody>
 }
@@ -157,7 +157,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
         else await follow(now.id)
       }
     },
-    async goOn(key) {
+    async resume(key) {
       const known = knows.runs.get(key)
       if (known !== undefined) return known
       const headers = { prefer: 'respond-async', 'idempotency-key': key }
@@ -179,7 +179,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
         await sleep(20)
       }
     },
-    async untilTold() {
+    async untilReported() {
       for (;;) {
         const callbacks = await client.all<ListedCallback>(`/v1/callbacks?limit=100&session=${knows.session}`)
         if (callbacks.every(({ status }) => status === 'delivered')) return

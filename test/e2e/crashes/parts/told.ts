@@ -19,7 +19,7 @@ export const callbacksTo = ({ url }: Pick<Receiver, 'url'>): object => ({ [CALLB
  * Each callback of a session was delivered: the receiver knows it by one id, with the same bytes however often it came. A run that
  * was given up may have paused before, and tells how it ended.
  */
-export async function expectTold(
+export async function expectReported(
   client: Client,
   session: string,
   receiver: Receiver,
@@ -36,9 +36,9 @@ export async function expectTold(
   )
   for (const [id, same] of byId)
     expect(new Set(same.map(({ body }) => body)).size, `${session}: bodies of callback ${id}`).toBe(1)
-  const told = [...byId.values()].map(([first]) => String(first?.type)).toSorted()
+  const reported = [...byId.values()].map(([first]) => String(first?.type)).toSorted()
   const expected = isGivenUp ? [['run.failed'], ['run.failed', 'run.paused']] : [[...types].toSorted()]
-  expect(expected, `${session}: types of callbacks`).toContainEqual(told)
+  expect(expected, `${session}: types of callbacks`).toContainEqual(reported)
 }
 
 const sessionOf = (body: string): string =>

@@ -70,8 +70,8 @@ test.each(Object.entries(bodies))(
         const again = await send(messages, at === 3 && when === 'after')
         expect(again[0], name).toBe(200)
         if (at === writes) expect(again, name).toEqual(first)
-        const told = (await logOf(harness, 'job')).filter(({ role }) => role === 'user')
-        expect(told, name).toHaveLength(messages.length === 1 ? 1 : 2)
+        const reported = (await logOf(harness, 'job')).filter(({ role }) => role === 'user')
+        expect(reported, name).toHaveLength(messages.length === 1 ? 1 : 2)
         const runs = await expectJson<{ data: object[] }>(harness, 200, 'GET', '/v1/sessions/job/runs')
         expect(runs.data, name).toHaveLength(messages.length === 1 ? 1 : 2)
       }

@@ -143,7 +143,7 @@ describe('a team', () => {
         'tool_call.completed',
         'tool_call.started',
       ])
-      const place = (of: (told: Told) => boolean): number => events.findLastIndex(of)
+      const place = (of: (reported: Report) => boolean): number => events.findLastIndex(of)
       const result = place(({ data }) => data.type === 'tool_call.completed' && data.agent === undefined)
       expect(result).toBeGreaterThan(place(({ data }) => data.agent === 'clock'))
     }
@@ -175,15 +175,15 @@ describe('a team', () => {
 
 const byText = (one: string, other: string): number => one.localeCompare(other)
 
-interface Told {
+interface Report {
   readonly id?: string
   readonly data: { readonly type: string; readonly agent?: string }
 }
-const eventsOf = (text: string): Told[] =>
+const eventsOf = (text: string): Report[] =>
   text.split('\n\n').flatMap((frame) => {
     const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(frame)?.[1]
     const [id, data] = [line('id'), line('data')]
-    return data === undefined ? [] : [{ ...(id === undefined ? {} : { id }), data: JSON.parse(data) as Told['data'] }]
+    return data === undefined ? [] : [{ ...(id === undefined ? {} : { id }), data: JSON.parse(data) as Report['data'] }]
   })
 /** Of the stored events, in the order of their ids: members are told as they work. */
-const stored = (events: readonly Told[]): string[] => events.flatMap(({ id }) => id ?? [])
+const stored = (events: readonly Report[]): string[] => events.flatMap(({ id }) => id ?? [])

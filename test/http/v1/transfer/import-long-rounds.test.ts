@@ -153,12 +153,12 @@ describe('a round that is longer than a step', () => {
   test('is cut again by all that comes in the middle of its rest', async () => {
     const { fault, steps } = await open()
     await create('s')
-    const goOn = async (): Promise<void> => {
+    const resume = async (): Promise<void> => {
       // The step is tried once more; then comes the next.
       fault.at = steps.length + 2
       await say('s', `${steps.length}`)
     }
-    Object.assign(fault, { at: 2, come: goOn })
+    Object.assign(fault, { at: 2, come: resume })
     const [, messages = []] = WAYS[0] ?? []
     await bring('s', messages)
     fault.at = 0

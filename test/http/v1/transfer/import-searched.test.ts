@@ -80,8 +80,8 @@ test('what an agent told after it had searched is known from its calls, where th
     expect(marked(await lines(there, id)), id).toEqual(marked(await lines(here, id)))
   }
   // Of a task that a member searched for, only the source can say it: its result comes before that search in the log.
-  const told = (await hits(there)).filter((hit) => !hit.startsWith('team tool_'))
-  expect(told[0]).toMatch(/^did tool_result /)
+  const reported = (await hits(there)).filter((hit) => !hit.startsWith('team tool_'))
+  expect(reported[0]).toMatch(/^did tool_result /)
 })
 
 const withoutTime = (message: ExportedMessage): unknown => ({ ...(comparable(message) as object), created_at: '' })

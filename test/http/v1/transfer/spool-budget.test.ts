@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { spoolLines } from '../../../../functions/http/v1/transfer/import-lines.ts'
-import { createSpoolRoom } from '../../../../functions/http/v1/transfer/spool-budget.ts'
+import { createSpoolBudget } from '../../../../functions/http/v1/transfer/spool-budget.ts'
 
 const MB = 1024 * 1024
 const LINE = Buffer.from(`${JSON.stringify({ text: 'x'.repeat(MB) })}\n`)
 const body = (lines: number): ReadableStream<Uint8Array> =>
   ReadableStream.from(Array.from({ length: lines }, () => Uint8Array.from(LINE)))
 const busy = { status: 503, code: 'busy' }
-const room = () => createSpoolRoom({ most: 10 * MB, mostOfTenant: 5 * MB })
+const room = () => createSpoolBudget({ most: 10 * MB, mostOfTenant: 5 * MB })
 
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-spool-'))
 vi.stubEnv('TMPDIR', folder)
@@ -66,7 +66,7 @@ describe('what imports keep on disk', () => {
   })
 
   test('small ones need no room', async () => {
-    const { enter } = createSpoolRoom({ most: 0, mostOfTenant: 0 })
+    const { enter } = createSpoolBudget({ most: 0, mostOfTenant: 0 })
     const text = Buffer.from('{"role":"user"}\n')
     const spooled = await spoolLines(ReadableStream.from([Uint8Array.from(text)]), enter('acme'))
     expect(await Array.fromAsync(spooled.values())).toEqual([{ role: 'user' }])

@@ -17,7 +17,7 @@ import {
   partitionOf,
   PENDING_PREFIX,
   pendingKey,
-  printOf,
+  hashOf,
   sessionOf,
   shardsOf,
 } from '../../keys.ts'
@@ -135,7 +135,7 @@ const ofTenant = (tenant: string, kind: string): Listing => ({
 
 const ofOwner = (tenant: string, kind: string, owner: string): Listing => ({
   index: OWNER_INDEX,
-  parts: [is('owner_group', ownersDeliveries(tenant, kind, printOf(owner)))],
+  parts: [is('owner_group', ownersDeliveries(tenant, kind, hashOf(owner)))],
 })
 
 /** Entries of a list, newest first; at most `limit`. */

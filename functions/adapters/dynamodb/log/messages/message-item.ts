@@ -12,6 +12,7 @@ import type {
   ToolStatus,
 } from '../../../../domain/messages/message.ts'
 import type { Feedback } from '../../../../domain/messages/feedback.ts'
+import type { EventPosition } from '../../../../domain/runs/event-position.ts'
 import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from '../../attributes.ts'
@@ -28,6 +29,7 @@ interface Result {
   readonly sources?: readonly StoredSource[]
   readonly completedAt?: number
   readonly durationMs?: number
+  readonly position?: EventPosition
   /** Also what the call's own text may say. */
   readonly searched?: true
 }
@@ -41,6 +43,7 @@ const RESULT_FIELDS = [
   'sources',
   'completedAt',
   'durationMs',
+  'position',
 ] as const satisfies readonly (keyof Result)[]
 
 /** The texts of a new message; store them before `putMessage` is written. */
@@ -58,11 +61,19 @@ export function textsOfMessage(message: Message): Text[] {
 
 /** The text of a result; store it before the change to the row is written. */
 export function textOfResult(id: string, result: Result): Text {
-  const { parts, output, sources, completedAt, durationMs, searched } = result
+  const { parts, output, sources, completedAt, durationMs, searched, position } = result
   return {
     id,
     attribute: 'result',
-    text: JSON.stringify({ parts, output, sources, completedAt, durationMs, searched } satisfies Unset<Result>),
+    text: JSON.stringify({
+      parts,
+      output,
+      sources,
+      completedAt,
+      durationMs,
+      searched,
+      position,
+    } satisfies Unset<Result>),
   }
 }
 type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isEnded } from '../../../../domain/runs/run.ts'
-import { requireRoom } from '../../../../domain/runs/run-changes.ts'
+import { assertCapacity } from '../../../../domain/runs/run-changes.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import type { RunLimits } from '../../../../ports/run-inbox.ts'
 import { numberAt, textAt, toItem } from '../../attributes.ts'
@@ -41,7 +41,7 @@ export async function countActions(
   const listed = JSON.parse(text) as Accepted[]
   const isFull = listed.length >= mostActive || text.length > MAX_LIST_BYTES
   const active = isFull ? await stillActive(rows, key.tenant, listed) : listed
-  requireRoom(active.length, JSON.stringify(active).length > MAX_LIST_BYTES ? active.length : mostActive)
+  assertCapacity(active.length, JSON.stringify(active).length > MAX_LIST_BYTES ? active.length : mostActive)
   const revision = item && numberAt(item, 'rev')
   const runs: Accepted[] = [...active, [key.session, runId]]
   const put = toItem({ ...activeKey(keyId), runs: JSON.stringify(runs), rev: (revision ?? 0) + 1 })

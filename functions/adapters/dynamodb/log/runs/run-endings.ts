@@ -60,7 +60,7 @@ async function tryPause(rows: SessionRows, lease: Lease): Promise<Run | undefine
   if ((numberAt(header, 'waiting') ?? 0) === 0 || textAt(header, 'cancel_run') !== undefined) return undefined
   const [before, calls] = await Promise.all([runOf(bodies, lease, read.run, header), openCalls(rows, lease, header)])
   const waiting = calls.filter(({ status }) => status === 'waiting')
-  const run = pausedRun(before, waiting, textAt(header, 'head'))
+  const run = pausedRun(before, waiting, textAt(header, 'head'), lease.generation)
   const [notices = {}] = await bodies.store(lease, [textOfNotices(run.id, run.notices ?? [])])
   const list = textAt(header, 'listed') === 'running' ? relist(header, { runStatus: 'paused' }) : NO_WRITE
   const refusal = await table.write([

@@ -15,16 +15,11 @@ import { relist } from '../sessions/list-entries.ts'
 import { NO_WRITE, type HeaderWrite } from '../sessions/header-write.ts'
 import { isOpened, openSession } from '../sessions/opening-item.ts'
 import { headerOf, isNotBlocked, live, liveHeader, notCancelled, woken } from '../sessions/header-item.ts'
-import { claimKey, headerKey } from '../../keys.ts'
+import { claimKey, headerKey, messageKey, runKey } from '../../keys.ts'
 import { putMessage, textsOfMessage } from '../messages/message-item.ts'
 import { putRun, putSteering, runStatusOf, textsOfRun } from './run-item.ts'
 import { headerAtStart, leaseAtStart } from './run-start.ts'
-import {
-  createSessionRows,
-  readResolvedRun,
-  type DynamoDependencies,
-  type SessionRows,
-} from '../sessions/session-rows.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
 import type { Action } from '../../table.ts'
 
 /** How long an idempotency key is remembered, in milliseconds. */
@@ -38,7 +33,7 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
   const rows = createSessionRows(dependencies)
   return {
     enqueue: (key, run) => untilDecided(rows, key, () => enqueue(rows, key, run)),
-    requireRoom: (tenant, limits) => requireRoomOf(rows, tenant, limits),
+    assertCapacity: (tenant, limits) => assertCapacityOf(rows, tenant, limits),
     join: (key, runId, idempotency) => untilDecided(rows, key, () => join(rows, key, runId, idempotency)),
     resolve: (key, runId, resolutions) => untilDecided(rows, key, () => resolveCalls(rows, key, runId, resolutions)),
     // Loaded with the first cancel.
@@ -95,7 +90,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
     : putInQueue(rows, key, header, run, { now, claimed })
 }
 
-async function requireRoomOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
+async function assertCapacityOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
   await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
   // The actions are those of no run: only the refusal counts.
   await countRun(rows, { tenant, session: '' }, limits, '')
@@ -258,13 +253,22 @@ async function requireAcceptable(
 ): Promise<void> {
   const busy = isBusy(header)
   if (trigger === 'continue') {
-    const latest = busy || header.tail === undefined ? undefined : await readResolvedRun(rows, key, header.tail)
-    // Behind it there may be an import, whose runs `tail` does not name.
-    if (latest === undefined || runStatusOf(latest) !== 'failed' || textAt(latest, 'last') !== header.head)
+    if (busy || (await statusAtEnd(rows, key, header)) !== 'failed')
       throw new TooltrailError('nothing_to_continue', `session ${key.session} has no failed run to continue`)
     return
   }
   const gives = isBlocked(header) && header.queued === 0
   if (onBusy === 'reject' && busy && !gives)
     throw new TooltrailError('session_busy', `session ${key.session} has a run that has not ended`, { retryable: true })
+}
+
+/** The status of the run that the log ends with: later runs may have been cancelled before they began. */
+async function statusAtEnd(
+  { table }: SessionRows,
+  key: SessionKey,
+  { head }: SessionHeader,
+): Promise<string | undefined> {
+  const message = head === undefined ? undefined : await table.read(messageKey(key, head))
+  const run = message && (await table.read(runKey(key, requiredText(message, 'run'))))
+  return run && runStatusOf(run)
 }

@@ -80,8 +80,8 @@ export const removeSteering = (key: SessionKey, { id, onBusy }: Pick<Run, 'id' |
   onBusy === 'steer' ? [{ remove: steeringKey(key, id) }] : []
 
 /** A queued run has started after the message `since`; its input is a message now. */
-export const startedChange = (now: number, since: string | undefined): Change => ({
-  set: { status: 'running', started_at: now, since },
+export const startedChange = (startedAt: number, since: string | undefined): Change => ({
+  set: { status: 'running', started_at: startedAt, since },
   remove: namesOf('input'),
 })
 

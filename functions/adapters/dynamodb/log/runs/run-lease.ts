@@ -1,7 +1,7 @@
 import { LeaseLost } from '../../../../domain/errors.ts'
 import { nextId } from '../../../../domain/ids.ts'
 import type { ToolMessage } from '../../../../domain/messages/message.ts'
-import { messageOfInput, resumedRun, startedRun } from '../../../../domain/runs/run-changes.ts'
+import { dequeuedRun, messageOfInput, resumedRun } from '../../../../domain/runs/run-changes.ts'
 import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../../../../domain/session.ts'
 import type { RunLease, Started } from '../../../../ports/run-lease.ts'
 import { textAt, type Item } from '../../attributes.ts'
@@ -43,12 +43,12 @@ const HEARTBEATS_APART_MS = 15_000
 export function createDynamoRunLease(dependencies: DynamoDependencies): RunLease {
   const rows = createSessionRows(dependencies)
   return {
-    look: async (key) => {
+    readHeader: async (key) => {
       const header = await rows.table.read(headerKey(key))
       return header && headerOf(header)
     },
-    glance: async (key) => {
-      const header = await rows.table.glance(headerKey(key))
+    readHeaderEventually: async (key) => {
+      const header = await rows.table.readHeaderEventually(headerKey(key))
       return header && headerOf(header)
     },
     start: (seen, owner) => untilUnmoved(() => start(rows, seen, owner)),
@@ -76,7 +76,7 @@ async function start(
   const { value: lowest } = await queuedRuns(rows, key, header).next()
   if (lowest === undefined) return undefined
   const before = await runOf(bodies, key, lowest, undefined)
-  const run = startedRun(before, now)
+  const run = dequeuedRun(before, now)
   const message = messageOfInput(before, run, nextId(state.head, now), now)
   const texts = message === undefined ? [] : await bodies.store(key, textsOfMessage(message))
   const change = { owner, now, runId: run.id, message, isLatest: textAt(header, 'tail') === run.id }
@@ -88,7 +88,7 @@ async function start(
       change: together(started.change, { add: { queued: -1 } }),
     },
     ...started.actions,
-    { update: runKey(key, run.id), when: isQueued, change: startedChange(now, state.head) },
+    { update: runKey(key, run.id), when: isQueued, change: startedChange(run.startedAt ?? now, state.head) },
     ...removeSteering(key, run),
     ...(message === undefined ? [] : [putMessage(key, message, texts)]),
     ...renewExpiry(key, header, now),
@@ -121,7 +121,11 @@ async function take(rows: SessionRows, seen: SessionHeader, owner: string): Prom
     isFree(seen, now) && !isBlocked(seen) ? await table.readMany([headerKey(key), runKey(key, activeRun)]) : []
   if (isLive(found) && item !== undefined) {
     const header = await listedHeader(rows, key, found)
-    const { notices = [] } = resumedRun(await runOf(bodies, key, item, header), textAt(header, 'head'))
+    const { notices = [] } = resumedRun(
+      await runOf(bodies, key, item, header),
+      textAt(header, 'head'),
+      seen.generation + 1,
+    )
     const [text = {}] = await bodies.store(key, [textOfNotices(activeRun, notices)])
     const list = textAt(header, 'listed') === 'paused' ? relist(header, { runStatus: 'running' }) : NO_WRITE
     const change = together(

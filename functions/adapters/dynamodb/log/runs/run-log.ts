@@ -1,6 +1,8 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
 import { isLeaders, type Message, type ToolMessage, type UserMessage } from '../../../../domain/messages/message.ts'
 import { interruptedCall, messageOfInput } from '../../../../domain/runs/run-changes.ts'
+import type { EventPosition } from '../../../../domain/runs/event-position.ts'
 import type { Lease } from '../../../../domain/session.ts'
 import type { UsageAccount } from '../../../../domain/usage/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../../ports/run-log.ts'
@@ -43,8 +45,9 @@ export function createDynamoRunLog(dependencies: DynamoDependencies): RunLog {
     append: (lease, messages) => append(rows, lease, messages),
     completeCall: (lease, result) => completeCall(rows, lease, result),
     beginApproved: (lease, messageId) => beginApproved(rows, lease, messageId),
-    repair: (lease, messageIds) => repair(rows, lease, messageIds),
-    steer: (lease, queuedRunId, messageId) => untilUnmoved(() => steer(rows, lease, queuedRunId, messageId)),
+    repair: (lease, messageIds, position) => repair(rows, lease, messageIds, position),
+    steer: (lease, queuedRunId, messageId, position) =>
+      untilUnmoved(() => steer(rows, lease, { queuedRunId, messageId, position })),
     recordDecision: (lease, decision) => recordDecision(rows, lease, decision),
     pause: (lease) => pause(rows, lease),
     endRun: (lease, end, account) => endRun(rows, lease, end, account),
@@ -150,14 +153,19 @@ async function beginApproved(rows: SessionRows, lease: Lease, messageId: string)
   return call
 }
 
-async function repair(rows: SessionRows, lease: Lease, messageIds: readonly string[]): Promise<readonly ToolMessage[]> {
+async function repair(
+  rows: SessionRows,
+  lease: Lease,
+  messageIds: readonly string[],
+  position: EventPosition | undefined,
+): Promise<readonly ToolMessage[]> {
   if (messageIds.length === 0) return []
   const before = await readCalls(rows, lease, messageIds)
   const completedAt = rows.clock.now()
   const running = before.filter(({ status }) => status === 'running')
   for (let rest: readonly ToolMessage[] = running; rest.length > 0;) {
     const batch = batchOf(rest)
-    const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt))
+    const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt, position))
     const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
     // Only this holder ends calls that it has claimed, and it does not do so while it repairs.
     if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
@@ -186,11 +194,17 @@ async function readCalls(
   )
 }
 
+/** The queued run whose input becomes a message, and where. */
+interface Steering {
+  readonly queuedRunId: string
+  readonly messageId: string
+  readonly position: EventPosition | undefined
+}
+
 async function steer(
   rows: SessionRows,
   lease: Lease,
-  queuedRunId: string,
-  messageId: string,
+  { queuedRunId, messageId, position }: Steering,
 ): Promise<UserMessage | undefined | typeof MOVED> {
   const { table, bodies, clock } = rows
   const keys = [headerKey(lease), runKey(lease, lease.runId), runKey(lease, queuedRunId), messageKey(lease, messageId)]
@@ -206,8 +220,9 @@ async function steer(
     runOf(bodies, lease, activeItem, header),
     runOf(bodies, lease, queuedItem, undefined),
   ])
-  const message = messageOfInput(queued, into, messageId, clock.now())
-  if (message === undefined) return undefined
+  const input = messageOfInput(queued, into, messageId, clock.now())
+  if (input === undefined) return undefined
+  const message = { ...input, ...definedFields({ position }) }
   const texts = await bodies.store(lease, textsOfMessage(message))
   // Lists show the latest run, which is the active one from now on if it was this one.
   const list = textAt(header, 'tail') === queuedRunId ? relist(header, { runStatus: 'running' }) : NO_WRITE

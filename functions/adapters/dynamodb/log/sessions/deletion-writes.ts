@@ -4,7 +4,7 @@ import { flagAt, numberAt, requiredText, textAt, type Item } from '../../attribu
 import { absent, all, any, below, is, present } from '../../expressions.ts'
 import { seconds } from './expiry.ts'
 import { isLive, live } from './header-item.ts'
-import { expiryKey, HEADER, headerKey, NAME_PREFIX, nameKey, partitionOf, printOf, RUN_PREFIX } from '../../keys.ts'
+import { expiryKey, HEADER, headerKey, NAME_PREFIX, nameKey, partitionOf, hashOf, RUN_PREFIX } from '../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 import type { Action } from '../../table.ts'
 import { LIST_FIELDS } from './list-entries.ts'
@@ -139,7 +139,7 @@ function countsOf(items: readonly Item[]): Record<string, number> {
 
 function stateOf(header: Item | undefined, owner: string | undefined, now: number): DeletionState | undefined {
   if (header === undefined || isLive(header) || (numberAt(header, 'forget_at') ?? 0) <= now) return undefined
-  if (owner !== undefined && textAt(header, 'owner_print') !== printOf(owner)) return undefined
+  if (owner !== undefined && textAt(header, 'owner_print') !== hashOf(owner)) return undefined
   return {
     messages: numberAt(header, 'gone_messages') ?? 0,
     runs: numberAt(header, 'gone_runs') ?? 0,

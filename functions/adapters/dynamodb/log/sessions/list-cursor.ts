@@ -1,7 +1,7 @@
 import type { SessionFilter } from '../../../../domain/session-filter.ts'
 import { foreignCursor, readSessionCursor, writeSessionCursor } from '../../../../search/session-cursor.ts'
 import { placeAt, timeOfPlace } from '../../keys.ts'
-import { printOfPlace, type ListCursor } from './list-place.ts'
+import { hashOfPlace, type ListCursor } from './list-place.ts'
 
 /** Whether the entry is among the silent ones, or an old one; its time; and the print of its session. */
 const PLACE = /^([mso])([0-9a-z]{1,10})\.([\w-]{12})$/
@@ -12,16 +12,16 @@ export function writeListCursor(
   { at, isSilent, isOld }: { readonly at: string; readonly isSilent: boolean; readonly isOld: boolean },
 ): string {
   const kind = isOld ? 'o' : isSilent ? 's' : 'm'
-  return writeSessionCursor(filter, `${kind}${timeOfPlace(at).toString(36)}.${printOfPlace(at, isOld)}`)
+  return writeSessionCursor(filter, `${kind}${timeOfPlace(at).toString(36)}.${hashOfPlace(at, isOld)}`)
 }
 
 /** The place of the filter's cursor; undefined for the first page. Throws `cursor_not_found` for the cursor of another list. */
 export function readListCursor(filter: SessionFilter): ListCursor | undefined {
   const text = readSessionCursor(filter)
   if (text === undefined) return undefined
-  const [, kind, time = '', print = ''] = PLACE.exec(text) ?? []
+  const [, kind, time = '', hash = ''] = PLACE.exec(text) ?? []
   if (kind === undefined) throw foreignCursor()
   const at = parseInt(time, 36)
-  if (kind === 'o') return { place: placeAt(at, ''), oldPrint: print, isSilent: false }
-  return { place: placeAt(at, print), isSilent: kind === 's' }
+  if (kind === 'o') return { place: placeAt(at, ''), oldHash: hash, isSilent: false }
+  return { place: placeAt(at, hash), isSilent: kind === 's' }
 }

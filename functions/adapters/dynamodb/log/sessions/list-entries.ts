@@ -14,7 +14,7 @@ import { isSilentGroup, listGroup, type ListClass, type ListField } from './list
  * follow from the header, and one transaction writes them with it. The header counts these transactions in `list_rev`.
  */
 
-/** The fields of a session by which lists find and sort it. Texts are given by their prints (`printOf`). */
+/** The fields of a session by which lists find and sort it. Texts are given by their prints (`hashOf`). */
 export interface Listed {
   readonly key: SessionKey
   readonly agent: string

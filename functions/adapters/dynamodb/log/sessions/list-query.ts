@@ -1,9 +1,9 @@
 import type { SessionFilter, SessionSort } from '../../../../domain/session-filter.ts'
 import { requiredText, type Item } from '../../attributes.ts'
 import { all, between, is } from '../../expressions.ts'
-import { GROUP_INDEX, OWNER_INDEX, ownerGroup, placeAt, printOf, sessionsGroups } from '../../keys.ts'
+import { GROUP_INDEX, OWNER_INDEX, ownerGroup, placeAt, hashOf, sessionsGroups } from '../../keys.ts'
 import type { Table } from '../../table.ts'
-import { printOfPlace, type ListCursor } from './list-place.ts'
+import { hashOfPlace, type ListCursor } from './list-place.ts'
 import { indexOfField, listGroups, type ListClass, type ListField } from './list-groups.ts'
 
 /** An entry of a list, as the index has it. */
@@ -45,10 +45,10 @@ export function leadingCondition(filter: SessionFilter): LeadingCondition {
   const { owner, agent, runStatus, metadata = [], sort } = filter
   const exact = (key: string): string | undefined => metadata.find((one) => one.key === key && !one.isPrefix)?.value
   const [folder, source] = [exact('folder'), exact('source')]
-  if (folder !== undefined) return { field: 'folder', value: printOf(folder) }
-  if (owner !== undefined) return { field: 'owner', value: printOf(owner) }
-  if (source !== undefined) return { field: 'source', value: printOf(source) }
-  if (agent !== undefined) return { field: 'agent', value: printOf(agent) }
+  if (folder !== undefined) return { field: 'folder', value: hashOf(folder) }
+  if (owner !== undefined) return { field: 'owner', value: hashOf(owner) }
+  if (source !== undefined) return { field: 'source', value: hashOf(source) }
+  if (agent !== undefined) return { field: 'agent', value: hashOf(agent) }
   // Lists by `createdAt` have the last status that was neither of these.
   const isMoving = sort === 'created_at' && (runStatus === 'queued' || runStatus === 'running')
   if (runStatus !== undefined && !isMoving) return { field: 'runStatus', value: runStatus }
@@ -108,7 +108,7 @@ function rangeOf({ since, until, order = 'desc' }: SessionFilter, cursor: ListCu
   const high = until === undefined ? LAST : placeAt(until, LAST)
   if (cursor === undefined) return [low, high]
   if (order === 'asc') return [cursor.place > low ? cursor.place : low, high]
-  const last = cursor.oldPrint === undefined ? cursor.place : `${cursor.place}${LAST}`
+  const last = cursor.oldHash === undefined ? cursor.place : `${cursor.place}${LAST}`
   return [low, last < high ? last : high]
 }
 
@@ -153,12 +153,12 @@ async function* inOrder(lists: readonly AsyncGenerator<ListEntry>[], order: 'asc
 const MAX_ALIKE = 1_000
 
 /** The entries behind the cursor's own. If it is not found, because it has moved, none is left out. */
-async function* behind(entries: AsyncGenerator<ListEntry>, { place, oldPrint }: ListCursor): AsyncGenerator<ListEntry> {
+async function* behind(entries: AsyncGenerator<ListEntry>, { place, oldHash }: ListCursor): AsyncGenerator<ListEntry> {
   let alike: ListEntry[] = []
   for await (const entry of entries) {
     if (entry.at === place) continue
-    if (oldPrint !== undefined && entry.at.startsWith(place) && alike.length < MAX_ALIKE) {
-      alike = entry.isOld && printOfPlace(entry.at, true) === oldPrint ? [] : [...alike, entry]
+    if (oldHash !== undefined && entry.at.startsWith(place) && alike.length < MAX_ALIKE) {
+      alike = entry.isOld && hashOfPlace(entry.at, true) === oldHash ? [] : [...alike, entry]
       continue
     }
     yield* alike

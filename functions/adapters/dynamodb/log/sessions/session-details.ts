@@ -3,7 +3,7 @@ import { withPlaceNames } from '../../../../log/imported-place.ts'
 import { metadataText } from '../../../../domain/metadata-text.ts'
 import { numberAt, textAt, toItem, type Item } from '../../attributes.ts'
 import { is } from '../../expressions.ts'
-import { detailsKey, printOf } from '../../keys.ts'
+import { detailsKey, hashOf } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import type { TextFields } from '../messages/bodies.ts'
 import type { Listed } from './list-entries.ts'
@@ -69,11 +69,11 @@ export function replaceDetails(key: SessionKey, item: Item | undefined, body: Te
 
 /** The fields by which lists find a session with these details. */
 export function listedAs({ agent, owner, metadata }: Details): Pick<Listed, 'agent' | 'owner' | 'folder' | 'source'> {
-  const print = (text: string | undefined): string | undefined => (text === undefined ? undefined : printOf(text))
+  const hash = (text: string | undefined): string | undefined => (text === undefined ? undefined : hashOf(text))
   return {
-    agent: printOf(agent),
-    owner: print(owner),
-    folder: print(metadataText(metadata['folder'])),
-    source: print(metadataText(metadata['source'])),
+    agent: hashOf(agent),
+    owner: hash(owner),
+    folder: hash(metadataText(metadata['folder'])),
+    source: hash(metadataText(metadata['source'])),
   }
 }

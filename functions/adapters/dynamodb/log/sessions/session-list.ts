@@ -3,7 +3,7 @@ import { MAX_COMPARED_SESSIONS, type SessionConditions, type SessionFilter } fro
 import type { SessionStore } from '../../../../ports/session-store.ts'
 import { createSessionMatch } from '../../../../search/session-match.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
-import { detailsKey, headerKey, openingKey, printOf, sessionOf, type ItemKey } from '../../keys.ts'
+import { detailsKey, headerKey, openingKey, hashOf, sessionOf, type ItemKey } from '../../keys.ts'
 import { readListCursor, writeListCursor } from './list-cursor.ts'
 import { leadingCondition, listEntries, type LeadingCondition, type ListEntry } from './list-query.ts'
 import { openingText } from './opening-item.ts'
@@ -90,7 +90,7 @@ function mayMatch(
   { agent, runStatus }: SessionFilter,
   leading: LeadingCondition,
 ): boolean {
-  if (agent !== undefined && textAt(item, 'agent_print') !== printOf(agent)) return false
+  if (agent !== undefined && textAt(item, 'agent_print') !== hashOf(agent)) return false
   if (!isHeader || runStatus === undefined || leading.field === 'runStatus') return true
   const isActive = textAt(item, 'active_run') !== undefined
   if (runStatus === 'running' || runStatus === 'paused') return isActive
@@ -127,7 +127,7 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
   /** Compares rows that were not read strongly: the sessions that remain are. */
   async function likely(entries: readonly ListEntry[]): Promise<ListEntry[]> {
     const keys = entries.map(({ item }) => sessionOf(item))
-    const items = await table.glanceMany(keys.flatMap(wanted))
+    const items = await table.readManyEventually(keys.flatMap(wanted))
     const compared = await Promise.all(
       entries.map(async ({ isOld }, place) => {
         const [key, details, ...others] = [keys[place], ...items.slice(place * each, (place + 1) * each)]

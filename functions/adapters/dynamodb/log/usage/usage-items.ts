@@ -11,7 +11,7 @@ import { NO_USAGE } from '../../../../domain/usage/usage.ts'
 import type { UsageSum } from '../../../../domain/usage/usage-sums.ts'
 import { numberAt, type Item } from '../../attributes.ts'
 import { is, type Condition } from '../../expressions.ts'
-import { partitionOf, printOf } from '../../keys.ts'
+import { partitionOf, hashOf } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { counted, usageOf } from './usage-counters.ts'
 
@@ -33,11 +33,11 @@ export const dayPartitions = (tenant: string, day: string): string[] =>
   Array.from({ length: PARTITIONS }, (_, place) => `U#${tenant}#${day}#${place}`)
 
 /** Ids of keys may hold any character. */
-const keyPartition = (keyId: string, day: string): string => `UK#${printOf(keyId)}#${day}`
+const keyPartition = (keyId: string, day: string): string => `UK#${hashOf(keyId)}#${day}`
 
 /** Items of an owner's sessions; of all sessions without one. */
 export const ofSessions = (owner?: string): string =>
-  owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${printOf(owner)}#`
+  owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${hashOf(owner)}#`
 
 /** Counts a message that is a completion. Nothing for any other. */
 export function countUsage(key: SessionKey, message: Message | undefined, account: UsageAccount): Action[] {
@@ -54,7 +54,7 @@ export function countCompletion(
   const [first, second, third] = placesOf(key)
   const pk = dayPartitions(key.tenant, day)[first % PARTITIONS] ?? ''
   const add = counted(JSON.stringify([agent, model]), usage)
-  const ownerPart = owner === undefined ? '-' : printOf(owner)
+  const ownerPart = owner === undefined ? '-' : hashOf(owner)
   return [
     {
       update: { pk, sk: `${SESSION_PREFIX}${ownerPart}#${key.session}` },

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { readAll, reading, transaction, write, type Database } from '../../database.ts'
 import { afterOthers, type WriteGate } from '../../write-gate.ts'
-import type { OwedMessages } from './pending-messages.ts'
+import type { PendingMessages } from './pending-messages.ts'
 import { readMarked, stillMarked, type MarkedDocuments, type MarkedDependencies } from './marked-documents.ts'
 import { putSlice } from './slices.ts'
 import type { HistoryTables } from './tables.ts'
@@ -14,7 +14,7 @@ const DOCUMENTS_AT_ONCE = 8
 
 export interface MergeDependencies extends MarkedDependencies {
   readonly tables: HistoryTables
-  readonly owed: OwedMessages
+  readonly pending: PendingMessages
   /** Others on this file whose writes go first. */
   readonly gate?: WriteGate
   /** Aborted: nothing more is begun. */
@@ -61,8 +61,8 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
     if (batch.length > 0) changed.push(...(await storeWhole(dependencies, batch, isLast)))
     batch = []
     chars = 0
-    const { owed } = dependencies
-    if (owed.isMany() || (isLast && !owed.isEmpty())) changed.push(...(await settle(dependencies)))
+    const { pending } = dependencies
+    if (pending.isMany() || (isLast && !pending.isEmpty())) changed.push(...(await settle(dependencies)))
   }
   for (const number of numbers) {
     if (dependencies.closed.aborted) {
@@ -94,19 +94,19 @@ async function storeWhole(
   batch: readonly Whole[],
   isLast: boolean,
 ): Promise<number[]> {
-  const { database, owed } = dependencies
+  const { database, pending } = dependencies
   // Few messages have their words with them: another transaction would cost more than it spares.
-  const isSettled = isLast && owed.isEmpty()
-  const outcomes = await inTurn(dependencies, (tables) => {
+  const isSettled = isLast && pending.isEmpty()
+  const outcomes = await inTransaction(dependencies, (tables) => {
     const states = tables.put((puts) =>
       batch.map(({ row, documents }) => {
         // Of another tenant's merge, or of one for all of them.
-        if (owed.has(row.number)) return 'gone'
+        if (pending.has(row.number)) return 'gone'
         const state = stillMarked(database, row)
         if (state !== 'same') return state
         puts.replace({ tenant: row.tenant, session: row.session }, row.id, documents)
         if (isSettled) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
-        else owed.add(row.number, charsOf(documents))
+        else pending.add(row.number, charsOf(documents))
         return state
       }),
     )
@@ -118,9 +118,9 @@ async function storeWhole(
 
 /** Stores the words of what was stored without; returns the messages that were changed meanwhile. */
 async function settle(dependencies: MergeDependencies): Promise<number[]> {
-  return await inTurn(dependencies, (tables) => {
+  return await inTransaction(dependencies, (tables) => {
     tables.settle()
-    return dependencies.owed.settle()
+    return dependencies.pending.settle()
   })
 }
 
@@ -131,7 +131,7 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
   while (!closed.aborted) {
     for (const document of documents) dependencies.tables.prepare(document)
     const slice = { documents, start, last: !more }
-    const outcome = await inTurn(dependencies, (tables) => {
+    const outcome = await inTransaction(dependencies, (tables) => {
       const state = tables.put((puts) => putSlice(database, puts, marked, slice))
       tables.settle()
       return state
@@ -146,18 +146,18 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
 }
 
 /** One transaction, before which others go first and after which they get their turn. */
-async function inTurn<Result>(
-  { database, tables, gate, owed }: MergeDependencies,
+async function inTransaction<Result>(
+  { database, tables, gate, pending }: MergeDependencies,
   work: (tables: HistoryTables) => Result,
 ): Promise<Result> {
   const run = (): Result => transaction(database, () => work(tables))
   try {
     const result = gate === undefined ? run() : afterOthers(gate, run)
-    await nextTurn()
+    await yieldToEventLoop()
     return result
   } catch (error) {
     tables.undone()
-    owed.forget()
+    pending.forget()
     throw error
   }
 }

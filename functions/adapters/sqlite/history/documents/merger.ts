@@ -1,5 +1,5 @@
 import { mergeMarked, type MergeDependencies } from './merge.ts'
-import { createOwedMessages } from './pending-messages.ts'
+import { createPendingMessages } from './pending-messages.ts'
 import { createHistoryTables } from './tables.ts'
 
 /** Brings the full-text tables up to what the log says. */
@@ -12,11 +12,11 @@ export interface HistoryMerger {
 
 /** Indexes on this thread. Tenants go side by side, a few documents at a time: none waits for all that another has written. */
 export function createHistoryMerger(
-  dependencies: Omit<MergeDependencies, 'tables' | 'owed' | 'closed'>,
+  dependencies: Omit<MergeDependencies, 'tables' | 'pending' | 'closed'>,
 ): HistoryMerger {
   const closing = new AbortController()
   const { database } = dependencies
-  const state = { tables: createHistoryTables(database), owed: createOwedMessages(database) }
+  const state = { tables: createHistoryTables(database), pending: createPendingMessages(database) }
   const merging = { ...dependencies, ...state, closed: closing.signal }
   const running = new Map<string | undefined, Promise<void>>()
   return {

@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 1_024_000
 const MERGERS = 2 ** 47
 
 /** Messages whose documents are stored and whose words are not (`tables.ts`): they stay marked until these are, too. */
-export interface OwedMessages {
+export interface PendingMessages {
   isEmpty(): boolean
   /** Whether there are as many as one transaction settles. */
   isMany(): boolean
@@ -23,7 +23,7 @@ export interface OwedMessages {
 }
 
 /** A change of a message makes `documents` -1 (`schema.ts`). One in slices has documents (`slices.ts`). */
-const OWE = 'UPDATE historyMarks SET first = 0, stored = ?, documents = 0 WHERE message = ?'
+const MARK_PENDING = 'UPDATE historyMarks SET first = 0, stored = ?, documents = 0 WHERE message = ?'
 const SETTLE = 'DELETE FROM historyMarks WHERE message IN (SELECT value FROM json_each(?)) AND stored = ?'
 /** What another merger has stored since is its to settle: two that take each other's up would never end. */
 const SELECT_CHANGED = `SELECT message FROM historyMarks
@@ -40,22 +40,22 @@ export function hasPendingWords(database: Database, { tenant, session }: Session
 }
 
 /** Those of one merger. */
-export function createOwedMessages(database: Database): OwedMessages {
+export function createPendingMessages(database: Database): PendingMessages {
   const numbers = new Set<number>()
-  let owed = 0
+  let pending = 0
   const forget = (): void => {
     numbers.clear()
-    owed = 0
+    pending = 0
   }
   const merger = randomInt(MERGERS)
   return {
     isEmpty: () => numbers.size === 0,
-    isMany: () => numbers.size >= MAX_MESSAGES || owed >= MAX_CHARACTERS,
+    isMany: () => numbers.size >= MAX_MESSAGES || pending >= MAX_CHARACTERS,
     has: (number) => numbers.has(number),
     add(number, chars) {
-      write(database, OWE, merger, number)
+      write(database, MARK_PENDING, merger, number)
       numbers.add(number)
-      owed += chars
+      pending += chars
     },
     settle() {
       const all = JSON.stringify([...numbers])

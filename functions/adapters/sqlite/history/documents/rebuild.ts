@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, transaction, write, type Database } from '../../database.ts'
 import type { HistoryProjection } from './projection.ts'
@@ -24,11 +24,11 @@ interface Rebuilt {
 
 /**
  * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches go on
- * working meanwhile. Documents without a message are removed, and words without a document. `tell` hears how many messages are done.
+ * working meanwhile. Documents without a message are removed, and words without a document. `onProgress` hears how many messages are done.
  */
 export async function rebuildSqliteHistory(
   dependencies: Dependencies,
-  tell?: (messages: number) => void,
+  onProgress?: (messages: number) => void,
 ): Promise<Rebuilt> {
   const { database, history } = dependencies
   let messages = 0
@@ -46,7 +46,7 @@ export async function rebuildSqliteHistory(
     await history.merge()
     messages += numbers.length
     after = last
-    tell?.(messages)
+    onProgress?.(messages)
   }
 }
 
@@ -81,7 +81,7 @@ async function forgetWords(database: Database, table: 'historyWords' | 'historyW
     const before = changes()
     transaction(database, () => write(database, merge, pages))
     if (changes() - before < 2) return
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type SessionRows,
 } from '../vocabulary/audiences.ts'
 import { hasPendingWords } from './pending-messages.ts'
-import { createOwedWords, keepPendingWords, type OwedWords } from '../vocabulary/pending-words.ts'
+import { createPendingWords, keepPendingWords, type PendingWords } from '../vocabulary/pending-words.ts'
 import { createPreparedWords, type WordsOf } from '../vocabulary/prepared-words.ts'
 import {
   findMessage,
@@ -83,21 +83,21 @@ export function createHistoryTables(database: Database): HistoryTables {
   const reader = createDocumentReader()
   const vocabulary = createVocabularyWriter(database, reader)
   const words = createPreparedWords(reader)
-  const owed = createOwedWords(database, vocabulary)
+  const pending = createPendingWords(database, vocabulary)
   const removing = { database, reader, vocabulary }
   return {
     prepare: words.prepare,
     put(work) {
-      const batch = createBatch({ ...removing, wordsOf: words.of, owed })
+      const batch = createBatch({ ...removing, wordsOf: words.of, pending })
       const result = work(batch)
       batch.end()
       return result
     },
     removeSome: (key, messageId, limit) => removeSome(removing, { key, messageId, limit }),
     remove: (key, messageId) => removeSome(removing, { key, messageId, limit: ALL })?.count ?? 0,
-    settle: owed.settle,
+    settle: pending.settle,
     undone() {
-      owed.forget()
+      pending.forget()
       vocabulary.undone()
     },
   }
@@ -118,10 +118,10 @@ interface Removing {
 
 interface Batching extends Removing {
   readonly wordsOf: WordsOf
-  readonly owed: OwedWords
+  readonly pending: PendingWords
 }
 
-function createBatch({ database, reader, vocabulary, wordsOf, owed }: Batching): HistoryBatch & { end(): void } {
+function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batching): HistoryBatch & { end(): void } {
   const sessions = new Map<string, Gathered>()
   /** By tenant, the last id of a document. */
   const reserved = new Map<number, number>()
@@ -138,7 +138,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, owed }: Batching):
     reserved.clear()
     for (const gathered of sessions.values()) {
       countDocuments(database, gathered.rows, gathered.documents)
-      owed.owe(gathered)
+      pending.defer(gathered)
     }
     sessions.clear()
   }
@@ -156,7 +156,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, owed }: Batching):
     if (!isIndexed(database, key, messageId)) return
     // We must know whether anything of its session is left.
     end()
-    owed.settle()
+    pending.settle()
     removeSome({ database, reader, vocabulary }, { key, messageId, limit: ALL })
   }
   return {

@@ -6,7 +6,7 @@ import { snapshot, type Database } from '../../database.ts'
 import type { Audience } from '../vocabulary/audiences.ts'
 import type { HistoryPlace } from './cursor.ts'
 import {
-  crowdExpressions,
+  denseExpressions,
   MIN_ANY,
   type Matching,
   matchExpression,
@@ -37,16 +37,16 @@ const COVERED = 0.75
 /** How far a search looks. */
 interface Depth {
   /** So many matching documents that they are not all looked at: those with the words near each other come first. */
-  readonly crowd: number
+  readonly dense: number
   /** With fewer documents than this, the next wider way of matching is tried too. */
   readonly enough: number
   /** Documents that are read and scored. */
   readonly scored: number
 }
 
-const USUAL: Depth = { crowd: 150, enough: 40, scored: 100 }
+const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
 /** Where most of what was found so far only talks about the history: what happened stands behind it, or says it otherwise. */
-const BEHIND_TALK: Depth = { crowd: 800, enough: Infinity, scored: 1_000 }
+const BEHIND_TALK: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
 interface Found {
   readonly rows: readonly number[]
@@ -62,8 +62,8 @@ interface Best {
 
 /** The best events, as the words are; where these have little of the query, as the words may be meant, if that is better. */
 export async function best(search: Search): Promise<Best> {
-  const plan = (stretch: boolean): PlannedTerm[] =>
-    snapshot(search.database, () => planTerms(search.parsed, search.vocabulary, stretch))
+  const plan = (widen: boolean): PlannedTerm[] =>
+    snapshot(search.database, () => planTerms(search.parsed, search.vocabulary, widen))
   const terms = plan(false)
   const first = await bestOf(search, matchingOf(search, terms))
   const covered = first.scored.reduce((most, event) => Math.max(most, event.covered), 0)
@@ -109,7 +109,7 @@ export const scoredBy = (
   )
 
 /** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
-function candidates(search: Search, matching: Matching, { crowd, enough }: Depth): Found {
+function candidates(search: Search, matching: Matching, { dense, enough }: Depth): Found {
   const { database, query, audience } = search
   const rows = new Set<number>()
   let used = 0
@@ -121,9 +121,9 @@ function candidates(search: Search, matching: Matching, { crowd, enough }: Depth
       matchRows(database, audience.range, match, { filters: query.filters, limit })
     const matched =
       name === 'any'
-        ? bestOfAny(search, matching, rows.size === 0 ? MIN_ANY : 0).slice(0, crowd)
-        : newest(expression, crowd)
-    const nearer = name === 'any' || matched.length < crowd ? [] : crowdExpressions(matching)
+        ? bestOfAny(search, matching, rows.size === 0 ? MIN_ANY : 0).slice(0, dense)
+        : newest(expression, dense)
+    const nearer = name === 'any' || matched.length < dense ? [] : denseExpressions(matching)
     for (const id of [...nearer.flatMap((match) => newest(match, NEARER)), ...matched]) rows.add(id)
     if (rows.size >= enough) break
   }

@@ -39,7 +39,7 @@ const widest = (matching: Matching): string =>
 export function strictestListing(search: Search): Listing | undefined {
   if (search.parsed.terms.length === 0) return wordlessListing(search)
   return snapshot(search.database, () => {
-    const plan = (stretch: boolean): PlannedTerm[] => planTerms(search.parsed, search.vocabulary, stretch)
+    const plan = (widen: boolean): PlannedTerm[] => planTerms(search.parsed, search.vocabulary, widen)
     const finds = (terms: readonly PlannedTerm[], name: Stage): boolean => {
       const expression = matchExpression(matchingOf(search, terms), name)
       const { filters } = search.query

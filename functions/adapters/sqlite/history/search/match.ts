@@ -74,7 +74,7 @@ export const partExpression = (matching: Matching, part: RarePart): string => bo
  * Where very many documents match, those to look at first: with the query as it stands, with its words near each other, and
  * calls that have them all.
  */
-export function crowdExpressions(matching: Matching): string[] {
+export function denseExpressions(matching: Matching): string[] {
   const { query, terms } = matching
   const words = [...new Set(terms.filter(({ term }) => term.weight === 1).flatMap(({ term }) => term.words))].map(quote)
   const phrase = tokenize(query.text.slice(0, MAX_QUERY)).words.slice(0, MAX_TERMS)

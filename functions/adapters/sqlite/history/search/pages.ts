@@ -1,7 +1,7 @@
 import { MAX_MORE, type HistoryHit, type HistoryPage } from '../../../../domain/history.ts'
 import type { PlannedTerm } from '../../../../search/query/plan.ts'
 import type { ScoredEvent } from '../../../../search/ranking/score.ts'
-import { inTurns } from '../../../../search/ranking/score-in-batches.ts'
+import { mapInBatches } from '../../../../search/ranking/score-in-batches.ts'
 import { snippet } from '../../../../search/documents/snippet.ts'
 import { snapshot } from '../../database.ts'
 import { best, type Search } from './best.ts'
@@ -90,7 +90,7 @@ async function pageOf(
   { scored, place }: Ranks = { scored: [] },
 ): Promise<HistoryPage> {
   const { query, database } = search
-  const hits = await inTurns(query.scope.tenant, events, (event) => ({
+  const hits = await mapInBatches(query.scope.tenant, events, (event) => ({
     ...hitOf(event, listing.terms),
     ...(query.group === undefined ? {} : { more: moreOf(search, listing, scored, event) }),
   }))

@@ -6,21 +6,21 @@ import { addSessionWords } from './session-words.ts'
 import type { SessionWords, VocabularyWriter } from './vocabulary-writer.ts'
 
 /** Words of documents that were put, which their vocabularies do not have yet. */
-export interface OwedWords {
-  owe(words: SessionWords): void
+export interface PendingWords {
+  defer(words: SessionWords): void
   /** Stores them, except for those of sessions that are gone meanwhile. */
   settle(): void
   forget(): void
 }
 
 /** Pending words of one process. */
-export function createOwedWords(database: Database, vocabulary: VocabularyWriter): OwedWords {
+export function createPendingWords(database: Database, vocabulary: VocabularyWriter): PendingWords {
   const sessions = new Map<number, SessionWords>()
   return {
-    owe({ rows, runs }) {
-      const owed = sessions.get(rows.session)
-      if (owed === undefined) sessions.set(rows.session, { rows, runs })
-      else owed.runs.push(...runs)
+    defer({ rows, runs }) {
+      const pending = sessions.get(rows.session)
+      if (pending === undefined) sessions.set(rows.session, { rows, runs })
+      else pending.runs.push(...runs)
     },
     settle() {
       vocabulary.add([...sessions.values()].filter(({ rows }) => !isEmpty(database, rows)))

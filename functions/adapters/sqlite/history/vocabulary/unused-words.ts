@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { readAll, transaction, write, type Database } from '../../database.ts'
 import { findAudience, reserveWords } from './audiences.ts'
 import { hasWord, removeWord, type KnownWord } from './vocabulary-writer.ts'
@@ -23,7 +23,7 @@ async function inPages<Place>(
   first: Place,
   work: (after: Place) => Place | undefined,
 ): Promise<void> {
-  for (let next: Place | undefined = first; next !== undefined; await nextTurn()) {
+  for (let next: Place | undefined = first; next !== undefined; await yieldToEventLoop()) {
     const after: Place = next
     next = transaction(database, () => work(after))
   }

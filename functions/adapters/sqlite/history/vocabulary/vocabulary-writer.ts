@@ -34,7 +34,7 @@ interface Fresh {
 }
 
 /** Stands for the owner of a session that has none. */
-const NOBODY = 0
+const NO_OWNER = 0
 
 /** The vocabulary's tables, for words of this reader. */
 export function createVocabularyWriter(database: Database, reader: Pick<DocumentReader, 'word'>): VocabularyWriter {
@@ -69,7 +69,7 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
 
 /** Returns whether any of the words may be new to the session, its owner or its tenant. */
 function addToSession(database: Database, { rows, runs }: SessionWords, marking: Marking, fresh: Fresh): boolean {
-  const owner = rows.owner ?? NOBODY
+  const owner = rows.owner ?? NO_OWNER
   const ofOwner = listOf(fresh.owners, owner)
   const all = marking.tenant | marking.owner
   const added: string[] = []
@@ -114,20 +114,20 @@ function addFresh(
   // The tenant has had some of them before, under other ids.
   else for (const { word, owner } of sorted) listOf(fresh.owners, owner).push(word)
   for (const [owner, others] of fresh.owners)
-    if (owner !== NOBODY && others.length > 0)
+    if (owner !== NO_OWNER && others.length > 0)
       write(database, INSERT_KNOWN_OF_OWNER, owner, JSON.stringify(others.toSorted()), tenant)
 }
 
 /** Words that the tenant did not have before, with ids from `first` on. */
 function addOwners(database: Database, first: number, words: Fresh['tenant']): void {
-  if (words.some(({ owner }) => owner !== NOBODY))
+  if (words.some(({ owner }) => owner !== NO_OWNER))
     write(database, INSERT_NEW_OF_OWNERS, first, JSON.stringify(words.map(({ owner }) => owner)))
 }
 
 const INSERT_WORDS = `INSERT OR IGNORE INTO historyVocabulary (id, tenant, word)
   SELECT ? + key, ?, value FROM json_each(?)`
 const INSERT_NEW_OF_OWNERS = `INSERT INTO historyOwnerWords (owner, word)
-  SELECT value, ? + key FROM json_each(?) WHERE value <> ${NOBODY}`
+  SELECT value, ? + key FROM json_each(?) WHERE value <> ${NO_OWNER}`
 const INSERT_KNOWN_OF_OWNER = `INSERT OR IGNORE INTO historyOwnerWords (owner, word)
   SELECT ?, v.id FROM json_each(?) w CROSS JOIN historyVocabulary v ON v.tenant = ? AND v.word = w.value`
 const INSERT_PARTS = `INSERT INTO historyWordParts (rowid, word)

@@ -1,5 +1,5 @@
 import type { Vocabulary } from '../../../../search/query/plan.ts'
-import { slipsOf, withinOneSlip } from '../../../../search/query/word-forms.ts'
+import { typosOf, withinOneTypo } from '../../../../search/query/word-forms.ts'
 import { readAll, readOne, type Database } from '../../database.ts'
 import type { Audience } from './audiences.ts'
 import { quote } from '../search/scope.ts'
@@ -62,7 +62,7 @@ function wordsOfSession(database: Database, session: number): Words {
         those((word) => word.startsWith(prefix)),
         limit,
       ),
-    resembling: (word) => those((other) => withinOneSlip(word, other)),
+    resembling: (word) => those((other) => withinOneTypo(word, other)),
     containing: (part, limit) =>
       Array.from(part).length < MIN_WORD_CHARACTERS
         ? []
@@ -112,7 +112,7 @@ function existing(database: Database, audience: Audience, wanted: readonly strin
 
 function resembling(database: Database, audience: Audience, word: string): string[] {
   const letters = Array.from(word)
-  if (letters.length < MIN_HALVED_CHARACTERS) return existing(database, audience, slipsOf(word))
+  if (letters.length < MIN_HALVED_CHARACTERS) return existing(database, audience, typosOf(word))
   const half = Math.floor(letters.length / 2)
   const first = letters.slice(0, half).join('')
   const last = letters.slice(half).join('')

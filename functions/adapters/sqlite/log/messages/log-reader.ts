@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { Message } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { createPage, messageLength, runLength } from '../../../../log/message-length.ts'
@@ -33,7 +33,7 @@ export function createSqliteLogReader({ database }: { database: Database }): Log
   let turn: Promise<void> | undefined
   async function afterLarge(messages: readonly Message[]): Promise<void> {
     if (messages.reduce((sum, message) => sum + messageLength(message), 0) <= LARGE) return
-    turn = nextTurn().then(() => (turn = undefined))
+    turn = yieldToEventLoop().then(() => (turn = undefined))
     await turn
   }
   return {

@@ -26,7 +26,7 @@ export function pause({ database, clock }: LogDependencies, lease: Lease): Run |
     const stored = findRun(database, row.number, lease.runId)
     if (stored === undefined) throw new LeaseLost(lease.session, lease.generation)
     const waiting = openCalls(database, stored.number).filter(({ status }) => status === 'waiting')
-    const { run } = saveRun(database, stored, pausedRun(stored.run, waiting, row.head ?? undefined))
+    const { run } = saveRun(database, stored, pausedRun(stored.run, waiting, row.head ?? undefined, lease.generation))
     saveSession(database, row, withRun(alive({ ...released(row), paused: 1, due: null }, now), run))
     return run
   })

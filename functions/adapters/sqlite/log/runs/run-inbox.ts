@@ -2,7 +2,7 @@ import { TooltrailError } from '../../../../domain/errors.ts'
 import { newDelivery } from '../../../../domain/delivery.ts'
 import { nextRunId } from '../../../../domain/ids.ts'
 import { isEnded, type Run } from '../../../../domain/runs/run.ts'
-import { acceptedRun, requireRoom } from '../../../../domain/runs/run-changes.ts'
+import { acceptedRun, assertCapacity } from '../../../../domain/runs/run-changes.ts'
 import { isBlocked, isFree, type SessionKey } from '../../../../domain/session.ts'
 import { openingOf } from '../../../../log/title.ts'
 import type { Cancelled, Enqueued, NewRun, RunInbox, RunLimits } from '../../../../ports/run-inbox.ts'
@@ -12,7 +12,7 @@ import { runStatusCode } from '../codes.ts'
 import { readOne, snapshot, transaction, write, type Database } from '../../database.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 import { insertMessage } from '../messages/message-rows.ts'
-import { insertRun, resolvedRun, saveRun, type StoredRun } from './run-rows.ts'
+import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
 import { atStart, withRun, woken } from '../sessions/session-changes.ts'
 import { counted, introduced } from '../sessions/session-outline.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
@@ -26,8 +26,8 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
   const { database, clock } = dependencies
   return {
     enqueue: (key, run) => enqueue(dependencies, key, run),
-    requireRoom: async (tenant, limits) =>
-      snapshot(database, () => requireRoomOf(database, tenant, limits, clock.now())),
+    assertCapacity: async (tenant, limits) =>
+      snapshot(database, () => assertCapacityOf(database, tenant, limits, clock.now())),
     join: async (key, runId, idempotency) => join(database, key, runId, idempotency, clock.now()),
     resolve: (key, runId, resolutions) => resolveCalls(dependencies, key, runId, resolutions),
     cancel: async (key, runId) => cancel(database, key, runId, clock.now()),
@@ -42,7 +42,7 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     const known = knownRun(database, row, newRun, now)
     if (known !== undefined) return { runId: known, repeated: true }
     requireAcceptable(database, row, newRun)
-    requireRoomOf(database, key.tenant, newRun, now)
+    assertCapacityOf(database, key.tenant, newRun, now)
     const id = nextRunId(row.tail ?? undefined, row.head ?? undefined, now)
     const run = acceptedRun(newRun, id, now)
     rememberClaim(database, row, newRun, run.id, now)
@@ -141,8 +141,7 @@ function rememberClaim(
 function requireAcceptable(database: Database, row: SessionRow, { trigger, onBusy }: NewRun): void {
   const busy = row.activeRun !== null || row.queued > 0
   if (trigger === 'continue') {
-    const latest = row.tail === null ? undefined : resolvedRun(database, row.number, row.tail)
-    if (busy || latest?.run.status !== 'failed' || !isLastOfLog(database, row, latest))
+    if (busy || statusAtEnd(database, row) !== runStatusCode('failed'))
       throw new TooltrailError('nothing_to_continue', `session ${row.session} has no failed run to continue`)
     return
   }
@@ -151,22 +150,22 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
 }
 
-/** Behind a run there may be an import, whose runs `tail` does not name. */
-function isLastOfLog(database: Database, { number, head }: SessionRow, { number: run }: StoredRun): boolean {
-  const sql = 'SELECT run FROM messages WHERE session = ? AND id = ?'
-  return readOne<{ readonly run: number }>(database, sql, number, head)?.run === run
+/** The status of the run that the log ends with: later runs may have been cancelled before they began. */
+function statusAtEnd(database: Database, { number, head }: SessionRow): number | undefined {
+  const sql = 'SELECT r.status FROM messages m JOIN runs r ON r.number = m.run WHERE m.session = ? AND m.id = ?'
+  return readOne<{ readonly status: number }>(database, sql, number, head)?.status
 }
 
-function requireRoomOf(database: Database, tenant: string, limits: RunLimits, now: number): void {
-  requireRoomFor(database, limits)
+function assertCapacityOf(database: Database, tenant: string, limits: RunLimits, now: number): void {
+  assertKeyCapacity(database, limits)
   requireBudgetOf(database, tenant, limits, now)
 }
 
-function requireRoomFor(database: Database, { keyId, mostActive }: RunLimits): void {
+function assertKeyCapacity(database: Database, { keyId, mostActive }: RunLimits): void {
   if (keyId === undefined || mostActive === undefined) return
   const sql = `SELECT count(*) AS count FROM runs r JOIN sessions s ON s.number = r.session
     WHERE r.apiKey = ? AND r.status < 3 AND s.live = 1`
-  requireRoom(readOne<{ count: number }>(database, sql, keyId)?.count ?? 0, mostActive)
+  assertCapacity(readOne<{ count: number }>(database, sql, keyId)?.count ?? 0, mostActive)
 }
 
 function cancel(database: Database, key: SessionKey, runId: string, now: number): Cancelled {

@@ -1,6 +1,6 @@
 import { isBlocked, isFree, type Lease, type SessionHeader, type SessionKey } from '../../../../domain/session.ts'
 import { LeaseLost } from '../../../../domain/errors.ts'
-import { resumedRun } from '../../../../domain/runs/run-changes.ts'
+import { dequeuedRun, resumedRun } from '../../../../domain/runs/run-changes.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { RunLease, Started } from '../../../../ports/run-lease.ts'
 import { reading, transaction, write, type Database } from '../../database.ts'
@@ -18,8 +18,8 @@ const DUE_STEP_MS = 60_000
 export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
   const { database, clock } = dependencies
   return {
-    look: async (key) => look(database, key),
-    glance: async (key) => look(database, key),
+    readHeader: async (key) => readHeader(database, key),
+    readHeaderEventually: async (key) => readHeader(database, key),
     start: (seen, owner) => start(dependencies, seen, owner),
     take: async (seen, owner) => take(database, clock, seen, owner),
     claim: async (lease) => claim(database, lease),
@@ -28,7 +28,7 @@ export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
   }
 }
 
-function look(database: Database, key: SessionKey): SessionHeader | undefined {
+function readHeader(database: Database, key: SessionKey): SessionHeader | undefined {
   return reading(database, () => {
     const row = findSession(database, key)
     return row && headerOf(row)
@@ -45,7 +45,7 @@ function start(dependencies: LogDependencies, seen: SessionHeader, owner: string
     if (row.generation !== seen.generation || row.activeRun !== null || !isFree(headerOf(row), now)) return undefined
     const [queued] = queuedRuns(database, row.number, 1)
     if (queued === undefined) return undefined
-    const { row: next, started } = atStart(counted(database, row), queued.run, { owner, now })
+    const { row: next, started } = atStart(counted(database, row), queued.run, { owner, now, begin: dequeuedRun })
     saveRun(database, queued, started.run)
     if (started.message !== undefined) insertMessage(database, row.number, queued.number, started.message)
     saveSession(database, row, { ...next, queued: row.queued - 1 })
@@ -76,7 +76,7 @@ function take(database: Database, clock: Clock, seen: SessionHeader, owner: stri
     if (!isFree(header, now) || isBlocked(header)) return undefined
     const stored = findRun(database, row.number, row.activeRun)
     if (stored === undefined) throw new Error(`run ${row.activeRun} is active and has no row`)
-    const { run } = saveRun(database, stored, resumedRun(stored.run, row.head ?? undefined))
+    const { run } = saveRun(database, stored, resumedRun(stored.run, row.head ?? undefined, row.generation + 1))
     const takeovers = header.lease === undefined ? row.takeovers : row.takeovers + 1
     const next = withRun({ ...leased(row, owner, now), paused: 0, takeovers }, run)
     saveSession(database, row, next)

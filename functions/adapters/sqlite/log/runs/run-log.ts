@@ -1,6 +1,8 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
 import type { Message, ToolMessage, UserMessage } from '../../../../domain/messages/message.ts'
 import { interruptedCall, messageOfInput, withCompletion } from '../../../../domain/runs/run-changes.ts'
+import type { EventPosition } from '../../../../domain/runs/event-position.ts'
 import type { Lease } from '../../../../domain/session.ts'
 import type { UsageAccount } from '../../../../domain/usage/usage-count.ts'
 import type { CallResult, Round, RunLog } from '../../../../ports/run-log.ts'
@@ -30,8 +32,9 @@ export function createSqliteRunLog(dependencies: LogDependencies): RunLog {
     append: (lease, messages) => append(dependencies, lease, messages),
     completeCall: (lease, result) => completeCall(dependencies, lease, result),
     beginApproved: (lease, messageId) => beginApproved(dependencies, lease, messageId),
-    repair: (lease, messageIds) => repair(dependencies, lease, messageIds),
-    steer: (lease, queuedRunId, messageId) => steer(dependencies, lease, queuedRunId, messageId),
+    repair: (lease, messageIds, position) => repair(dependencies, lease, messageIds, position),
+    steer: (lease, queuedRunId, messageId, position) =>
+      steer(dependencies, lease, { queuedRunId, messageId, position }),
     recordDecision: async (lease, decision) => recordDecision(database, lease, decision),
     pause: async (lease) => pause(dependencies, lease),
     endRun: (lease, end, account) => endRun(dependencies, lease, end, account),
@@ -144,6 +147,7 @@ async function repair(
   dependencies: LogDependencies,
   lease: Lease,
   messageIds: readonly string[],
+  position: EventPosition | undefined,
 ): Promise<readonly ToolMessage[]> {
   if (messageIds.length === 0) return []
   const { database, clock } = dependencies
@@ -153,11 +157,18 @@ async function repair(
     const calls = messageIds.map((id) => repairable(database, row, lease, id))
     return calls.map((call) => {
       if (call.status !== 'running') return call
-      const repaired = interruptedCall(call, completedAt)
+      const repaired = interruptedCall(call, completedAt, position)
       updateToolMessage(database, row.number, repaired)
       return repaired
     })
   })
+}
+
+/** The queued run whose input becomes a message, and where. */
+interface Steering {
+  readonly queuedRunId: string
+  readonly messageId: string
+  readonly position: EventPosition | undefined
 }
 
 function repairable(database: Database, row: SessionRow, lease: Lease, id: string): ToolMessage {
@@ -171,8 +182,7 @@ function repairable(database: Database, row: SessionRow, lease: Lease, id: strin
 function steer(
   dependencies: LogDependencies,
   lease: Lease,
-  queuedRunId: string,
-  messageId: string,
+  { queuedRunId, messageId, position }: Steering,
 ): Promise<UserMessage | undefined> {
   const { database, clock } = dependencies
   const now = clock.now()
@@ -183,8 +193,9 @@ function steer(
     const before = findMessage(database, row.number, messageId)
     if (before?.role === 'user' && queued?.run.mergedInto === into.run.id) return before
     if (queued?.run.status !== 'queued') return undefined
-    const message = messageOfInput(queued.run, into.run, messageId, now)
-    if (message === undefined) return undefined
+    const input = messageOfInput(queued.run, into.run, messageId, now)
+    if (input === undefined) return undefined
+    const message = { ...input, ...definedFields({ position }) }
     requireGreater(messageId, row.head)
     const session = withCounted(counted(database, row), [message])
     insertMessage(database, row.number, into.number, message)

@@ -78,13 +78,17 @@ export function counting(row: SessionRow, message: AssistantMessage): SessionRow
   return { ...row, totals: encodeTotals({ ...counted, byAgent: usageByAgent }) }
 }
 
-/** A counted session and its run at the start of that run. The caller stores both, and the message. */
+/** A counted session and its run at the start of that run, which `begin` makes. The caller stores both, and the message. */
 export function atStart(
   row: SessionRow,
   queued: Run,
-  { owner, now }: { readonly owner: string; readonly now: number },
+  {
+    owner,
+    now,
+    begin = startedRun,
+  }: { readonly owner: string; readonly now: number; readonly begin?: typeof startedRun },
 ): { row: SessionRow; started: Started } {
-  const run = startedRun(queued, now)
+  const run = begin(queued, now)
   const message = queued.input && messageOfInput(queued, run, nextId(row.head ?? undefined, now), now)
   const counted = message === undefined ? row : withCounted(row, [message])
   const totals = totalsOf(row)

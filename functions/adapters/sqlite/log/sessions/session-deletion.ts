@@ -52,7 +52,7 @@ function tombstone(database: Database, key: SessionKey, ifExpired: boolean, now:
       cancelReason: null,
       due: now,
       expiresAt: now + TOMBSTONE_MS,
-      owner: row.owner === null ? null : printOf(row.owner),
+      owner: row.owner === null ? null : hashOf(row.owner),
       run: null,
       runStatus: null,
       totals: encodeTotals(NO_TOTALS),
@@ -170,7 +170,7 @@ function state(database: Database, key: SessionKey, owner: string | undefined, n
   return snapshot(database, () => {
     const row = findTombstone(database, key)
     if (row === undefined || (row.expiresAt ?? now) <= now) return undefined
-    if (owner !== undefined && row.owner !== printOf(toColumn(owner))) return undefined
+    if (owner !== undefined && row.owner !== hashOf(toColumn(owner))) return undefined
     const sql = 'SELECT messages, runs, documents, outputs, removed FROM deletions WHERE session = ?'
     const counts = readOne<Record<keyof DeletionState, number>>(database, sql, row.number)
     if (counts === undefined) throw new Error(`tombstone ${row.session} has no counts`)
@@ -178,4 +178,4 @@ function state(database: Database, key: SessionKey, owner: string | undefined, n
   })
 }
 
-const printOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url')
+const hashOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url')

@@ -28,7 +28,7 @@ interface Indexed {
 }
 
 /** One stretch of a list, read from one index. */
-interface Stretch {
+interface Range {
   readonly index: string
   readonly column: SortColumn
   /** Of sessions without messages, which come last. */
@@ -69,17 +69,17 @@ export function listSessions<Shown>(
   const sessions: Shown[] = []
   let compared = 0
   let last: Place | undefined
-  for (const stretch of stretchesOf(filter))
-    for (const row of rowsOf(database, filter, stretch, after)) {
+  for (const range of rangesOf(filter))
+    for (const row of rowsOf(database, filter, range, after)) {
       if (last !== undefined && (sessions.length === limit || compared === MAX_COMPARED_SESSIONS))
         return { sessions, next: writeSessionCursor(filter, textOf(last)) }
-      if (fits(stretch, row)) sessions.push(rows.session(row))
-      if (mustBeRead || stretch.others.length > 0) compared++
-      last = { isWithout: stretch.isWithout, time: row[stretch.column] ?? 0, number: row.number }
+      if (fits(range, row)) sessions.push(rows.session(row))
+      if (mustBeRead || range.others.length > 0) compared++
+      last = { isWithout: range.isWithout, time: row[range.column] ?? 0, number: row.number }
     }
   return { sessions }
 
-  function fits({ others }: Stretch, row: SessionRow): boolean {
+  function fits({ others }: Range, row: SessionRow): boolean {
     if (!others.every(({ column, value }) => row[column] === value)) return false
     if (!mustBeRead) return true
     const { session, opening } = rows.compared(row)
@@ -98,12 +98,12 @@ export function findIds(
   return next === undefined ? sessions : undefined
 }
 
-function stretchesOf(filter: SessionFilter): Stretch[] {
+function rangesOf(filter: SessionFilter): Range[] {
   const { since, until, sort = 'last_message_at' } = filter
   const column = COLUMNS[sort]
   const conditions = indexedConditions(filter)
   const [leading, ...others] = conditions
-  const main: Stretch = { index: indexOf(column, leading?.column), column, isWithout: false, leading, others }
+  const main: Range = { index: indexOf(column, leading?.column), column, isWithout: false, leading, others }
   if (sort !== 'last_message_at' || since !== undefined || until !== undefined) return [main]
   const without = { index: INDEX_WITHOUT_MESSAGES, column: 'createdAt', isWithout: true } as const
   return [main, { ...without, leading: undefined, others: conditions }]
@@ -134,16 +134,16 @@ type Term = readonly [sql: string, ...values: (string | number)[]]
 function* rowsOf(
   database: Database,
   filter: SessionFilter,
-  stretch: Stretch,
+  range: Range,
   after: Place | undefined,
 ): Generator<SessionRow> {
-  const { column, isWithout } = stretch
+  const { column, isWithout } = range
   if (after?.isWithout === true && !isWithout) return
   const [from, to] = [`${column} >= ?`, `${column} <= ?`]
   const since: Term[] = filter.since === undefined ? [] : [[from, filter.since]]
   const until: Term[] = filter.until === undefined ? [] : [[to, filter.until]]
   if (after?.isWithout !== isWithout) {
-    yield* select(database, filter, stretch, [...since, ...until])
+    yield* select(database, filter, range, [...since, ...until])
     return
   }
   // SQLite would compare a pair of time and number with all rows of that time, so these are a statement of their own.
@@ -152,15 +152,15 @@ function* rowsOf(
     [`${column} = ?`, after.time],
     [`number ${comparison} ?`, after.number],
   ]
-  yield* select(database, filter, stretch, sameTime)
+  yield* select(database, filter, range, sameTime)
   const rest: Term = [`${column} ${comparison} ?`, after.time]
-  yield* select(database, filter, stretch, [rest, ...(filter.order === 'asc' ? until : since)])
+  yield* select(database, filter, range, [rest, ...(filter.order === 'asc' ? until : since)])
 }
 
 function select(
   database: Database,
   { tenant, order = 'desc' }: SessionFilter,
-  { index, column, isWithout, leading }: Stretch,
+  { index, column, isWithout, leading }: Range,
   bounds: readonly Term[],
 ): IterableIterator<SessionRow> {
   const terms: readonly Term[] = [

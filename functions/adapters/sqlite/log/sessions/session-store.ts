@@ -53,7 +53,7 @@ export function createSqliteSessionStore({ database, clock }: { database: Databa
 function create(database: Database, session: NewSession, now: number): Session {
   return transaction(database, () => {
     const before = findSession(database, session)
-    if (before !== undefined) makeRoom(database, before, now)
+    if (before !== undefined) removeTombstone(database, before, now)
     const { tenant, session: id, ttlDays } = session
     const details = detailsOf(session)
     const columns = {
@@ -75,7 +75,7 @@ function create(database: Database, session: NewSession, now: number): Session {
 }
 
 /** Removes a tombstone that is old enough and whose deletion is finished; throws `session_exists` otherwise. */
-function makeRoom(database: Database, before: SessionRow, now: number): void {
+function removeTombstone(database: Database, before: SessionRow, now: number): void {
   // In the same words: whoever may not see the session must not learn whether it lives.
   if (before.live === 1 || before.due !== null || (before.expiresAt ?? now) > now)
     throw new TooltrailError('session_exists', `session ${before.session} exists, or was deleted less than 30 days ago`)

@@ -1,0 +1,52 @@
+/**
+ * A program: refuses changes that AWS would refuse in the middle of a deployment, then runs `cdk deploy --all` with its own
+ * arguments.
+ */
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { EnvironmentError, readEnvironment, type Environment } from '../lib/environments.ts'
+import { checkFixedSettings, type DeployedOutputs } from '../lib/fixed-settings.ts'
+
+const CDK = resolve(import.meta.dirname, '../node_modules/aws-cdk/bin/cdk')
+const argv = process.argv.slice(2)
+
+try {
+  const environment = environmentOf(argv)
+  checkFixedSettings(environment, await readSearchOutputs(environment))
+  const cdk = spawn(process.execPath, [CDK, 'deploy', '--all', ...argv], { stdio: 'inherit' })
+  // The terminal sends Ctrl-C to both; this process waits for what CDK makes of it.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => cdk.kill('SIGTERM'))
+  cdk.on('exit', (code) => (process.exitCode = code ?? 1))
+} catch (error) {
+  if (!(error instanceof EnvironmentError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}
+
+/** Reads the settings that `-c name=value` names, as `bin/app.ts` does. */
+function environmentOf(words: readonly string[]): Environment {
+  const options = { context: { type: 'string', short: 'c', multiple: true } } as const
+  const { values } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true })
+  const pairs = (values.context ?? [])
+    .map(String)
+    .map((text) => [text.split('=')[0], text.slice(text.indexOf('=') + 1)])
+  const { env, alarmEmail, canary, operator } = Object.fromEntries(pairs) as Record<string, string | undefined>
+  return readEnvironment(env, { alarmEmail, canary, operator })
+}
+
+/** Outputs of the deployed search stack. Undefined without one, and where the stack cannot be read: CDK then says why. */
+async function readSearchOutputs({ name, region }: Environment): Promise<DeployedOutputs | undefined> {
+  const client = new CloudFormationClient(region === undefined ? {} : { region })
+  try {
+    const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: `tooltrail-${name}-search` }))
+    const outputs = Stacks?.[0]?.Outputs ?? []
+    return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]))
+  } catch {
+    return undefined
+  } finally {
+    client.destroy()
+  }
+}

@@ -1,0 +1,51 @@
+import type { MessageCompletedEvent, RunEvent, StoredEvent } from '../../domain/events.ts'
+import { isLeaders, MAX_ROUND_CALLS } from '../../domain/messages/message.ts'
+import { isNextPosition } from '../../domain/runs/event-position.ts'
+import type { EventPosition } from '../../domain/runs/event-position.ts'
+
+/** How far a follower has come in the order of a run's stored events. */
+export interface LiveOrder {
+  /** Whether this live event comes right after the last one, which it then is. Of any other, the log has to be read. */
+  isNext(event: StoredEvent): boolean
+  /** The follower has been shown the log up to this position; undefined: its beginning. */
+  moveTo(position: EventPosition | undefined): void
+}
+
+/** The order of a follower that has been shown nothing yet. */
+export function createLiveOrder(): LiveOrder {
+  let last: EventPosition | undefined
+  /** The last event, if it is a completion or a call of it. */
+  let round: MessageCompletedEvent | undefined
+
+  function follows(event: StoredEvent): boolean {
+    if (event.type === 'tool_call.started')
+      return event.message.sequence < MAX_ROUND_CALLS && event.message.assistantMessageId === round?.message.id
+    if (event.type.startsWith('run.')) return event.type !== 'run.paused' && round !== undefined && isLast(round)
+    const position = positionOf(event)
+    // A holder that resumes a run emits that first.
+    return position !== undefined && (last === undefined ? position.number === 0 : isNextPosition(position, last))
+  }
+
+  return {
+    isNext(event) {
+      if (!follows(event)) return false
+      last = positionOf(event) ?? last
+      if (event.type !== 'tool_call.started') round = event.type === 'message.completed' ? event : undefined
+      return true
+    },
+    moveTo(position) {
+      last = position
+      round = undefined
+    },
+  }
+}
+
+/** Whether the run ends with this completion. */
+const isLast = ({ message }: MessageCompletedEvent): boolean => isLeaders(message) && message.toolCalls.length === 0
+
+/** Where a stored event stands among those of its run. */
+export function positionOf(event: RunEvent): EventPosition | undefined {
+  if ('position' in event) return event.position
+  if (event.type === 'tool_call.started') return undefined
+  return 'message' in event ? event.message?.position : undefined
+}

@@ -1,0 +1,75 @@
+import { isTerminal } from '../../domain/events.ts'
+import type { RunEvent } from '../../domain/events.ts'
+import type { Message } from '../../domain/messages/message.ts'
+import { isEnded } from '../../domain/runs/run.ts'
+import type { Run, RunNotice } from '../../domain/runs/run.ts'
+import type { SessionKey } from '../../domain/session.ts'
+import { noticeEvents } from '../../log/run-events.ts'
+import type { LogReader } from '../../ports/log-reader.ts'
+
+/**
+ * The message after which a follower resumes that has seen the events up to `after`: the leader's round of that event begins behind
+ * it. All events of earlier messages come before that event. Undefined where no message comes before it, and for an event that is
+ * not the run's: the follower gets all events.
+ */
+export async function resumePoint(
+  reader: LogReader,
+  key: SessionKey,
+  run: Run,
+  after: string | undefined,
+): Promise<string | undefined> {
+  const found = after === undefined ? undefined : await messageOfEvent(reader, key, run, after)
+  if (found === undefined || found.message.runId !== run.id) return undefined
+  const leaders = await leadersMessage(reader, key, found.message)
+  if (leaders === undefined) return undefined
+  // A user's message has no call whose end comes after the notice.
+  if (leaders.role === 'user' && found.isBefore) return leaders.id
+  const begin = leaders.role === 'tool' ? leaders.assistantMessageId : leaders.id
+  const query = { run: run.id, before: begin, order: 'descending', limit: 1 } as const
+  return (await reader.messages(key, query)).messages[0]?.id
+}
+
+/** The message in whose round an event was emitted; `isBefore`: the event came after that of the message. */
+async function messageOfEvent(
+  reader: LogReader,
+  key: SessionKey,
+  run: Run,
+  event: string,
+): Promise<{ readonly message: Message; readonly isBefore: boolean } | undefined> {
+  const notice = noticeOf(run, event)
+  const isApart = notice !== undefined && !('counts' in notice)
+  const [id = '', type = ''] = event.split(':')
+  const message =
+    id === run.id && !isApart
+      ? await lastCompletion(reader, key, run, type)
+      : await reader.message(key, isApart ? notice.after : id)
+  return message && { message, isBefore: isApart }
+}
+
+/**
+ * The message itself, or the leader's delegate call that a member's belongs to: members work at the same time, so what one has not
+ * ended yet may be stored before what another has.
+ */
+async function leadersMessage(reader: LogReader, key: SessionKey, message: Message): Promise<Message | undefined> {
+  if (message.parentMessageId === undefined) return message
+  const call = await reader.message(key, message.parentMessageId)
+  return call && leadersMessage(reader, key, call)
+}
+
+/** The notice that an event of this id reports. */
+function noticeOf(run: Run, event: string): RunNotice | undefined {
+  const { notices = [] } = run
+  return notices[noticeEvents(run, notices).findIndex((one) => one?.id === event)]
+}
+
+/** The last completion, if the event is the run's end. */
+async function lastCompletion(
+  reader: LogReader,
+  key: SessionKey,
+  run: Run,
+  type: string,
+): Promise<Message | undefined> {
+  if (!isEnded(run.status) || !isTerminal({ type } as RunEvent) || type === 'run.paused') return undefined
+  const query = { run: run.id, roles: ['assistant'], order: 'descending', limit: 1 } as const
+  return (await reader.messages(key, query)).messages[0]
+}

@@ -1,0 +1,235 @@
+import type { RunEvent } from '../../domain/events.ts'
+import { isLeaders, MAX_ROUND_CALLS } from '../../domain/messages/message.ts'
+import type { Message, ToolMessage } from '../../domain/messages/message.ts'
+import { comparePositions } from '../../domain/runs/event-position.ts'
+import type { EventPosition } from '../../domain/runs/event-position.ts'
+import { isEnded } from '../../domain/runs/run.ts'
+import type { Run, RunNotice } from '../../domain/runs/run.ts'
+import { isDelegation } from '../../domain/runs/team.ts'
+import { callCompleted, noticeEvents } from '../../log/run-events.ts'
+import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-events.ts'
+import { createMemberResults } from './member-results.ts'
+import type { MemberResults } from './member-results.ts'
+
+/** An event; `calls`: the rows that a pause waited for, to be read. */
+export interface TimelineEvent {
+  readonly event: RunEvent
+  readonly calls?: readonly string[]
+}
+
+/**
+ * The events of a run between its beginning and its end, derived from its notices and messages in the order in which its holders
+ * emitted them. It never shows an event before one that may still be stored at an earlier position: then it is held.
+ */
+export interface Timeline {
+  /** Whether this message is by a holder whose notices have not been read. */
+  needsRun(message: Message): boolean
+  /** The run as it was read after such a message. */
+  refresh(run: Run): void
+  /** The events that come before this message, the run's next one, and its own; the input has none. */
+  add(message: Message, isInput?: boolean): Generator<TimelineEvent>
+  /** The events that come after the last message. */
+  end(): Generator<TimelineEvent>
+  /** An event is missing: the log has to be read again. */
+  readonly isHeld: boolean
+  /** Every event of the messages so far has been shown. */
+  readonly isSettled: boolean
+  /** Of the last event that has one. */
+  readonly position: EventPosition | undefined
+  /** How many notices have been shown, or were omitted. */
+  readonly shown: number
+}
+
+interface Start {
+  /** The first notice to show. */
+  readonly from: number
+  /** The last pause goes on; it is the last event, which is not shown here. */
+  readonly isWaiting: boolean
+  /** Every position up to this one is stored, or never will be. */
+  readonly settled?: EventPosition | undefined
+  /** Holders whose notices have been read. */
+  readonly generations?: Set<number>
+}
+
+interface State {
+  readonly run: Run
+  readonly isOver: boolean
+  readonly isWaiting: boolean
+  readonly settled: EventPosition | undefined
+  /** Threads whose last round has a position, by the delegate call. */
+  readonly positioned: Set<string>
+  readonly open: Map<string, ToolMessage>
+  /** Ends of calls that have a position, in order. */
+  readonly ends: ToolMessage[]
+  /** Ends without a position: by clients, or with the run; in older logs, those that come after a pause that is still to be shown. */
+  readonly unplaced: Map<string, ToolMessage>
+  readonly results: MemberResults
+  notices: readonly RunNotice[]
+  next: number
+  last: EventPosition | undefined
+  isHeld: boolean
+}
+
+/** `run`: as it was read before its messages. */
+export function createTimeline(run: Run, { from, isWaiting, settled, generations = new Set() }: Start): Timeline {
+  const state: State = {
+    ...{ run, isWaiting, settled, notices: run.notices ?? [], next: from, last: undefined, isHeld: false },
+    ...{ isOver: isEnded(run.status), positioned: new Set(), open: new Map(), ends: [], unplaced: new Map() },
+    results: createMemberResults(),
+  }
+  return {
+    needsRun: ({ position }) => !state.isOver && position !== undefined && !generations.has(position.generation),
+    refresh: ({ notices = [] }) => void (state.notices = notices),
+    *add(message, isInput = false) {
+      if (message.position !== undefined) generations.add(message.position.generation)
+      if (state.isHeld) return
+      if (message.role === 'tool') yield* addCall(state, message)
+      else yield* addMessage(state, message, isInput)
+    },
+    *end() {
+      yield* upTo(state, undefined)
+      if (state.isHeld) return
+      for (const event of state.results.take()) yield { event }
+      if (state.isOver) yield* showUnplaced(state, () => true)
+    },
+    get isHeld() {
+      return state.isHeld
+    },
+    get isSettled() {
+      const { isHeld, open, ends, unplaced, results } = state
+      return !isHeld && open.size === 0 && ends.length === 0 && unplaced.size === 0 && results.isEmpty()
+    },
+    get position() {
+      return state.last
+    },
+    get shown() {
+      return state.next
+    },
+  }
+}
+
+/** Whether an event before this position may still be stored. */
+function hasGap({ isOver, settled, notices, last, open }: State, position: EventPosition): boolean {
+  const isSettled =
+    (settled !== undefined && comparePositions(position, settled) <= 0) ||
+    notices.some((one) => one.type === 'run.paused' && (one.generation ?? -1) >= position.generation)
+  if (isOver || isSettled || last === undefined) return false
+  if (position.generation === last.generation) return position.number > last.number + 1
+  // A former holder's write may land until its calls are claimed.
+  const isUnclaimed = ({ status, generation }: ToolMessage): boolean =>
+    status === 'running' && generation < position.generation
+  return position.number > 0 || open.values().some(isUnclaimed)
+}
+
+/** What comes before this message; without one, all. */
+function* upTo(state: State, message: Message | undefined): Generator<TimelineEvent> {
+  while (!state.isHeld) {
+    const notice = state.next < endOfNotices(state) ? state.notices[state.next] : undefined
+    const [call] = state.ends
+    const place = notice && positionOfNotice(notice)
+    const isNotice =
+      notice !== undefined &&
+      isBefore(message, place, notice.after) &&
+      (place === undefined || call?.position === undefined || comparePositions(place, call.position) < 0)
+    if (!isNotice && (call === undefined || !isBefore(message, call.position))) return
+    const position = isNotice ? place : call?.position
+    if (position !== undefined && hasGap(state, position)) state.isHeld = true
+    else if (isNotice) yield* showNotice(state, notice, place)
+    else if (call !== undefined) {
+      state.ends.shift()
+      state.last = position
+      yield { event: callCompleted(call) }
+    }
+  }
+}
+
+const endOfNotices = ({ notices, isWaiting }: State): number =>
+  isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length
+
+/** Whether something of this position, or after this message, comes before a message. */
+function isBefore(message: Message | undefined, position: EventPosition | undefined, after?: string): boolean {
+  if (message === undefined) return true
+  if (position !== undefined && message.position !== undefined) return comparePositions(position, message.position) < 0
+  return after === undefined || after < message.id
+}
+
+function* showNotice(state: State, notice: RunNotice, position: EventPosition | undefined): Generator<TimelineEvent> {
+  const { open, isOver, positioned } = state
+  const calls =
+    notice.type === 'calls.resolved' ? notice.calls : notice.type === 'run.resumed' ? pausedCalls(state) : []
+  const isStale = (id: string): boolean =>
+    notice.type === 'calls.resolved' ? open.has(id) : open.get(id)?.status === 'waiting'
+  if (!isOver && calls.some(isStale)) return void (state.isHeld = true)
+  yield* showUnplaced(state, (call) => calls.includes(call.id) && isResolved(call))
+  const event = noticeEvents(state.run, state.notices)[state.next++]
+  if (event !== undefined) yield notice.type === 'run.paused' ? { event, calls: notice.calls } : { event }
+  state.last = position ?? state.last
+  if (notice.type !== 'run.resumed') return
+  yield* showUnplaced(state, ({ id, parentMessageId = '' }) => calls.includes(id) && !positioned.has(parentMessageId))
+}
+
+/** The calls of the last pause before the next notice. */
+function pausedCalls({ notices, next }: State): readonly string[] {
+  const pause = notices.slice(0, next).findLast(({ type }) => type === 'run.paused')
+  return pause?.type === 'run.paused' ? pause.calls : []
+}
+
+function* showUnplaced({ unplaced }: State, isShown: (call: ToolMessage) => boolean): Generator<TimelineEvent> {
+  for (const [id, call] of unplaced)
+    if (isShown(call)) {
+      unplaced.delete(id)
+      yield { event: callCompleted(call) }
+    }
+}
+
+function* addCall(state: State, call: ToolMessage): Generator<TimelineEvent> {
+  const { position, parentMessageId = '' } = call
+  const [started, completed] = messageEvents(call)
+  // Refused calls are stored behind their round, each with its end.
+  const isApart = call.sequence >= MAX_ROUND_CALLS && position !== undefined
+  if (isApart) {
+    yield* upTo(state, call)
+    state.isHeld ||= hasGap(state, position)
+  }
+  if (state.isHeld || started === undefined) return
+  yield { event: started }
+  if (completed === undefined) state.open.set(call.id, call)
+  else if (isApart) {
+    state.last = position
+    yield { event: completed }
+  } else if (position !== undefined) addEnd(state.ends, call, position)
+  else if (state.positioned.has(parentMessageId) || isPaused(state, call)) state.unplaced.set(call.id, call)
+  else if (isDelegation(call)) for (const event of state.results.add(call, [completed])) yield { event }
+  else yield { event: completed }
+}
+
+function addEnd(ends: ToolMessage[], call: ToolMessage, position: EventPosition): void {
+  const place = ends.findLastIndex((end) => end.position !== undefined && comparePositions(end.position, position) <= 0)
+  ends.splice(place + 1, 0, call)
+}
+
+/** Whether a pause that is still to be shown waited for this call. */
+const isPaused = (state: State, { id }: ToolMessage): boolean =>
+  state.notices
+    .slice(state.next, endOfNotices(state))
+    .some((notice) => notice.type === 'run.paused' && notice.calls.includes(id))
+
+function* addMessage(state: State, message: Exclude<Message, ToolMessage>, isInput: boolean): Generator<TimelineEvent> {
+  const { position, parentMessageId = '' } = message
+  const isLeadersOwn = isLeaders(message)
+  // A member's task has no event.
+  if (message.role === 'user' && !isLeadersOwn) return
+  yield* upTo(state, message)
+  // The leader goes on once all calls have ended: the row of one that is still open was read before.
+  const isStale = isLeadersOwn && !state.isOver && state.open.size > 0
+  state.isHeld ||= isStale || (position !== undefined && hasGap(state, position))
+  if (state.isHeld) return
+  if (message.role === 'assistant') {
+    if (isLeadersOwn && message.toolCalls.length === 0) yield* showUnplaced(state, () => true)
+    if (isLeadersOwn) for (const event of state.results.take()) yield { event }
+    if (position === undefined) state.positioned.delete(parentMessageId)
+    else state.positioned.add(parentMessageId)
+  }
+  state.last = position ?? state.last
+  if (!isInput) for (const event of messageEvents(message)) yield { event }
+}

@@ -1,0 +1,112 @@
+import { MAX_BODY_BYTES } from '../../domain/body-bytes.ts'
+import { chunksWithinBudget } from './body-budget.ts'
+import type { EnteringBody } from './body-budget.ts'
+import { RequestError } from './request-error.ts'
+
+const MIB = 1024 * 1024
+/** Limits of the bytes that unsigned bodies hold: all of them, those for one endpoint or webhook, and those of one sender. */
+const MAX_BYTES = 128 * MIB
+const MAX_ENDPOINT_BYTES = 64 * MIB
+const MAX_SENDER_BYTES = 32 * MIB
+
+/** Where an unsigned body goes, and the address that it comes from, if that is known. */
+interface Origin {
+  readonly endpoint: string
+  readonly sender: string | undefined
+}
+
+interface Body extends Origin {
+  readonly beganAt: number
+  receivedBytes: number
+  heldBytes: number
+  evict(): void
+}
+
+/**
+ * Bodies whose sender is known only when all of them has come. They count as their bytes come, whatever length they declare. Where
+ * a limit is reached, the slowest body gives way: a sender who keeps many bodies open does not keep a complete one out.
+ */
+export interface UnsignedBodies {
+  read(body: ReadableStream<Uint8Array>, origin: Origin): ReadableStream<Uint8Array>
+}
+
+export function createUnsignedBodies({
+  maxBytes = MAX_BYTES,
+  maxEndpointBytes = MAX_ENDPOINT_BYTES,
+  maxSenderBytes = MAX_SENDER_BYTES,
+} = {}): UnsignedBodies {
+  const bodies = new Set<Body>()
+
+  const limits: readonly (readonly [bytes: number, isAlike: (one: Body, other: Body) => boolean])[] = [
+    [maxSenderBytes, (one, other) => one.sender !== undefined && one.sender === other.sender],
+    [maxEndpointBytes, (one, other) => one.endpoint === other.endpoint],
+    [maxBytes, () => true],
+  ]
+
+  function makeWay(body: Body): void {
+    for (const [maxHeldBytes, isAlike] of limits) {
+      const alike = [...bodies].filter((one) => one.heldBytes > 0 && isAlike(one, body))
+      let held = alike.reduce((sum, { heldBytes }) => sum + heldBytes, 0)
+      if (held <= maxHeldBytes) continue
+      for (const slowest of alike.toSorted(bySpeed)) {
+        if (held <= maxHeldBytes) break
+        held -= slowest.heldBytes
+        bodies.delete(slowest)
+        slowest.evict()
+      }
+    }
+  }
+
+  function enter(origin: Origin): EnteringBody & { readonly evicted: Promise<never> } {
+    const { promise: evicted, reject } = Promise.withResolvers<never>()
+    evicted.catch(() => undefined)
+    const body: Body = {
+      ...origin,
+      beganAt: performance.now(),
+      receivedBytes: 0,
+      heldBytes: 0,
+      evict: () => reject(tooManyBodies()),
+    }
+    bodies.add(body)
+    return {
+      evicted,
+      async holds(bytes) {
+        body.receivedBytes = bytes
+        body.heldBytes = Math.min(bytes, MAX_BODY_BYTES)
+        if (bodies.has(body)) makeWay(body)
+        if (!bodies.has(body)) await evicted
+      },
+      leave: () => void bodies.delete(body),
+    }
+  }
+
+  return {
+    read(body, origin) {
+      const entering = enter(origin)
+      return ReadableStream.from(readAndLeave(body, entering))
+    },
+  }
+}
+
+/** The slowest first, by the bytes a second since the body began. */
+function bySpeed(left: Body, right: Body): number {
+  const now = performance.now()
+  const speedOf = ({ receivedBytes, beganAt }: Body): number => receivedBytes / (now - beganAt + 1)
+  return speedOf(left) - speedOf(right)
+}
+
+async function* readAndLeave(
+  body: ReadableStream<Uint8Array>,
+  entering: EnteringBody & { readonly evicted: Promise<never> },
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunksWithinBudget(body, entering, { evicted: entering.evicted, isHurried: true })
+  } finally {
+    entering.leave()
+  }
+}
+
+function tooManyBodies(): RequestError {
+  const detail = 'too many bodies are on their way, and this one is the slowest: send it again at once'
+  return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
+}

@@ -1,0 +1,46 @@
+import type { HistoryRole } from '../../domain/history.ts'
+
+/** The text of a link or an image stays, its address does not. */
+const LINK = /!?\[([^[\]]*)\]\([^()\s]*\)/gu
+const HEADING = /(^|\s)#{1,6}\s+(?=\S)/gu
+const QUOTATION = /^(?:>\s*)+/u
+/** Pairs of marks around words. Those of code stay: `**kwargs`, a pattern of paths, `__init__`. */
+const STRONG =
+  /(?<![\p{L}\p{N}*/.])(\*{1,3}|~~)(?=[«"“(]?[\p{L}\p{N}])((?:(?!\1).)+?)(?<=[\p{L}\p{N}»"”).!?:…])\1(?![\p{L}\p{N}*/])/gu
+const LIGHT = /(?<![\p{L}\p{N}_])_(?=[«"“(]?[\p{L}\p{N}])([^_]+?)(?<=[\p{L}\p{N}»"”).!?…])_(?![\p{L}\p{N}_])/gu
+const BACKTICKS = /`+/gu
+
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/gu
+const BLANKS = 'bfnrt'
+/** What only a text of JSON has: an escaped quotation mark, or the end of a string before a structural character. */
+const JSON_TEXT = /\\"|"\s*[:,}\]]/u
+
+/**
+ * A snippet as people read it, on one line. What was said loses its Markdown marks; calls, and results of JSON, show the characters
+ * that their escapes stand for. Marks around matched words stay.
+ */
+export function readableText(role: HistoryRole, text: string): string {
+  const isTool = role === 'tool_call' || role === 'tool_result'
+  const readable = isTool ? (role === 'tool_call' || JSON_TEXT.test(text) ? unescaped(text) : text) : unmarked(text)
+  return readable.replace(/\s+/gu, ' ').trim().toWellFormed()
+}
+
+const unescaped = (text: string): string =>
+  text.replace(ESCAPE, (_, code: string | undefined, sign = '') =>
+    code === undefined ? (BLANKS.includes(sign as string) ? ' ' : (sign as string)) : characterOf(code),
+  )
+
+/** A control character would break the line. */
+function characterOf(code: string): string {
+  const character = String.fromCharCode(parseInt(code, 16))
+  return /\p{Cc}/u.test(character) ? ' ' : character
+}
+
+const unmarked = (text: string): string =>
+  text
+    .replace(QUOTATION, '')
+    .replace(LINK, '$1')
+    .replace(HEADING, '$1')
+    .replace(STRONG, '$2')
+    .replace(LIGHT, '$1')
+    .replace(BACKTICKS, '')

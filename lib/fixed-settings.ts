@@ -1,0 +1,24 @@
+import { EnvironmentError, type Environment } from './environments.ts'
+
+/** Value of the output `EncryptionKey` where AWS's own keys encrypt. */
+export const NO_KEY = 'none'
+
+/** Outputs of a deployed search stack, by name. */
+export type DeployedOutputs = Readonly<Record<string, string>>
+
+/**
+ * Throws `EnvironmentError` for changes that AWS cannot make in place. `deployed` has the outputs of the search stack as it is
+ * deployed; undefined before the first deployment.
+ */
+export function checkFixedSettings({ name, encryptionKey, search }: Environment, deployed?: DeployedOutputs): void {
+  const before = deployed?.['EncryptionKey']
+  const after = encryptionKey ?? NO_KEY
+  if (before === undefined || before === after || deployed?.['SearchKind'] !== search.kind) return
+  throw new EnvironmentError(
+    `${name}.encryptionKey: is ${keyText(after)}, and the deployed index is encrypted with ${keyText(before)}. AWS encrypts a ` +
+      `${search.kind === 'domain' ? 'domain' : 'collection'} with one key for good, and its name is taken. Set the key back, or deploy ` +
+      'an environment of another name and move to it',
+  )
+}
+
+const keyText = (key: string): string => (key === NO_KEY ? 'left out (a key of AWS)' : key)

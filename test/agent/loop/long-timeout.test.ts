@@ -1,0 +1,20 @@
+/* A timeout may be longer than the platform's timers can wait (2^31 ms, 25 days): it is then as long as these can wait. */
+import { afterEach, expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { completionOf, openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+async function expectCompleted(timeoutMs: number): Promise<void> {
+  async function* late() {
+    await sleep(50)
+    yield { type: 'completion', completion: completionOf({ text: 'hi' }) } as const
+  }
+  harness = await openHarness({ modelOptions: { timeoutMs }, script: [late, late, late, late, late] })
+  expect(await harness.settled(await harness.submit('go'))).toMatchObject({ status: 'completed' })
+}
+
+test.each([2 ** 31 - 1, 2 ** 31, 2 ** 40])('a model that takes 50 ms is in time within %d ms', expectCompleted)
+test.each([2 ** 31])('a model that takes 50 ms is in time within %d ms', { timeout: 30_000 }, expectCompleted)

@@ -1,0 +1,32 @@
+/*
+ * A run that failed, and is the last of the log, can be continued (docs/api.md). An input that was queued behind it and cancelled
+ * before it began has left nothing in the log.
+ */
+import { afterEach, expect, test } from 'vitest'
+import { ModelError } from '../../../functions/ports/model.ts'
+import { openHarness } from '../harness.ts'
+import type { Harness } from '../harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+test('a failed run continues after the input behind it was cancelled', async () => {
+  const gate = Promise.withResolvers<void>()
+  harness = await openHarness({
+    script: [
+      async function* () {
+        yield* []
+        await gate.promise
+        throw new ModelError('invalid_request', 'the provider is down', { retryable: false })
+      },
+      { text: 'now it works' },
+    ],
+  })
+  const failing = await harness.submit('one')
+  const behind = await harness.submit('two')
+  await harness.service.cancel(harness.key, behind)
+  gate.resolve()
+  expect((await harness.settled(failing)).status).toBe('failed')
+  const { runId } = await harness.service.continue(harness.session, {}, { here: true })
+  expect((await harness.settled(runId)).status).toBe('completed')
+})
