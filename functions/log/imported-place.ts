@@ -13,3 +13,11 @@ export function withPlaceNames(metadata: JsonObject): JsonObject {
   })
   return added.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(added) }
 }
+
+/** Limit of an agent's name, in characters. */
+const MAX_AGENT_CHARS = 128
+
+/** The program that a session was imported from, as an agent's name; undefined where the metadata names none. */
+export function programOf({ source }: JsonObject): string | undefined {
+  return typeof source === 'string' && source !== '' && source.length <= MAX_AGENT_CHARS ? source : undefined
+}

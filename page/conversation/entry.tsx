@@ -5,6 +5,7 @@ import { withBidiShown } from '../shell/bidi.ts'
 import { moment, whole } from '../shell/times.ts'
 import { tokens } from '../shell/words.ts'
 import { href } from '../shell/place.ts'
+import { programName } from '../sessions/session-facts.ts'
 import { Marked, MarkedWords } from '../shell/marked-words.tsx'
 import { TargetWords, ToolCall } from '../tools/tool-call.tsx'
 import { holderOf } from './entries.ts'
@@ -69,7 +70,7 @@ function EntryHead({ message }: { readonly message: Message }) {
   const { session_id: session, id, role, created_at: created, usage, model } = message
   return (
     <header>
-      <span class="who">{role === 'user' ? authorOf(message) : message.agent}</span>
+      <span class="who">{role === 'user' ? authorOf(message) : programName(message.agent)}</span>
       <a
         class="when"
         href={href(`/sessions/${encodeURIComponent(session)}#${id}`)}
@@ -77,8 +78,9 @@ function EntryHead({ message }: { readonly message: Message }) {
       >
         <time dateTime={created}>{moment(created)}</time>
       </a>
+      {model === undefined ? null : <span class="when model">{model}</span>}
       {usage === undefined ? null : (
-        <span class="when" title={model}>
+        <span class="when">
           {tokens(usage.input_tokens)} in, {tokens(usage.output_tokens)} out
         </span>
       )}

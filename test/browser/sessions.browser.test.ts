@@ -226,6 +226,22 @@ describe('a session', () => {
     await page.getByRole('dialog').getByRole('alert').getByText('Tooltrail does not respond.').waitFor()
   })
 
+  test('shows the program and the model of imported messages', async () => {
+    const { client } = opened
+    const { id } = await client.createSession({ title: 'From elsewhere', metadata: { source: 'claude-code' } })
+    const lines = [
+      { role: 'user', content: 'hello' },
+      { role: 'assistant', content: 'good day', model: 'claude-sonnet-5-5' },
+    ]
+    await client.importMessages(id, lines.map((line) => JSON.stringify(line)).join('\n'), { format: 'openai' })
+    const page = await opened.show(`/sessions/${id}`)
+    const head = log(page).locator('.entry.assistant header')
+    await expect.poll(() => head.locator('.who').textContent()).toBe('Claude Code')
+    expect(await head.locator('.model').textContent()).toBe('claude-sonnet-5-5')
+    expect(await log(page).getByText('default', { exact: true }).count()).toBe(0)
+    await client.deleteSession(id)
+  })
+
   test('is linked to by each of its messages', async () => {
     const page = await opened.show('/sessions/crates')
     await log(page).locator('.entry .when time').last().click()

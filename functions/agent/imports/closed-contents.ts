@@ -30,8 +30,10 @@ interface Own {
   readonly runId: string
   readonly round: number
   readonly recordedAt: number
-  /** Of the session, for messages that name none. */
+  /** Of the session, for inputs that name none. */
   readonly agent: string
+  /** The program that the session comes from, for completions and calls that name no agent. */
+  readonly program: string | undefined
   /** Of a result: the message with its call, and the call's place in it. */
   readonly call: { readonly id: string; readonly sequence: number } | undefined
   readonly parentMessageId: string | undefined
@@ -48,7 +50,7 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
     runId,
     round,
     recordedAt,
-    agent: message.agent ?? own.agent,
+    agent: message.agent ?? (message.role === 'user' ? undefined : own.program) ?? own.agent,
     createdAt: message.createdAt ?? recordedAt,
     ...definedFields({ parentToolCallId: message.parentToolCallId, parentMessageId }),
   }

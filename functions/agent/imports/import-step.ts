@@ -14,6 +14,7 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import { storedMessage, type ContentDependencies } from './closed-contents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 import { createLoops } from '../../log/import/newest.ts'
+import { programOf } from '../../log/imported-place.ts'
 import { createCutRounds, type CutRounds } from './cut-rounds.ts'
 import { createStepRounds, type BegunTurn, type StepRounds } from './import-rounds.ts'
 import { countRounds, lastIdOf, runsOf, type Touched } from './import-runs.ts'
@@ -151,7 +152,10 @@ async function messagesOf(
     const id = messageIds[place] ?? ''
     calls.keep(message, id)
     const runId = runs.get(turn)?.run.id ?? ''
-    const own = { id, runId, round: await rounds.of(placed), recordedAt: now, agent: session.agent, searched }
+    const own = {
+      ...{ id, runId, round: await rounds.of(placed), recordedAt: now, searched },
+      ...{ agent: session.agent, program: programOf(session.metadata) },
+    }
     const stored = await storedMessage({ dependencies, key: keyOf(session), policies }, message, {
       ...own,
       call: message.role === 'tool' ? await calls.callOf(message) : undefined,
