@@ -1,5 +1,6 @@
 import { Tags, Validations } from 'aws-cdk-lib'
 import type { App, Environment as Place } from 'aws-cdk-lib'
+import { ManagedPolicy, PermissionsBoundary } from 'aws-cdk-lib/aws-iam'
 import { AppStack } from './app-stack.ts'
 import { HouseChecks } from './checks.ts'
 import { DataStack } from './data-stack.ts'
@@ -45,6 +46,10 @@ export function createStacks(app: App, environment: Environment, deployer: Place
     description: `Tooltrail ${name}: dashboard and alarms`,
     app: main,
   })
+  const { permissionsBoundary } = environment
+  if (permissionsBoundary !== undefined)
+    for (const stack of [data, search, main, monitoring])
+      PermissionsBoundary.of(stack).apply(ManagedPolicy.fromManagedPolicyArn(stack, 'Boundary', permissionsBoundary))
   for (const [tag, value] of Object.entries(environment.tags))
     Tags.of(app).add(tag, value, { excludeResourceTypes: TAGGED_ONCE })
   Tags.of(app).add('tooltrail:environment', name)

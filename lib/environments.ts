@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { faultText, reasonOf, settingText } from '../functions/runtime/settings/setting-text.ts'
+import { keyCaps, tenantBudget } from './cap-settings.ts'
 import { searchKinds } from './search-kinds.ts'
-import { allowedHost, arn, origin, restoredTable, tags, traceEndpoint } from './setting-formats.ts'
+import {
+  addressRange,
+  allowedHost,
+  arn,
+  network,
+  origin,
+  restoredTable,
+  tags,
+  traceEndpoint,
+} from './setting-formats.ts'
 
 /** Settings of an environment that cannot be used; the message names each wrong one. */
 export class EnvironmentError extends Error {
@@ -111,33 +121,8 @@ const settings = z
      * all APIs there. `shared`: another stack has set one, and this environment changes nothing in the account.
      */
     apiGatewayLogs: z.enum(['own', 'shared']).default('own'),
-    /** Of keys that have none of their own: requests a second, runs at a time, streams and waiting calls at a time, and tokens a day (UTC). */
-    keyCaps: z
-      .strictObject({
-        requestsPerSecond: whole.optional(),
-        activeRuns: whole.max(1_000).optional(),
-        openCalls: whole.max(1_000).optional(),
-        tokensPerDay: whole.optional(),
-      })
-      .default({ requestsPerSecond: 20, activeRuns: 50, openCalls: 100, tokensPerDay: 20_000_000 }),
-    /** Of each tenant, a day (UTC): tokens, and US dollars at list prices. Left out: no limit. */
-    tenantBudget: z
-      .strictObject({
-        tokensPerDay: whole.optional(),
-        dollarsPerDay: z.number().positive().optional(),
-        /** What some tenants may use instead; null: without limit. */
-        tenants: z
-          .record(
-            z.string().regex(/^[a-z0-9-]{1,64}$/, 'is not the name of a tenant'),
-            z.strictObject({
-              tokensPerDay: whole.nullable().optional(),
-              dollarsPerDay: z.number().positive().nullable().optional(),
-            }),
-          )
-          .refine((tenants) => JSON.stringify(tenants).length <= 2_000, 'must be at most 2,000 characters of JSON')
-          .optional(),
-      })
-      .default({}),
+    keyCaps,
+    tenantBudget,
     /** Requests of one address, or with one key, in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
     firewall: z.strictObject({ requestsPerAddress: rateLimit, requestsPerKey: rateLimit.optional() }).optional(),
     /** Of web pages that may call the API; `*` for any. */
@@ -166,6 +151,14 @@ const settings = z
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
       .optional(),
+    /** Runs the functions in subnets of yours, where they reach only what the subnets reach: docs/operations/deploy.md. */
+    vpc: network.optional(),
+    /** ARN of a managed policy that bounds every role of the stacks. */
+    permissionsBoundary: arn('iam')
+      .regex(/:policy\/.+$/, 'is not the ARN of a policy')
+      .optional(),
+    /** Addresses and ranges (CIDR) that may call the API, also its paths without a key. Left out: all. */
+    allowedAddresses: z.array(addressRange).min(1).optional(),
     /**
      * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c operator=<role ARN>` adds
      * one for as long as it is given at each deployment.

@@ -76,6 +76,11 @@ export const OWN_ENVIRONMENT = {
   encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
   operators: ['arn:aws:iam::111122223333:role/operators'],
 
+  // What a company may ask for: a network of its own, a bound of all roles, and addresses that may call the API.
+  vpc: { subnets: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'], securityGroups: ['sg-0123456789abcdef0'] },
+  permissionsBoundary: 'arn:aws:iam::111122223333:policy/boundary',
+  allowedAddresses: ['203.0.113.0/24', '2001:db8::/32'],
+
   // Only after a restore, or to use a bucket that a deleted environment has left: docs/operations/restore.md.
   restoredTable: {
     name: 'tooltrail-restored',

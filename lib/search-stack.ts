@@ -26,6 +26,7 @@ export class SearchStack extends Stack {
       retain,
       operators,
       encryptionKey,
+      collectionEndpoint: environment.vpc?.collectionEndpoint,
     })
     if (search.kind === 'serverless' && operators.length === 0)
       Annotations.of(this).addInfoV2(

@@ -15,6 +15,21 @@ export const allowedHost = z
   .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, 'is not a host or host:port')
   .refine((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 0) <= 65_535 || host.endsWith(']'), 'has a port above 65535')
 
+/** An IPv4 or IPv6 address, or a range of them. */
+export const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: 'is not an address or a range, such as 203.0.113.0/24',
+})
+
+const idOf = (kind: string) => z.string().regex(new RegExp(`^${kind}-[0-9a-f]{8,17}$`), `is not the id of a ${kind}`)
+
+/** A network of the account: where functions run, and the endpoint through which alone a collection is reached. */
+export const network = z.strictObject({
+  subnets: z.array(idOf('subnet')).min(1).max(16),
+  securityGroups: z.array(idOf('sg')).min(1).max(5),
+  /** An endpoint of OpenSearch Serverless in the network. Left out: the collection is reached over the internet, by signed requests. */
+  collectionEndpoint: idOf('vpce').optional(),
+})
+
 /** As browsers send it: with a slash at the end it would never be theirs. */
 export const origin = z
   .string()

@@ -61,6 +61,11 @@ export interface PublicApiProps {
    * @default - it is reached from everywhere
    */
   readonly vpcEndpoints?: readonly string[] | undefined
+  /**
+   * Addresses and ranges (CIDR) that may call it.
+   * @default - all
+   */
+  readonly allowedAddresses?: readonly string[] | undefined
 }
 
 /** The longest that API Gateway lets a stream take. */
@@ -97,7 +102,8 @@ export class PublicApi extends Construct {
     })
     this.rest = new RestApi(this, 'Rest', {
       restApiName: props.apiName,
-      ...(vpcEndpoints.length === 0 ? { endpointTypes: [EndpointType.REGIONAL] } : this.#reachedThrough(vpcEndpoints)),
+      ...this.#endpoints(vpcEndpoints),
+      ...accessPolicy(props),
       // Bodies arrive in base64, always a third longer: 4 MB stay below the 6 MB of an invocation. As text, quotes would
       // count twice, and what is not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
@@ -157,22 +163,13 @@ export class PublicApi extends Construct {
     this.rest.deploymentStage.node.addDependency(errors)
   }
 
-  /** Private: names of such an API lead to the endpoints, and its own policy refuses what comes another way. */
-  #reachedThrough(ids: readonly string[]) {
+  /** Private with endpoints: names of such an API lead to them. */
+  #endpoints(ids: readonly string[]) {
+    if (ids.length === 0) return { endpointTypes: [EndpointType.REGIONAL] }
     const vpcEndpoints = ids.map((vpcEndpointId) =>
       InterfaceVpcEndpoint.fromInterfaceVpcEndpointAttributes(this, vpcEndpointId, { vpcEndpointId, port: 443 }),
     )
-    const through = new PolicyStatement({
-      effect: Effect.ALLOW,
-      principals: [new AnyPrincipal()],
-      actions: ['execute-api:Invoke'],
-      resources: ['execute-api:/*'],
-      conditions: { StringEquals: { 'aws:SourceVpce': ids } },
-    })
-    return {
-      endpointConfiguration: { types: [EndpointType.PRIVATE], vpcEndpoints },
-      policy: new PolicyDocument({ statements: [through] }),
-    }
+    return { endpointConfiguration: { types: [EndpointType.PRIVATE], vpcEndpoints } }
   }
 
   #domain({ name, certificate }: CustomDomain) {
@@ -222,6 +219,24 @@ const ACCESS = {
   agent: '$context.identity.userAgent',
   error: '$context.error.message',
   integrationError: '$context.integrationErrorMessage',
+}
+
+/** The API's own policy, which refuses what comes through another endpoint or from another address. */
+function accessPolicy({ vpcEndpoints = [], allowedAddresses = [] }: PublicApiProps) {
+  if (vpcEndpoints.length === 0 && allowedAddresses.length === 0) return {}
+  // Requests through an endpoint have an address of the network.
+  const source = vpcEndpoints.length === 0 ? 'aws:SourceIp' : 'aws:VpcSourceIp'
+  const through = new PolicyStatement({
+    effect: Effect.ALLOW,
+    principals: [new AnyPrincipal()],
+    actions: ['execute-api:Invoke'],
+    resources: ['execute-api:/*'],
+    conditions: {
+      ...(vpcEndpoints.length === 0 ? {} : { StringEquals: { 'aws:SourceVpce': [...vpcEndpoints] } }),
+      ...(allowedAddresses.length === 0 ? {} : { IpAddress: { [source]: [...allowedAddresses] } }),
+    },
+  })
+  return { policy: new PolicyDocument({ statements: [through] }) }
 }
 
 function acknowledge(rest: RestApi, firewall: boolean): void {

@@ -20,6 +20,7 @@ import { createHistorySearch } from './search/create-history-search.ts'
 import type { HistorySearch, SearchSettings } from './search/history-search.ts'
 import { IndexerStream } from './functions/indexer.ts'
 import { LogTable } from './log-table.ts'
+import type { Network } from './functions/node-function.ts'
 import { ModelAccess } from './functions/model-access.ts'
 import { OutputBucket } from './output-bucket.ts'
 import { PublicApi, type CustomDomain } from './public-api.ts'
@@ -157,6 +158,16 @@ export interface TooltrailProps {
    */
   readonly vpcEndpoints?: readonly string[] | undefined
   /**
+   * Subnets in which the functions run.
+   * @default - in no network of the account
+   */
+  readonly vpc?: Network | undefined
+  /**
+   * Addresses and ranges (CIDR) that may call the API.
+   * @default - all
+   */
+  readonly allowedAddresses?: readonly string[] | undefined
+  /**
    * Keeps data and logs when the stack is deleted. Otherwise the buckets must be emptied first.
    * @default true
    */
@@ -215,6 +226,7 @@ export class Tooltrail extends Construct {
       cors: (props.corsOrigins ?? []).length > 0,
       xray: props.xray ?? false,
       vpcEndpoints: props.vpcEndpoints,
+      allowedAddresses: props.allowedAddresses,
     })
   }
 
@@ -235,6 +247,7 @@ export class Tooltrail extends Construct {
       indexerConcurrency: props.indexerConcurrency ?? 20,
       traceEndpoint: props.traceEndpoint,
       xray: props.xray ?? false,
+      vpc: props.vpc,
       bundle: { agents, allowedHosts, ...(toolsFile === undefined ? {} : { toolsFile }) },
     }
   }

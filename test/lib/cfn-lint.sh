@@ -21,4 +21,4 @@ fi
 templates=$(mktemp -d)
 trap 'rm -rf "$templates"' EXIT
 CDK_VALIDATION=true node_modules/.bin/node test/lib/write-templates.ts "$templates"
-"$tools/bin/cfn-lint" -i W3005 -r us-east-1 eu-central-1 -- "$templates"/*.template.json
+"$tools/bin/cfn-lint" -i W3005 -r us-east-1 eu-central-1 -- "$templates"/*.template.json docs/operations/build-project.yaml

@@ -51,7 +51,7 @@ const RIGHTS = {
   ],
   worker: [
     'aoss: APIAccessAll',
-    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query UpdateItem',
+    'dynamodb: BatchGetItem ConditionCheckItem DeleteItem PutItem Query Query Query UpdateItem',
     LOGS,
     's3: AbortMultipartUpload DeleteObject GetObject ListBucket PutObject',
     'secretsmanager: GetSecretValue',

@@ -13,7 +13,7 @@ import type { BundleOptions, Handler } from '../../bundle.ts'
 import type { HistorySearch } from '../search/history-search.ts'
 import type { LogTable } from '../log-table.ts'
 import type { ModelAccess } from './model-access.ts'
-import { NodeFunction } from './node-function.ts'
+import { NodeFunction, type Network } from './node-function.ts'
 import type { OutputBucket } from '../output-bucket.ts'
 import type { RunQueue } from '../run-queue.ts'
 import { SWEEP_EVERY } from './sweeper.ts'
@@ -100,6 +100,8 @@ export interface FunctionSettings {
   /** Where the spans of runs go. */
   readonly traceEndpoint: string | undefined
   readonly xray: boolean
+  /** Subnets in which the functions run. */
+  readonly vpc: Network | undefined
   readonly bundle: BundleOptions
 }
 
@@ -107,7 +109,8 @@ export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
 /** The four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
-  const { logDays, retain, bundle, maxRequests, reserveConcurrency, xray } = settings
+  const { bundle, maxRequests, reserveConcurrency } = settings
+  const common = { logDays: settings.logDays, retain: settings.retain, xray: settings.xray, vpc: settings.vpc }
   const variables = variablesOf(stores, settings)
   const functions = {
     api: new NodeFunction(scope, 'Api', {
@@ -117,9 +120,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       variables: variables.api,
       timeout: LOOP_TIMEOUT,
       memory: 1_024,
-      logDays,
-      retain,
-      xray,
+      ...common,
       bundle,
     }),
     worker: new NodeFunction(scope, 'Worker', {
@@ -128,9 +129,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       variables: variables.worker,
       timeout: LOOP_TIMEOUT,
       memory: 1_024,
-      logDays,
-      retain,
-      xray,
+      ...common,
       bundle,
       // A long run is handed on through the queue again and again; the hint counts its own hops.
       recursiveLoop: RecursiveLoop.ALLOW,
@@ -144,9 +143,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       // An output of some hundred MB is indexed in one invocation.
       timeout: Duration.minutes(10),
       memory: 512,
-      logDays,
-      retain,
-      xray,
+      ...common,
     }),
     sweeper: new NodeFunction(scope, 'Sweeper', {
       handler: 'sweeper',
@@ -155,9 +152,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       variables: variables.sweeper,
       timeout: Duration.minutes(2),
       memory: 512,
-      logDays,
-      retain,
-      xray,
+      ...common,
       // A sweep that failed is not repeated: the next one sees the same.
       asynchronous: { retryAttempts: 0, maxEventAge: SWEEP_EVERY },
     }),

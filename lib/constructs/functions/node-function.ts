@@ -2,12 +2,13 @@ import { AssetHashType, DockerImage, RemovalPolicy, Validations } from 'aws-cdk-
 import type { Duration } from 'aws-cdk-lib'
 import { Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Architecture, Code, Function, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
-import type { AssetCode, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
+import type { AssetCode, CfnFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { execFileSync } from 'node:child_process'
 import { dirname, resolve } from 'node:path'
+import { allow } from '../allow.ts'
 import { wildcardId } from '../../checks.ts'
 import { handlerFile, type BundleOptions, type Handler } from '../../bundle.ts'
 
@@ -46,10 +47,21 @@ export interface NodeFunctionProps {
    */
   readonly asynchronous?: Asynchronous
   /**
+   * Subnets in which it runs.
+   * @default - in no network of the account
+   */
+  readonly vpc?: Network | undefined
+  /**
    * Whether X-Ray gets the times of its invocations.
    * @default false
    */
   readonly xray?: boolean
+}
+
+/** Subnets and security groups of a network. */
+export interface Network {
+  readonly subnets: readonly string[]
+  readonly securityGroups: readonly string[]
 }
 
 interface Asynchronous {
@@ -79,6 +91,7 @@ export class NodeFunction extends Function {
         resources: [logs.logGroupArn],
       }),
     )
+    if (props.vpc !== undefined) allowNetworkInterfaces(role)
     super(scope, id, {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
@@ -96,6 +109,12 @@ export class NodeFunction extends Function {
       ...(props.xray === true ? { tracing: Tracing.ACTIVE } : {}),
       ...(props.reserved === undefined ? {} : { reservedConcurrentExecutions: props.reserved }),
     })
+    // Not the library's own, which wants to look the network up and grants more than Lambda needs.
+    if (props.vpc !== undefined)
+      (this.node.defaultChild as CfnFunction).vpcConfig = {
+        subnetIds: [...props.vpc.subnets],
+        securityGroupIds: [...props.vpc.securityGroups],
+      }
     this.role = role
     this.logs = logs
     this.asynchronous = props.asynchronous
@@ -106,6 +125,21 @@ export class NodeFunction extends Function {
       })
   }
 }
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html: Lambda checks these rights, and most of them have no resource. */
+const allowNetworkInterfaces = (role: Role): void =>
+  allow(role, {
+    actions: [
+      'ec2:CreateNetworkInterface',
+      'ec2:DescribeNetworkInterfaces',
+      'ec2:DescribeSubnets',
+      'ec2:DeleteNetworkInterface',
+      'ec2:AssignPrivateIpAddresses',
+      'ec2:UnassignPrivateIpAddresses',
+    ],
+    resources: ['*'],
+    because: 'Lambda makes network interfaces, which do not exist before and cannot be named.',
+  })
 
 /** Bundled by esbuild here, not in Docker, and named by its contents: the same code is not deployed twice. */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {

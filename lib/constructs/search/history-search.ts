@@ -53,4 +53,9 @@ export interface HistorySearchProps {
    * @default - nobody
    */
   readonly operators?: readonly string[]
+  /**
+   * Id of an endpoint of OpenSearch Serverless, through which alone a collection is reached.
+   * @default - it is reached over the internet, by signed requests
+   */
+  readonly collectionEndpoint?: string | undefined
 }

@@ -52,11 +52,16 @@ export class ServerlessSearch extends Construct implements HistorySearch {
         ...(encryptionKey === undefined ? { AWSOwnedKey: true } : { KmsARN: encryptionKey.keyArn }),
       }),
     })
-    // Functions reach it from outside of any VPC; signatures and the policies below decide who may do what.
+    // Signatures and the policies below decide who may do what, wherever requests come from.
+    const { collectionEndpoint } = props
+    const from =
+      collectionEndpoint === undefined
+        ? { AllowFromPublic: true }
+        : { AllowFromPublic: false, SourceVPCEs: [collectionEndpoint] }
     const network = new CfnSecurityPolicy(this, 'Network', {
       name,
       type: 'network',
-      policy: JSON.stringify([{ Rules: rules, AllowFromPublic: true }]),
+      policy: JSON.stringify([{ Rules: rules, ...from }]),
     })
     this.#collection = new CfnCollection(this, 'Collection', {
       name,

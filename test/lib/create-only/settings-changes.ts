@@ -57,5 +57,15 @@ export const CHANGES: Changes = {
   customDomain: [domainName('agents.example.com'), domainName('assistants.example.com')],
   vpcEndpoints: [['vpce-0123456789abcdef0'], ['vpce-0123456789abcdef1']],
   encryptionKey: KEYS,
+  vpc: [
+    { subnets: ['subnet-0123456789abcdef0'], securityGroups: ['sg-0123456789abcdef0'] },
+    {
+      subnets: ['subnet-0123456789abcdef1'],
+      securityGroups: ['sg-0123456789abcdef1'],
+      collectionEndpoint: 'vpce-0123456789abcdef0',
+    },
+  ],
+  permissionsBoundary: [1, 2].map((n) => `arn:aws:iam::111122223333:policy/boundary${n}`),
+  allowedAddresses: [['203.0.113.0/24'], ['198.51.100.7']],
   operators: [['arn:aws:iam::111122223333:role/one'], ['arn:aws:iam::111122223333:role/two']],
 }

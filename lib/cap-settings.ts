@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+const whole = z.int().positive()
+
+/** Of keys that have none of their own: requests a second, runs at a time, streams and waiting calls at a time, and tokens a day (UTC). */
+export const keyCaps = z
+  .strictObject({
+    requestsPerSecond: whole.optional(),
+    activeRuns: whole.max(1_000).optional(),
+    openCalls: whole.max(1_000).optional(),
+    tokensPerDay: whole.optional(),
+  })
+  .default({ requestsPerSecond: 20, activeRuns: 50, openCalls: 100, tokensPerDay: 20_000_000 })
+
+/** Of each tenant, a day (UTC): tokens, and US dollars at list prices. Left out: no limit. */
+export const tenantBudget = z
+  .strictObject({
+    tokensPerDay: whole.optional(),
+    dollarsPerDay: z.number().positive().optional(),
+    /** What some tenants may use instead; null: without limit. */
+    tenants: z
+      .record(
+        z.string().regex(/^[a-z0-9-]{1,64}$/, 'is not the name of a tenant'),
+        z.strictObject({
+          tokensPerDay: whole.nullable().optional(),
+          dollarsPerDay: z.number().positive().nullable().optional(),
+        }),
+      )
+      .refine((tenants) => JSON.stringify(tenants).length <= 2_000, 'must be at most 2,000 characters of JSON')
+      .optional(),
+  })
+  .default({})
