@@ -4,7 +4,7 @@ import type { ModelRequest } from '../functions/domain/model-request.ts'
 import type { ModelEvent } from '../functions/ports/model.ts'
 import { isWrite, openDynamoHarness } from './made/dynamo-harness.ts'
 import type { MeteredRequest } from './made/dynamo-meter.ts'
-import { words } from './made/words.ts'
+import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
@@ -50,7 +50,7 @@ let number = 0
 const script = Array.from({ length: TURNS * 3 }, (): Turn => complete)
 const work = makeTool('work', async (input) => {
   mark('tool begins')
-  return { text: words(2_048, (input as { n: number }).n * 1_000) }
+  return { text: fillerText(2_048, (input as { n: number }).n * 1_000) }
 })
 const harness = await openDynamoHarness({ script, tools: [work] })
 const { meter } = harness
@@ -61,7 +61,7 @@ for (number = 1; number <= TURNS; number++) {
   marks.length = 0
   shown = SHOWN.includes(number)
   const begun = performance.now()
-  const run = await harness.submit(words(200, number * 7))
+  const run = await harness.submit(fillerText(200, number * 7))
   await harness.settled(run)
   const requests = meter.requests.slice(first)
   if (shown) turns.push({ number, requests })
@@ -82,7 +82,7 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
   else if (shown) await new Promise((resolve) => setTimeout(resolve, MODEL_MS))
   const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${number * 2 + index}}` }))
   const isAnswer = isSummary || request.messages.at(-1)?.role === 'tool'
-  const turn = isAnswer ? { text: words(isSummary ? 2_000 : 500, number) } : { calls }
+  const turn = isAnswer ? { text: fillerText(isSummary ? 2_000 : 500, number) } : { calls }
   if (turn.text !== undefined) yield { type: 'text.delta', part: 0, text: turn.text }
   yield { type: 'completion', completion: completionOf(turn) }
 }

@@ -2,7 +2,7 @@ import { weighMessages } from '../functions/log/request/token-weight.ts'
 import type { Agent } from '../functions/domain/agent.ts'
 import { completionOf, makeTool, openHarness } from '../test/agent/harness.ts'
 import type { Turn } from '../test/agent/harness.ts'
-import { words } from './made/words.ts'
+import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
@@ -23,7 +23,7 @@ async function measure(
   const complete: Turn = async function* (request) {
     const isSummary = request.tools.length === 0
     if (isSummary) summaries++
-    yield { type: 'completion', completion: completionOf({ text: words(isSummary ? 2_000 : CHARACTERS, 7) }) }
+    yield { type: 'completion', completion: completionOf({ text: fillerText(isSummary ? 2_000 : CHARACTERS, 7) }) }
   }
   const script = Array.from({ length: 2 * TURNS + 8 }, () => complete)
   const tools = [makeTool('work', async () => ({ text: '' }))]
@@ -49,7 +49,7 @@ async function measure(
 
 function* closed(count: number) {
   for (let place = 0; place < count; place++) {
-    const parts = [{ type: 'text' as const, text: words(CHARACTERS, place) }]
+    const parts = [{ type: 'text' as const, text: fillerText(CHARACTERS, place) }]
     if (place % 2 === 0) yield { role: 'user' as const, parts }
     else yield { role: 'assistant' as const, parts, toolCalls: [] }
   }

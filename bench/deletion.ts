@@ -11,7 +11,7 @@ import { nextId, nextIds } from '../functions/domain/ids.ts'
 import { acceptedRun } from '../functions/domain/runs/run-changes.ts'
 import type { SessionKey } from '../functions/domain/session.ts'
 import { openLocalPorts } from '../functions/runtime/local/ports.ts'
-import { words } from './made/words.ts'
+import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
@@ -41,7 +41,7 @@ async function fill(key: SessionKey, messages: number): Promise<void> {
   for (let from = 0; from < messages; from += BATCH)
     transaction(database, () => {
       for (const [place, id] of ids.slice(from, from + BATCH).entries()) {
-        const text = words(120, from + place)
+        const text = fillerText(120, from + place)
         const common = { id, runId: run.id, agent: 'default', round: 0, createdAt: now }
         insertMessage(database, session, number, {
           ...common,

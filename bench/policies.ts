@@ -3,7 +3,7 @@ import { PNG } from '../test/fixtures/png.ts'
 import { completionOf, makeTool } from '../test/agent/harness.ts'
 import type { Turn } from '../test/agent/harness.ts'
 import { isWrite, openDynamoHarness } from './made/dynamo-harness.ts'
-import { words } from './made/words.ts'
+import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
@@ -23,7 +23,7 @@ const work = makeTool('work', async (input) => {
   const { n } = input as { readonly n: number }
   const sources = [1, 2].map((place) => ({ title: `Page ${n}.${place}`, url: `https://example.org/${n}/${place}` }))
   const media = [{ type: 'image', mediaType: 'image/png', filename: `${n}.png`, data }] as const
-  return { text: words(2_048, n * 1_000), sources, media }
+  return { text: fillerText(2_048, n * 1_000), sources, media }
 })
 let number = 0
 const harness = await openDynamoHarness({
@@ -40,7 +40,7 @@ let known: readonly unknown[] = []
 const found = new Map<string, number[]>()
 for (number = 1; number <= TURNS; number++) {
   const first = meter.requests.length
-  const run = await harness.settled(await harness.submit(words(200, number * 7)))
+  const run = await harness.settled(await harness.submit(fillerText(200, number * 7)))
   const writes = meter.requests.slice(first).filter(isWrite).length
   const { media, cut, summary } = await ports.reader.context(key)
   const { notices = [] } = (await ports.reader.run(key, run.id)) ?? {}
@@ -61,11 +61,11 @@ printTable(
 )
 
 /** What the model completes follows from the request alone: a summary, two calls, or a text that cites the first source it sees. */
-async function* complete(request: ModelRequest): ReturnType<Extract<Turn, (...words: never[]) => unknown>> {
+async function* complete(request: ModelRequest): ReturnType<Extract<Turn, (...fillerText: never[]) => unknown>> {
   const last = request.messages.at(-1)
   const cited = last?.role === 'tool' ? /\[source\d+\]/.exec(JSON.stringify(last.parts))?.[0] : undefined
   const calls = [1, 2].map((index) => ({ id: `call-${index}`, name: 'work', arguments: `{"n":${number * 2 + index}}` }))
   const turn =
-    request.tools.length === 0 ? { text: words(2_000, number) } : cited === undefined ? { calls } : { text: cited }
+    request.tools.length === 0 ? { text: fillerText(2_000, number) } : cited === undefined ? { calls } : { text: cited }
   yield { type: 'completion', completion: completionOf(turn) }
 }

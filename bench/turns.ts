@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { makeTool, openHarness } from '../test/agent/harness.ts'
 import type { Turn } from '../test/agent/harness.ts'
-import { words } from './made/words.ts'
+import { fillerText } from './made/filler-text.ts'
 import { printTable, timed } from './report.ts'
 
 /**
@@ -19,12 +19,12 @@ const script = Array.from({ length: TURNS }, (_, turn): Turn[] => [
       arguments: `{"n":${turn * 2 + index}}`,
     })),
   },
-  { text: words(500, turn) },
+  { text: fillerText(500, turn) },
 ]).flat()
-const work = makeTool('work', async (input) => ({ text: words(2_048, (input as { n: number }).n * 1_000) }))
+const work = makeTool('work', async (input) => ({ text: fillerText(2_048, (input as { n: number }).n * 1_000) }))
 const harness = await openHarness({ script, tools: [work] })
 const milliseconds = await timed(async () => {
-  for (let turn = 0; turn < TURNS; turn++) await harness.settled(await harness.submit(words(200, turn * 7)))
+  for (let turn = 0; turn < TURNS; turn++) await harness.settled(await harness.submit(fillerText(200, turn * 7)))
   // Indexes what is left.
   await harness.ports.index.search({ scope: { tenant: 'default' }, text: 'anything', filters: {}, limit: 1 })
 })

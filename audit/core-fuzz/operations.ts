@@ -59,7 +59,7 @@ async function importTurn({ dice, harness, living, attempt }: World, index: numb
 async function handOff({ dice, living, count }: World): Promise<void> {
   const { worker } = dice.pick(living())
   count('hand-off')
-  const done = worker.handOver()
+  const done = worker.handOff()
   await sleep(5)
   await Promise.race([done, sleep(HAND_OFF_MS)])
   worker.resume()

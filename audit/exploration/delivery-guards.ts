@@ -18,7 +18,7 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
   one(
     'delivery, accept: a delivery is due some time',
     '../../../domain/delivery.ts',
-    'due: now + DELIVERY_LOOK_MS',
+    'due: now + DELIVERY_POLL_MS',
     'due: 8e15',
   ),
   one(
@@ -81,7 +81,7 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
     'if (to.due === undefined && clock.now() > until - LEASE_MARGIN_MS)',
     "if (delivery.id === '')",
   ),
-  one('delivery, settle: looks again', DRIVER, 'due: end.again })', 'due: 8e15 })'),
+  one('delivery, settle: looks again', DRIVER, 'due: end.retryAt })', 'due: 8e15 })'),
   one('delivery, settle: what is over is due no more', DRIVER, 'status: end.status, due: null', 'status: end.status'),
   one(
     'delivery, hint: what is marked is taken up',

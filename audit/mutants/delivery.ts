@@ -9,9 +9,9 @@ export const DELIVERY_MUTANTS = [
       'return seen',
     ],
     ['a failure of the channel counts as none', 'const failures = claim.delivery.failures + 1', 'const failures = 0'],
-    ['what was stopped counts as a failure', 'if (signal.aborted) return { again: clock.now() }', ''],
+    ['what was stopped counts as a failure', 'if (signal.aborted) return { retryAt: clock.now() }', ''],
     ['a delivery waits for a store that does not come back', '...inTime(given)', '...given'],
-    ['a claim stays when a look is over', '...(end.held === true ? {} : { owner: null })', ''],
+    ['a claim stays when a look is over', '...(end.keepClaim === true ? {} : { owner: null })', ''],
     [
       'nobody is told of what failed for good',
       "outcome.status === 'failed') dependencies",
@@ -46,7 +46,7 @@ export const DELIVERY_MUTANTS = [
       'if (page.length < PAGE || after === undefined) return',
     ],
   ]),
-  ...inFile('functions/delivery/turns.ts', [
+  ...inFile('functions/delivery/delivery-slots.ts', [
     ['others begin beside who goes alone', 'if (!isExclusive && !isHeld) return', 'if (!isExclusive) return'],
     ['who goes alone does not wait for others', 'while (inFlight.size > 0) await', 'while (inFlight.size < 0) await'],
     [

@@ -60,13 +60,13 @@ export const HISTORY_MUTANTS = [
     ['a function ends with work under way', '    await worker.idle()\n', ''],
     ['a warm function takes no work', '  worker.resume()\n', ''],
     ['a call that was given up is frozen', '    await worker.callsEnded()\n', ''],
-    ['the hand-over is not awaited', '    await handedOver\n', ''],
+    ['the hand-over is not awaited', '    await handedOff\n', ''],
     [
       'what is handed over gets no hint',
       '      await ports.queue.send({ ...key, hops })',
       '      await Promise.resolve()',
     ],
-    ['hops are not counted', 'handOver(loop, hops + 1)', 'handOver(loop, hops)'],
+    ['hops are not counted', 'handOff(loop, hops + 1)', 'handOff(loop, hops)'],
     ['nothing is cut off', "worker.cutOff('out_of_time')", 'worker.isServing'],
   ]),
   ...inFile('functions/runtime/aws/clients.ts', [

@@ -145,7 +145,7 @@ export function createProgram(
     async stop() {
       await Promise.all([sweeper?.stop(), due?.stop(), worker.stop()])
       await consumer?.stop()
-      await deliveries.handOver()
+      await deliveries.handOff()
     },
   }
 }

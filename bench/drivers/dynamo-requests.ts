@@ -2,17 +2,17 @@ import { completionOf, makeTool } from '../../test/agent/harness.ts'
 import type { Turn } from '../../test/agent/harness.ts'
 import { openDynamoHarness } from '../made/dynamo-harness.ts'
 Error.stackTraceLimit = 80
-import { words } from '../made/words.ts'
+import { fillerText } from '../made/filler-text.ts'
 const SHOWN = Number(process.argv[2] ?? 10), MODEL_MS = Number(process.argv[3] ?? 0)
 const log: any[] = []; const t0 = performance.now()
 const mark = (text: string) => void log.push({ at: performance.now() - t0, text })
 let number = 0, shown = false
 const script = Array.from({ length: SHOWN * 3 + 9 }, (): Turn => complete)
-const work = makeTool('work', async (input) => { mark('-- tool'); return { text: words(2_048, (input as any).n * 1_000) } })
+const work = makeTool('work', async (input) => { mark('-- tool'); return { text: fillerText(2_048, (input as any).n * 1_000) } })
 async function* complete(request: any): AsyncGenerator<any, void> {
   mark('-- model asked'); if (shown && MODEL_MS) await new Promise((r) => setTimeout(r, MODEL_MS))
   const isAnswer = request.messages.at(-1)?.role === 'tool'
-  const turn = isAnswer ? { text: words(500, number) } : { calls: [{ id: 'call-1', name: 'work', arguments: `{"n":${number}}` }] }
+  const turn = isAnswer ? { text: fillerText(500, number) } : { calls: [{ id: 'call-1', name: 'work', arguments: `{"n":${number}}` }] }
   if ((turn as any).text !== undefined) yield { type: 'text.delta', part: 0, text: (turn as any).text }
   mark('-- model answered'); yield { type: 'completion', completion: completionOf(turn as any) }
 }
@@ -29,7 +29,7 @@ meter.client.middlewareStack.add((next: any, context: any) => async (args: any) 
 for (number = 1; number <= SHOWN; number++) {
   shown = number === SHOWN
   log.length = 0; const first = meter.requests.length
-  await harness.settled(await harness.submit(words(200, number * 7)))
+  await harness.settled(await harness.submit(fillerText(200, number * 7)))
   if (!shown) continue
   const rs = meter.requests.slice(first)
   console.log(`turn ${number}: requests ${rs.length}, writes ${rs.filter((r) => r.writeUnits > 0).length}, write units ${rs.reduce((s, r) => s + r.writeUnits, 0)}, read units ${rs.reduce((s, r) => s + r.readUnits, 0)}, up ${rs.reduce((s, r) => s + r.up, 0)}`)

@@ -31,10 +31,10 @@ export type Outcome =
   /** It is over. */
   | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject; readonly more?: boolean }
   /**
-   * Look again at this time (milliseconds since 1970), or when the run goes on; `held`: not before, whatever the run does. `more`: it
+   * Look again at this time (milliseconds since 1970), or when the run goes on; `keepClaim`: not before, whatever the run does. `more`: it
    * has added deliveries to the outbox.
    */
-  | { readonly again: number; readonly held?: true; readonly state?: JsonObject; readonly more?: boolean }
+  | { readonly retryAt: number; readonly keepClaim?: true; readonly state?: JsonObject; readonly more?: boolean }
 
 interface ChannelOfKind {
   /** What deliveries with this target have in common that may not respond; left out: the target itself. */

@@ -13,7 +13,7 @@ import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
 import { dueOf } from './due-of-session.ts'
 import { isFull, receiverOf, type InFlight } from './in-flight.ts'
-import { createDeliverySlots, type DeliverySlots } from './turns.ts'
+import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
 
 /** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
 const TAKEN_MS = 1_000
@@ -54,7 +54,7 @@ export interface DeliveryDriver {
   /** Resolves when nothing is under way. */
   idle(): Promise<void>
   /** Stops what is under way, and leaves it to other processes. Resolves with the sessions of what was left. */
-  handOver(): Promise<readonly SessionKey[]>
+  handOff(): Promise<readonly SessionKey[]>
   /** Accepts work again. */
   resume(): void
 }
@@ -70,15 +70,15 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
     if (stopping.signal.aborted) return
     const name = `${key.tenant}/${key.session}/${key.id}`
     const current = inFlight.get(name)
-    if (current !== undefined) return void (current.again ||= to === undefined)
+    if (current !== undefined) return void (current.repeats ||= to === undefined)
     if (to !== undefined && isFull(inFlight, to)) return
     const work = async (): Promise<void> => {
       try {
         do {
-          entry.again = false
+          entry.repeats = false
           if (await deliverInSlot(dependencies, key, to === undefined ? 'by_run' : 'by_hint', stopping.signal))
             await serve(key)
-        } while (entry.again && !stopping.signal.aborted)
+        } while (entry.repeats && !stopping.signal.aborted)
       } catch (error) {
         // The row is still there: a sweep will find it.
         logger.error('delivering failed', error, { ...key })
@@ -86,7 +86,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
         inFlight.delete(name)
       }
     }
-    const entry = { key, again: false, done: Promise.resolve().then(work), ...definedFields({ to }) }
+    const entry = { key, repeats: false, done: Promise.resolve().then(work), ...definedFields({ to }) }
     inFlight.set(name, entry)
   }
 
@@ -111,7 +111,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
     },
     serve,
     idle: allDone,
-    async handOver() {
+    async handOff() {
       stopping.abort()
       const keys = [...inFlight.values()].map(({ key: { tenant, session } }) => ({ tenant, session }))
       await allDone()
@@ -180,8 +180,8 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
     await settle(claim, outcome)
     if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
     // What a stop leaves for now gets its hint from whoever stops.
-    if ('again' in outcome && (!stopping.aborted || outcome.again > dependencies.clock.now()))
-      await hintSoon(dependencies, claim.delivery, outcome.again)
+    if ('retryAt' in outcome && (!stopping.aborted || outcome.retryAt > dependencies.clock.now()))
+      await hintSoon(dependencies, claim.delivery, outcome.retryAt)
     return outcome.more === true
   } catch (error) {
     if (!(error instanceof ClaimLost)) throw error
@@ -219,7 +219,7 @@ async function deliver(dependencies: DriverDependencies, claim: Claim, channel: 
   const { signal } = claim
   if (channel.begins === 'hint') return channel.deliver({ delivery: claim.delivery, signal })
   const run = await runOf(dependencies, claim.delivery)
-  if (run === undefined || run.status === 'queued') return { again: dependencies.clock.now() + QUEUED_MS }
+  if (run === undefined || run.status === 'queued') return { retryAt: dependencies.clock.now() + QUEUED_MS }
   return channel.deliver({
     get delivery() {
       return claim.delivery
@@ -241,7 +241,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
   } catch (error) {
     if (error instanceof ClaimLost) throw error
     // It was told to stop: another process goes on at once.
-    if (signal.aborted) return { again: clock.now() }
+    if (signal.aborted) return { retryAt: clock.now() }
     const failures = claim.delivery.failures + 1
     const { tenant, session, id, kind } = claim.delivery
     logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
@@ -249,7 +249,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
       const state = channel.givenUp?.(claim.delivery, `given up: it failed ${failures} times in a row, see the log`)
       return { status: 'failed', failures, ...(state === undefined ? {} : { state }) }
     }
-    return { again: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS), failures }
+    return { retryAt: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS), failures }
   }
 }
 
@@ -278,5 +278,5 @@ async function settle(claim: Claim, end: End): Promise<void> {
   const kept = { hinted: null, failures, begun: null, ...(state === undefined ? {} : { state }) }
   if ('status' in end) await claim.change({ ...kept, owner: null, status: end.status, due: null })
   // A claim that is not given back ends with its time.
-  else await claim.change({ ...kept, ...(end.held === true ? {} : { owner: null }), due: end.again })
+  else await claim.change({ ...kept, ...(end.keepClaim === true ? {} : { owner: null }), due: end.retryAt })
 }

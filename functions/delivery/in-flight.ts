@@ -12,7 +12,7 @@ export interface InFlight {
   readonly done: Promise<void>
   /** The receiver of a delivery that a hint began; a run's own has none and counts to no limit. */
   readonly to?: string
-  again: boolean
+  repeats: boolean
 }
 
 /** Names the receiver that the delivery goes to, within its tenant. */

@@ -50,7 +50,7 @@ export function createIndexer<StoreRecord>(
     if (first === undefined) return { failed: [] }
     try {
       const changes = taken.map(({ change }) => change)
-      const failures = await putAside(
+      const failures = await deadLetter(
         { ...dependencies, failing },
         taken,
         await indexMessages(dependencies, changes, signal),
@@ -69,7 +69,7 @@ export function createIndexer<StoreRecord>(
 }
 
 /** Reports what fails by itself, and returns what still failed. */
-async function putAside<StoreRecord>(
+async function deadLetter<StoreRecord>(
   { indexDeadLetters, clock, logger, failing }: Dependencies<StoreRecord> & { readonly failing: Map<string, number> },
   taken: readonly Taken[],
   failures: readonly Failure[],

@@ -1,6 +1,6 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { createKeyUse } from '../access/key-use.ts'
-import { createOpenRequests } from '../access/open-calls.ts'
+import { createOpenRequests } from '../access/open-requests.ts'
 import { cors } from 'hono/cors'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { Context } from 'hono'

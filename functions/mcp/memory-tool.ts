@@ -1,7 +1,7 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
-import type { OpenRequests } from '../access/open-calls.ts'
+import type { OpenRequests } from '../access/open-requests.ts'
 import type { AgentService } from '../agent/service/agent-service.ts'
 import { isOutage, isStorageFailure, TooltrailError } from '../domain/errors.ts'
 import type { HistoryEntry } from '../domain/history.ts'

@@ -147,7 +147,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       stopping.abort()
       await Promise.all([sweeper?.stop(), due?.stop(), worker.stop()])
       await consumer?.stop()
-      await deliveries.handOver()
+      await deliveries.handOff()
     },
     cutOff: () => worker.cutOff('told_to_stop'),
     isCrowded: shared.isCrowded,

@@ -53,9 +53,9 @@ const VALUE_NAMES: { readonly [role in Role]?: string } = { tool_call: 'Argument
 
 /** Builds the address that opens a hit where it happened, with its words marked. */
 export function addressOf({ session_id: session, message_id: message, role, status, snippet }: SearchHit): string {
-  const words = [...new Set([...snippet.matchAll(MATCH)].flatMap(([, word = '']) => word.split(/\s+/u)))]
+  const caption = [...new Set([...snippet.matchAll(MATCH)].flatMap(([, word = '']) => word.split(/\s+/u)))]
   const query = new URLSearchParams()
-  const text = words.filter((word) => word !== '').join(' ')
+  const text = caption.filter((word) => word !== '').join(' ')
   if (text !== '') query.set('words', text)
   const value = role === 'tool_result' && status === 'error' ? 'Error' : VALUE_NAMES[role]
   if (value !== undefined) query.set('in', value)

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '../../functions/domain/history.ts'
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
-import { historyIndexSelfReferencesContract } from './history-index-echoes.ts'
+import { historyIndexSelfReferencesContract } from './history-index-self-references.ts'
 import { historyIndexFunctionWordsContract } from './history-index-function-words.ts'
 import { historyIndexIsolationContract } from './history-index-isolation.ts'
 import { historyIndexListsContract } from './history-index-lists.ts'
-import { historyIndexWideningContract } from './history-index-stretch.ts'
+import { historyIndexWideningContract } from './history-index-widening.ts'
 
 /** Every index finds the same things by the same words, within the same bounds. */
 export function historyIndexContract(name: string, start: () => Promise<HistoryIndexHarness>): void {

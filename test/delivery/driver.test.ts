@@ -192,7 +192,7 @@ test('a kind that no channel is configured for waits, and is not lost', async ()
 
 /** A delivery of a program that has stopped, and a driver like those of functions, which nobody wakes but hints. */
 async function openHinted(outcomes: readonly Outcome[]) {
-  await open({ begins: 'end', deliver: async () => ({ again: Date.now() + 900_000 }) })
+  await open({ begins: 'end', deliver: async () => ({ retryAt: Date.now() + 900_000 }) })
   const id = await submit()
   await expect.poll(async () => (await stored(id))?.due).toBeGreaterThan(Date.now() + 100_000)
   await harness.program.stop()
@@ -219,7 +219,11 @@ async function openHinted(outcomes: readonly Outcome[]) {
 
 test('what is due before the next sweep gets a hint of its own, and only that', async () => {
   const now = Date.now()
-  const { reported, serve, id } = await openHinted([{ again: now + 30_000 }, { again: now + 120_000 }, { again: now }])
+  const { reported, serve, id } = await openHinted([
+    { retryAt: now + 30_000 },
+    { retryAt: now + 120_000 },
+    { retryAt: now },
+  ])
   for (let attempt = 0; attempt < 3; attempt++) await serve()
   // The last could not be sent: the sweep finds it.
   expect(reported.hints).toEqual([expect.closeTo(30, -1), 0])

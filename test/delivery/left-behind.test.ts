@@ -114,11 +114,11 @@ test('whatever an attempt comes to, what came before it counts no more; a stop i
     const stopped = start((_, signal) => isAborted(signal))
     await stopped.serve(KEY)
     await expect.poll(async () => (await read('a')).begun).toBe(2)
-    await stopped.handOver()
+    await stopped.handOff()
     expect(await read('a')).not.toHaveProperty('begun')
   }
   expect(await die()).toBe(1)
-  const busy = start(async () => ({ again: 0, held: true }))
+  const busy = start(async () => ({ retryAt: 0, keepClaim: true }))
   await busy.serve(KEY)
   await busy.idle()
   const held = await read('a')

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { HttpHarness } from '../http/harness.ts'
-import { openSingleDriver, openSession } from './driver-alone.ts'
+import { openSingleDriver, openSession } from './single-driver.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
@@ -15,7 +15,7 @@ test('a receiver that never responds does not hold up what others get', async ()
       begun.push(id)
       if (target['to'] === 'prompt') return { status: 'delivered' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      return { again: Date.now() }
+      return { retryAt: Date.now() }
     },
   })
   ;({ harness } = alone)
@@ -29,7 +29,7 @@ test('a receiver that never responds does not hold up what others get', async ()
   for (const session of [...sessions, 's']) await alone.driver.serve({ ...key, session })
   await expect.poll(() => begun).toContain('prompt-0')
   expect(begun).toHaveLength(51)
-  await alone.driver.handOver()
+  await alone.driver.handOff()
 })
 
 test('what waits for another try hides nothing that is due behind it', async () => {
@@ -64,7 +64,7 @@ test('deliveries that go the same way have one place together, whatever else the
     async deliver({ delivery: { id }, signal }) {
       begun.push(id)
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      return { again: Date.now() }
+      return { retryAt: Date.now() }
     },
   })
   ;({ harness } = alone)
@@ -73,7 +73,7 @@ test('deliveries that go the same way have one place together, whatever else the
     await alone.add('s', `a-${number}`, { to: 'silent', text: `another ${number}` })
   await alone.driver.serve(key)
   await expect.poll(() => begun.length).toBe(50)
-  await alone.driver.handOver()
+  await alone.driver.handOff()
   expect(begun).toHaveLength(50)
 })
 

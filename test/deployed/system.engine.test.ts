@@ -8,7 +8,7 @@ import { declareChannels } from './scenarios/channels.ts'
 import { declareHistory, deleteAndWriteLate } from './scenarios/history.ts'
 import { declareImport } from './scenarios/import.ts'
 import { declarePermissions } from './scenarios/permissions.ts'
-import { declarePutAside } from './scenarios/dead-letters.ts'
+import { declareDeadLetters } from './scenarios/dead-letters.ts'
 import { declareRuns, killWorkerInTool } from './scenarios/runs.ts'
 import type { KilledRun } from './scenarios/runs.ts'
 import { declareNotifying } from './scenarios/notifying.ts'
@@ -47,7 +47,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
         declareAccess(() => system)
       })
       describe('what cannot be done is put aside', () => {
-        declarePutAside(() => system)
+        declareDeadLetters(() => system)
       })
       describe('sessions that end', () => {
         declareHistory(() => system)

@@ -78,10 +78,10 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       const changes = deleted.flatMap((key) =>
         ofDeleted.slice(0, 20).map(({ dynamodb }) => ({ key, messageId: dynamodb?.NewImage?.['sk']?.S ?? '' })),
       )
-      const putAside = (async function* () {
+      const deadLetter = (async function* () {
         yield { changes, forget: async () => {} }
       })()
-      await redrive({ ...harness.dependencies, writer: () => harness.writer }, putAside)
+      await redrive({ ...harness.dependencies, writer: () => harness.writer }, deadLetter)
       expect(await harness.contents()).toEqual(settled)
     })
 

@@ -188,14 +188,14 @@ function callbacks(outside: Outside, outbox: Outbox): RunChannel {
       const { delivery, run } = work
       const { tenant, session, id } = delivery
       checkStarted(outside, work)
-      if (!isEnded(run.status)) return { again: clock.now() + AGAIN_MS }
+      if (!isEnded(run.status)) return { retryAt: clock.now() + AGAIN_MS }
       const more = !id.includes('.')
       if (more) await outbox.add({ tenant, session, id: `${id}.1` }, { kind: 'callback', target: {} }, {})
       const body = (delivery.state['body'] as string | undefined) ?? `${run.status} by ${delivery.owner}`
       // By another who claims it the text would be another one.
       if (delivery.state['body'] === undefined) await work.save({ body })
       const isTaken = await post(outside, work, body)
-      return isTaken ? { status: 'delivered', more } : { again: clock.now() + AGAIN_MS, more }
+      return isTaken ? { status: 'delivered', more } : { retryAt: clock.now() + AGAIN_MS, more }
     },
   }
 }
@@ -209,7 +209,7 @@ function replies(outside: Outside): RunChannel {
       checkStarted(outside, work)
       for (const word of WORDS) {
         if (saidOf(work).includes(word)) continue
-        if (word === 'ends' && !(await hasEnded(work))) return { again: clock.now() + AGAIN_MS }
+        if (word === 'ends' && !(await hasEnded(work))) return { retryAt: clock.now() + AGAIN_MS }
         work.signal.throwIfAborted()
         if (work.delivery.state['intends'] === word) {
           await pause(process, 5 + 40 * harness.dice.next('reads the thread'), work.signal)
@@ -222,8 +222,8 @@ function replies(outside: Outside): RunChannel {
           if (!work.signal.aborted) throw error
         })
         // It was told to stop, and the request may be under way: nobody reads before it has arrived.
-        if (isTaken === undefined) return { again: clock.now() + REQUEST_MS, held: true }
-        if (!isTaken) return { again: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
+        if (isTaken === undefined) return { retryAt: clock.now() + REQUEST_MS, keepClaim: true }
+        if (!isTaken) return { retryAt: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
         await work.save({ said: [...saidOf(work), word] })
       }
       return { status: 'delivered' }

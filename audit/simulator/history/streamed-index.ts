@@ -154,7 +154,7 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
       sessions: over('sessions', { read: store.portsFor(clock).sessions.read }),
       outputs: over('outputs', { read: outputs.read }),
       writer: over('index', { write: engine.write }),
-      indexDeadLetters: { send: async ({ messageId, error }) => harness.fail(putAside(messageId, error)) },
+      indexDeadLetters: { send: async ({ messageId, error }) => harness.fail(deadLetter(messageId, error)) },
       clock,
       logger: { warn: (message, fields) => harness.note(`${process.name} logs: ${message} ${JSON.stringify(fields)}`) },
     })
@@ -198,5 +198,5 @@ function createIndexers({ harness, store, outputs }: Parts, engine: SearchEngine
   }
 }
 
-const putAside = (messageId: string, error: string): Violation =>
+const deadLetter = (messageId: string, error: string): Violation =>
   new Violation('nothing is put aside that can be indexed', `${messageId}: ${error}`)

@@ -6,7 +6,7 @@ import type { RequestRate } from '../../domain/keys/request-rate.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import { numberAt, requiredText, textAt, toItem, type Item } from './attributes.ts'
 import { above, absent, all, any, atMost, below, is, present, startsWith } from './expressions.ts'
-import { enter, leave } from './open-calls.ts'
+import { enter, leave } from './open-requests.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
 /** Keys are found by the hash of their secret, and listed by tenant in a partition of their own. */

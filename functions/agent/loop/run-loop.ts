@@ -24,7 +24,7 @@ import type { Delegate } from './tools/tool-batch.ts'
 import { countUnlessStored } from './model/unstored-usage.ts'
 
 /** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
-export interface HandOver {
+export interface HandOff {
   readonly afterRound: AbortSignal
   readonly atOnce: AbortSignal
 }
@@ -33,10 +33,10 @@ export interface HandOver {
  * Executes a run from wherever its log stands until it ends, pauses or is handed over; the lease is given back by the write
  * that does so. The order of durability is promises L4.
  */
-export function executeRun(state: RunState, handOver: HandOver): Promise<LoopEnding> {
+export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEnding> {
   return inRunSpan(state, async () => {
     try {
-      return await lead(state, handOver)
+      return await lead(state, handOff)
     } catch (error) {
       return await stopAfter(state, error)
     } finally {
@@ -46,10 +46,10 @@ export function executeRun(state: RunState, handOver: HandOver): Promise<LoopEnd
 }
 
 /** Lets the leader go on, and with it its members, until the run ends or nothing is left to do for this process. */
-async function lead(state: RunState, handOver: HandOver): Promise<LoopEnding> {
-  const signal = AbortSignal.any([state.signal, handOver.atOnce])
+async function lead(state: RunState, handOff: HandOff): Promise<LoopEnding> {
+  const signal = AbortSignal.any([state.signal, handOff.atOnce])
   for (;;) {
-    const ending = await advance(state, state.leader, { ...handOver, signal })
+    const ending = await advance(state, state.leader, { ...handOff, signal })
     if (ending === 'ended') return 'ended'
     if (ending === 'handed_over') return release(state)
     if (await pauseRun(state)) return 'paused'
@@ -57,7 +57,7 @@ async function lead(state: RunState, handOver: HandOver): Promise<LoopEnding> {
 }
 
 /** `signal`: may cut a completion off. */
-type Stops = Pick<HandOver, 'afterRound'> & { readonly signal: AbortSignal }
+type Stops = Pick<HandOff, 'afterRound'> & { readonly signal: AbortSignal }
 
 /** Lets a thread go on until it ends, waits or is to be handed over: the leader, and each member in the same way. */
 async function advance(state: RunState, thread: Thread, stops: Stops): Promise<ThreadEnding> {

@@ -8,7 +8,7 @@ import type { Started } from '../../ports/run-lease.ts'
 import { nameOf } from '../events/event-bus.ts'
 import { CutOff } from '../loop/model/complete.ts'
 import type { LoopEnding } from '../loop/run-ending.ts'
-import type { HandOver } from '../loop/run-loop.ts'
+import type { HandOff } from '../loop/run-loop.ts'
 import type { EndedRun, HeldRun, LoopDependencies, RunState } from '../loop/run-state.ts'
 import { withinTime } from '../../domain/time/time-limit.ts'
 import { trackToolCalls } from './in-flight-calls.ts'
@@ -38,12 +38,12 @@ export interface SessionWorker {
    * Stops runs between two rounds and leaves them to other processes. Resolves with their sessions when all have
    * stopped. Begins nothing until `resume`.
    */
-  handOver(): Promise<readonly SessionKey[]>
+  handOff(): Promise<readonly SessionKey[]>
   /** Hurries the hand-over: cuts off completions under way. The next holder requests them again. */
   cutOff(why: CutOff['why']): void
   /** Accepts work again. */
   resume(): void
-  /** As `handOver`, but for good. */
+  /** As `handOff`, but for good. */
   stop(): Promise<void>
 }
 
@@ -111,7 +111,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
     isServing: (key) => serving.has(nameOf(key)),
     idle: () => allDone(serving, titles),
     callsEnded: calls.ended,
-    handOver: () => stopped([...serving.values()].map(({ key }) => keyOf(key))),
+    handOff: () => stopped([...serving.values()].map(({ key }) => keyOf(key))),
     cutOff: (why) => cutOff(stopping, why),
     resume: () => void (stopping = createStops()),
     stop: () => stopped(undefined),
@@ -139,7 +139,7 @@ async function execute(
     import('../loop/run-loop.ts'),
   ])
   const state = await openRun(dependencies, held)
-  const ending = state === undefined ? 'ended' : await executeRun(state, handOverOf(stopping))
+  const ending = state === undefined ? 'ended' : await executeRun(state, handOffOf(stopping))
   started?.settle(endedRunOf(state))
   if (isUnknown && ending === 'handed_over') await hint(dependencies, held.lease)
   titles.ask(keyOf(held.lease), state?.ended?.run, stopping.atOnce.signal)
@@ -172,7 +172,7 @@ function endedRunOf(state: RunState | undefined): EndedRun | undefined {
   return run === undefined || messages === undefined ? undefined : { run, messages }
 }
 
-type Stops = { readonly [when in keyof HandOver]: AbortController }
+type Stops = { readonly [when in keyof HandOff]: AbortController }
 
 const createStops = (): Stops => ({ afterRound: new AbortController(), atOnce: new AbortController() })
 
@@ -181,7 +181,7 @@ function cutOff({ afterRound, atOnce }: Stops, why: CutOff['why']): void {
   atOnce.abort(new CutOff(why))
 }
 
-const handOverOf = ({ afterRound, atOnce }: Stops): HandOver => ({
+const handOffOf = ({ afterRound, atOnce }: Stops): HandOff => ({
   afterRound: afterRound.signal,
   atOnce: atOnce.signal,
 })

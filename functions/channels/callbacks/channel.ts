@@ -70,8 +70,8 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
       const added = await addPauses(dependencies, work)
       if (!isEnded(run.status)) {
         const waits = run.status === 'paused' ? clock.now() - delivery.createdAt : 0
-        const again = clock.now() + Math.min(Math.max(POLL_INTERVAL_MS, waits), MAX_POLL_INTERVAL_MS)
-        return { again, ...(added ? { more: true } : {}) }
+        const retryAt = clock.now() + Math.min(Math.max(POLL_INTERVAL_MS, waits), MAX_POLL_INTERVAL_MS)
+        return { retryAt, ...(added ? { more: true } : {}) }
       }
       const body = await keepBody(dependencies, delivery, await dependencies.render(delivery, run))
       await work.save(asJson({ ...stateOf(delivery), body }))
@@ -127,7 +127,7 @@ async function send(dependencies: CallbackDependencies, work: Work, open: Map<st
   const { secret } = found
   const receiver = JSON.stringify([delivery.tenant, originOf(to)])
   const others = open.get(receiver) ?? 0
-  if (others >= MAX_OPEN_REQUESTS) return { again: clock.now() + PLACE_RETRY_MS }
+  if (others >= MAX_OPEN_REQUESTS) return { retryAt: clock.now() + PLACE_RETRY_MS }
   open.set(receiver, others + 1)
   const sending = { ...dependencies, id: delivery.id, url: to, secret, body: text, now: clock.now(), signal }
   const last = await attempt(sending).finally(() => leave(open, receiver))
@@ -135,7 +135,7 @@ async function send(dependencies: CallbackDependencies, work: Work, open: Map<st
   if (last.status !== undefined && last.status >= 200 && last.status < 300) return { status: 'delivered', state }
   const wait = RETRY_MS[tries]
   if (last.status === GONE || wait === undefined) return { status: 'failed', state }
-  return { again: clock.now() + wait + Math.floor(wait * JITTER * Math.random()), state }
+  return { retryAt: clock.now() + wait + Math.floor(wait * JITTER * Math.random()), state }
 }
 
 function leave(open: Map<string, number>, receiver: string): void {

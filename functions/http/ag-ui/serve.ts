@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { OpenRequest } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-requests.ts'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from '../streaming/event-stream.ts'
 import { keyRevoked } from '../middleware/authentication.ts'

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { OpenRequest } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-requests.ts'
 import { findSession } from '../../access/sessions.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json.ts'

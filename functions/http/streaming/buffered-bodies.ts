@@ -21,7 +21,7 @@ export interface Held {
 }
 
 /** Texts that clients have not read to their ends; those of a tenant share the bytes of the same text. */
-export interface HeldTexts {
+export interface BufferedBodies {
   /** Refuses a text of this many bytes, with `busy`, while there is no room for it. */
   assertBudget(tenant: string, bytes: number): void
   /** Rejects as `assertBudget` does. */
@@ -46,7 +46,7 @@ function hashOf(bytes: Uint8Array): string {
   return hash
 }
 
-export function createHeldTexts(budget: ResponseBudget): HeldTexts {
+export function createBufferedBodies(budget: ResponseBudget): BufferedBodies {
   const held = new Map<string, Shared>()
   const kept = createRecent<Uint8Array>(KEPT_BYTES)
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { OpenRequest } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-requests.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'

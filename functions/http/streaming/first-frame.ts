@@ -1,4 +1,4 @@
-import type { OpenRequest } from '../../access/open-calls.ts'
+import type { OpenRequest } from '../../access/open-requests.ts'
 import type { Context } from 'hono'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from './event-stream.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { createHeldTexts } from './buffered-bodies.ts'
+import { createBufferedBodies } from './buffered-bodies.ts'
 import type { NamedText } from './buffered-bodies.ts'
 import { createSequentialBodies, PIECE } from './sequential-bodies.ts'
 import type { Pieces, BodyChunk } from './sequential-bodies.ts'
@@ -35,7 +35,7 @@ export interface SharedBytes {
 /** The texts that this process is sending. */
 export function createSharedBytes(limits: BudgetLimits = {}): SharedBytes {
   const budget = createResponseBudget(limits)
-  const texts = createHeldTexts(budget)
+  const texts = createBufferedBodies(budget)
   const turns = createSequentialBodies()
   return {
     of: (tenant) => ({

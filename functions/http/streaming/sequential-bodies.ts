@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { createTenantLine } from '../../domain/fair-queue.ts'
-import type { Held, HeldTexts } from './buffered-bodies.ts'
+import type { Held, BufferedBodies } from './buffered-bodies.ts'
 import type { ResponseBudget, WaitingText } from './response-budget.ts'
 
 /**
@@ -26,7 +26,7 @@ type Make<Place> = (place: Place) => Promise<BodyChunk<Place>>
 /** Where the texts of one tenant's clients are held. */
 interface Holder {
   readonly tenant: string
-  readonly texts: Pick<HeldTexts, 'holdReserved'>
+  readonly texts: Pick<BufferedBodies, 'holdReserved'>
   readonly budget: Pick<ResponseBudget, 'wait' | 'give'>
 }
 

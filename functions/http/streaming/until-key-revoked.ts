@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import type { OpenRequest, OpenRequests } from '../../access/open-calls.ts'
+import type { OpenRequest, OpenRequests } from '../../access/open-requests.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import type { Pieces } from './sequential-bodies.ts'
 

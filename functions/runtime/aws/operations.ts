@@ -65,7 +65,7 @@ export async function openOperations(environment: string, { region, index, endpo
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
       const deadLetters = await resendDeadLetters(sqs, deployment.deadLetterUrl)
       const records = createDynamoRowRecords({ outputs: ports.outputs })
-      const batches = putAside(
+      const batches = deadLetter(
         deadLetterMessages({ client: sqs, queueUrl: deployment.indexDeadLetterUrl }),
         batchesOf(failedRecords({ client: s3, bucket: deployment.failuresBucket }), records),
       )
@@ -81,7 +81,7 @@ export async function openOperations(environment: string, { region, index, endpo
   }
 }
 
-async function* putAside(...sources: readonly FailedBatches[]): FailedBatches {
+async function* deadLetter(...sources: readonly FailedBatches[]): FailedBatches {
   for (const source of sources) yield* source
 }
 

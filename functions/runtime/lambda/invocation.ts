@@ -18,8 +18,8 @@ const CUT_OFF_MS = 10_000
 /** What executes runs in a function. */
 export interface Invoked {
   readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
-  readonly worker: Pick<SessionWorker, 'idle' | 'callsEnded' | 'handOver' | 'cutOff' | 'resume'>
-  readonly deliveries: Pick<DeliveryDriver, 'idle' | 'handOver' | 'resume'>
+  readonly worker: Pick<SessionWorker, 'idle' | 'callsEnded' | 'handOff' | 'cutOff' | 'resume'>
+  readonly deliveries: Pick<DeliveryDriver, 'idle' | 'handOff' | 'resume'>
   readonly logger: InvocationLogger
   readonly metrics: Pick<RunMetrics, 'flush'>
   /** Resolves once spans are recorded, where they are. */
@@ -49,7 +49,7 @@ export async function invoke<Result>(
   deliveries.resume()
   const before = (margin: number, step: () => unknown): Promise<unknown> =>
     ports.clock.sleep(Math.max(0, context.getRemainingTimeInMillis() - margin), over.signal).then(step, () => undefined)
-  const handedOver = before(stopMarginMs, () => handOver(loop, hops + 1))
+  const handedOff = before(stopMarginMs, () => handOff(loop, hops + 1))
   void before(Math.min(CUT_OFF_MS, stopMarginMs), () => worker.cutOff('out_of_time'))
   try {
     return await work()
@@ -57,7 +57,7 @@ export async function invoke<Result>(
     await worker.idle()
     await deliveries.idle()
     over.abort()
-    await handedOver
+    await handedOff
     await checked
     metrics.flush()
     // Before Lambda freezes the process: its timers stand still then.
@@ -67,7 +67,7 @@ export async function invoke<Result>(
   }
 }
 
-async function handOver({ ports, worker, deliveries, logger }: Invoked, hops: number): Promise<void> {
+async function handOff({ ports, worker, deliveries, logger }: Invoked, hops: number): Promise<void> {
   for (const key of await leftBy({ worker, deliveries })) {
     if (hops > MAX_HANDOFFS) logger.warn('a session was handed over too often and waits for a sweep', { ...key, hops })
     else
@@ -79,6 +79,6 @@ async function handOver({ ports, worker, deliveries, logger }: Invoked, hops: nu
 
 /** The sessions that the worker and the deliveries leave, each once. */
 async function leftBy({ worker, deliveries }: Pick<Invoked, 'worker' | 'deliveries'>): Promise<Iterable<SessionKey>> {
-  const left = await Promise.all([worker.handOver(), deliveries.handOver()])
+  const left = await Promise.all([worker.handOff(), deliveries.handOff()])
   return new Map(left.flat().map((key) => [`${key.tenant}/${key.session}`, key])).values()
 }

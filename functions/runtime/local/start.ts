@@ -38,7 +38,7 @@ const CUT_OFF_MS = 15_000
  * After that, how long handing over may take. A tool that still runs keeps its lease: while its call is open, no
  * process may take the run before the lease has ended.
  */
-const HAND_OVER_MS = 5_000
+const HAND_OFF_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface LocalServer {
@@ -137,7 +137,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
       const stopped = Promise.all([socket, program.stop(), server.drain()])
       await within(CUT_OFF_MS, stopped, ports.clock)
       program.cutOff()
-      await within(HAND_OVER_MS, stopped, ports.clock)
+      await within(HAND_OFF_MS, stopped, ports.clock)
       await server.close()
       await ports.close()
     },

@@ -182,7 +182,7 @@ async function drive({ rounds, allows }: Plan, { processes, runId, open, steer }
     if (round.answersEarly) await answer()
     if (round.steers) await steer()
     const worker = at(holder).worker
-    const left = round.handsOver ? worker.handOver() : undefined
+    const left = round.handsOver ? worker.handOff() : undefined
     const gates = [...calls, ...tasks.map((task) => `${task}-held`)]
     for (const gate of round.isReversed ? gates.toReversed() : gates) {
       open(gate)

@@ -169,7 +169,7 @@ test('a follower in the process that continues a run gets what the former holder
   const seen: RunEvent[] = []
   const following = follow(other, runId, { seen })
   await until(() => seen.some(({ type }) => type === 'tool_call.started'))
-  const left = harness.worker.handOver()
+  const left = harness.worker.handOff()
   gate.resolve()
   await left
   await other.worker.serve(harness.key)

@@ -33,7 +33,7 @@ test('a completion that is cut off leaves nothing behind, is no crash, and is re
   const { key, ports, worker, events, log } = harness
   const runId = await harness.submit('go')
   await said(harness)
-  const left = worker.handOver()
+  const left = worker.handOff()
   worker.cutOff('out_of_time')
   expect(await left).toEqual([key])
   expect(events.at(-1)).toMatchObject({ type: 'round.restarted', runId, round: 0, reason: 'handed_over' })

@@ -41,7 +41,7 @@ const isCut = (request: ModelRequest | undefined): boolean => bytes(request).inc
 /** Another process takes the run over while its request is under way, and asks again. Returns both requests. */
 async function takenOver(run: string): Promise<[ModelRequest | undefined, ModelRequest | undefined]> {
   const other = harness.another([answer, answer])
-  const left = harness.worker.handOver()
+  const left = harness.worker.handOff()
   harness.worker.cutOff('told_to_stop')
   await left
   await other.worker.serve(harness.key)

@@ -80,7 +80,7 @@ async function work(holding: Holding, part: Process, leader: Thread, member: Thr
 }
 
 /** Whether the holder is to stop between two rounds, whoever's. */
-export const isHandedOver = ({ harness }: Holding): boolean => harness.handOver && !harness.fair
+export const isHandedOver = ({ harness }: Holding): boolean => harness.handOff && !harness.fair
 
 /** Reads the calls of a thread that waited; returns whether any was resolved. Those that were approved are to be executed. */
 async function hasNews({ ports, harness }: Holding, thread: Thread): Promise<boolean> {

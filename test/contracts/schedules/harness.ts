@@ -67,7 +67,7 @@ export interface Harness {
   /** Hints that are on their way to some worker. */
   hints: number
   /** The next holder that polls hands over. */
-  handOver: boolean
+  handOff: boolean
   /** Set when hints and adversaries are gone, and only the sweeper wakes workers. */
   fair: boolean
   /** The latest time that the clock has shown. */

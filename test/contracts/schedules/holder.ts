@@ -127,7 +127,7 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
     }
   }
   if (isHandedOver(holding)) {
-    harness.handOver = false
+    harness.handOff = false
     await process.write({ name: 'hand over', generation: lease.generation }, () => ports.lease.release(lease))
     return true
   }

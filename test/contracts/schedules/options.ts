@@ -12,7 +12,7 @@ export interface Budget {
   /** Writes whose response is lost. */
   readonly lost: number
   readonly beats: number
-  readonly handOver: number
+  readonly handOff: number
   /** Jumps of the clock into the past. */
   readonly back: number
   /** Hints without a reason. */
@@ -55,8 +55,8 @@ export function optionsOf(harness: Harness, budget: Spending): readonly Option[]
   }
   options.push(...timesOf(harness, budget))
   if (budget.hints > 0) options.push(trouble(harness, budget, 'hints', async () => void harness.hints++, false))
-  if (budget.handOver > 0)
-    options.push(trouble(harness, budget, 'handOver', async () => void (harness.handOver = true), false))
+  if (budget.handOff > 0)
+    options.push(trouble(harness, budget, 'handOff', async () => void (harness.handOff = true), false))
   return options
 }
 

@@ -65,7 +65,7 @@ const stop: fc.Arbitrary<Cancel> = fc.record({
   when: fc.constantFrom('accepted', 'running', 'paused', 'paused'),
 })
 const rarely = fc.integer({ min: 0, max: 9 }).map((n) => n === 0)
-const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOver: 0, back: 0, hints: 0, days: 0 }
+const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOff: 0, back: 0, hints: 0, days: 0 }
 
 /** Schedules of up to `steps` chosen steps; what comes after them is fair. */
 const schedules = (steps: number): fc.Arbitrary<Schedule> =>
@@ -92,7 +92,7 @@ const schedules = (steps: number): fc.Arbitrary<Schedule> =>
           late: fc.nat(5),
           lost: fc.nat(2),
           beats: fc.nat(3),
-          handOver: fc.nat(2),
+          handOff: fc.nat(2),
           back: fc.nat(1),
           hints: fc.nat(2),
           days: fc.nat(2),
@@ -138,7 +138,7 @@ export async function runSchedule(
     seen,
     lastLive: seen,
     hints: 0,
-    handOver: false,
+    handOff: false,
     fair: false,
     latest: START,
     trace: [],

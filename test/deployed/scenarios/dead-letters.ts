@@ -11,7 +11,7 @@ import { ENVIRONMENT } from '../system.ts'
 import type { System } from '../system.ts'
 import { hintsOf } from './runs.ts'
 import { within } from './within.ts'
-import { found, hitsOf, put, said } from './words.ts'
+import { found, hitsOf, put, said } from './inputs-and-hits.ts'
 
 const APP = `tooltrail-${ENVIRONMENT}-app`
 const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
@@ -27,7 +27,7 @@ const FORBIDDEN = {
 } as const
 
 /** What no function can do: where it goes, and how it comes back. */
-export function declarePutAside(system: () => System): void {
+export function declareDeadLetters(system: () => System): void {
   test('a message whose text cannot be read ends in the poison queue, and holds nothing up', async () => {
     const { client, engines, deployment } = system()
     const pattern = await said(system(), 'spoiled', 'a first word: marzipan')

@@ -8,7 +8,7 @@ import { dynamodbClient, s3Client } from '../../engines/clients.ts'
 import { ENVIRONMENT } from '../system.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'
-import { FOUND_MS, found, hitsOf, put, rowsOf, said } from './words.ts'
+import { FOUND_MS, found, hitsOf, put, rowsOf, said } from './inputs-and-hits.ts'
 import { PNG } from '../../fixtures/png.ts'
 
 const DATA = `tooltrail-${ENVIRONMENT}-data`

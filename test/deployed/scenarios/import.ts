@@ -6,7 +6,7 @@ import type { Client } from '../../e2e/backend/client.ts'
 import { comparable, exportLines } from '../../e2e/backend/exported.ts'
 import { importFolder } from '../../e2e/backend/importing.ts'
 import type { System } from '../system.ts'
-import { found } from './words.ts'
+import { found } from './inputs-and-hits.ts'
 
 const ID = '0b9f1c1e-1111-4222-8333-444455556666'
 const SESSION = `claude-code-${ID}`

@@ -4,7 +4,7 @@ import type { RunBody, SearchHit } from '../../e2e/backend/client.ts'
 import { readEvents } from '../../e2e/backend/event-text.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'
-import { FOUND_MS } from './words.ts'
+import { FOUND_MS } from './inputs-and-hits.ts'
 
 const BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }
 

@@ -12,7 +12,7 @@ import { openReceiver } from '../../channels/callbacks/receiver.ts'
 import type { Receiver } from '../../channels/callbacks/receiver.ts'
 import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
-import { callbacksTo, expectReported } from './parts/told.ts'
+import { callbacksTo, expectReported } from './parts/reported.ts'
 
 /** Further than a lease lasts: whoever was killed holds nothing any more. */
 const SHIFT_MS = 70_000

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { whileUnavailable } from '../backend/unavailable.ts'
 import type { DurableClient } from './parts/durable-client.ts'
-import { CALLBACK_NAME } from './parts/told.ts'
+import { CALLBACK_NAME } from './parts/reported.ts'
 import { answerResponse } from './parts/answered-response.ts'
 import { importOnce } from './imported-turns.ts'
 import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-model.ts'

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** One more than a key may have open at a time (`functions/access/open-calls.ts`). */
+/** One more than a key may have open at a time (`functions/access/open-requests.ts`). */
 const TOO_MANY = 257
 let harness: HttpHarness
 let key: Record<string, string>

@@ -52,7 +52,7 @@ function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.reso
   }
 }
 
-const NO_DELIVERIES = { idle: async () => undefined, handOver: async () => [], resume: () => undefined }
+const NO_DELIVERIES = { idle: async () => undefined, handOff: async () => [], resume: () => undefined }
 
 const left = (milliseconds: number): Context => ({ getRemainingTimeInMillis: () => milliseconds }) as Context
 let begin = (): void => undefined

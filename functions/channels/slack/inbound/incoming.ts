@@ -112,7 +112,7 @@ async function earlierMessages(
   const isEarlier = (one: Delivery): boolean => one.kind === INCOMING_KIND && one.id < delivery.id
   const now = steadyTime(() => clock.now())
   for (const begun = now(); (await outbox.pending(delivery, MAX_EARLIER_MESSAGES)).some(isEarlier);) {
-    if (now() - begun > EARLIER_MESSAGES_TIMEOUT_MS) return { again: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS }
+    if (now() - begun > EARLIER_MESSAGES_TIMEOUT_MS) return { retryAt: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS }
     await clock.sleep(EARLIER_MS, signal)
   }
   signal.throwIfAborted()

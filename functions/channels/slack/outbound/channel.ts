@@ -55,10 +55,10 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
       try {
         return await deliver(dependencies, work)
       } catch (error) {
-        if (error instanceof SlackBusy) return { again: clock.now() + error.milliseconds }
+        if (error instanceof SlackBusy) return { retryAt: clock.now() + error.milliseconds }
         // Told to stop in the middle of a request: Slack may still take it, and only then does the thread show it.
         if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
-          return { again: clock.now() + IN_PROGRESS_MS, held: true }
+          return { retryAt: clock.now() + IN_PROGRESS_MS, keepClaim: true }
         if (!isFinal(error)) throw error
         logger.error('a reply cannot be delivered', error, { session: work.delivery.session, run: work.run.id })
         return { status: 'failed' }
@@ -92,7 +92,7 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
   await complete(finishing, progress, end, live.open(progress))
   await status
   await showStatus(dependencies, parts, 'active')
-  return end.type === 'run.paused' ? { again: clock.now() + PAUSED_MS } : { status: 'delivered' }
+  return end.type === 'run.paused' ? { retryAt: clock.now() + PAUSED_MS } : { status: 'delivered' }
 }
 
 const ANSWER = { type: 'tooltrail_reply', isRated: true } as const

@@ -12,8 +12,8 @@ import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
 import { followSteps } from '../../run-steps/follow-steps.ts'
 import type { FollowedRun } from '../../run-steps/follow-steps.ts'
-import { createChatPieces } from './chat-pieces.ts'
-import type { ChatCall, ChatEnd } from './chat-pieces.ts'
+import { createChatChunks } from './chat-chunks.ts'
+import type { ChatCall, ChatEnd } from './chat-chunks.ts'
 import { readChatRequest, refused } from './chat-request.ts'
 import type { ChatCompletion, ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
 import { sha256 } from '../sessions/chat-turn.ts'
@@ -117,7 +117,7 @@ async function* chunkFrames(
     })
   const first = chunk({ role: 'assistant', content: '' })
   let text: string | undefined
-  for await (const one of chatPieces(dependencies, run, ends)) {
+  for await (const one of chatChunks(dependencies, run, ends)) {
     if (typeof one === 'string') {
       if (text === undefined) yield first
       text = (text ?? '') + one
@@ -146,7 +146,7 @@ async function wholeCompletion(
   let text = ''
   let end: ChatEnd | undefined
   try {
-    for await (const one of chatPieces(dependencies, run, { signal, revoked }))
+    for await (const one of chatChunks(dependencies, run, { signal, revoked }))
       if (typeof one === 'string') text += one
       else end = one
   } catch (error) {
@@ -176,12 +176,12 @@ const assistantMessage = (content: string, calls: readonly ChatCall[]): ChatMess
 })
 
 /** The texts of a run, and how it ends. */
-async function* chatPieces(
+async function* chatChunks(
   dependencies: RouteDependencies,
   run: FollowedRun,
   { signal, revoked }: Ends,
 ): AsyncGenerator<string | ChatEnd, void, undefined> {
-  const pieces = createChatPieces()
+  const pieces = createChatChunks()
   const steps = followSteps(dependencies, run, signal)
   for (;;) {
     const next = await steps.next()

@@ -1,6 +1,6 @@
 import type { Context, TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
-import type { OpenRequest } from '../../../access/open-calls.ts'
+import type { OpenRequest } from '../../../access/open-requests.ts'
 import type { Accepted, Placement } from '../../../agent/service/agent-service.ts'
 import type { RunEvent } from '../../../domain/events.ts'
 import { eventId } from '../../../domain/events.ts'

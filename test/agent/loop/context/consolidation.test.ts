@@ -88,7 +88,7 @@ describe('consolidation of a conversation', () => {
       .poll(() => harness.events.filter((one) => one.type === 'text.delta' && one.text === 'a'))
       .toHaveLength(1)
     expect(harness.requests.at(-1)?.toolChoice).toBe('none')
-    const stopped = harness.worker.handOver()
+    const stopped = harness.worker.handOff()
     harness.worker.cutOff('told_to_stop')
     await stopped
     const next = harness.another([{ text: 'no more' }])

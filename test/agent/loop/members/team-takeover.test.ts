@@ -244,7 +244,7 @@ test('a run whose holder must stop is handed over inside of its members, which g
   const first = it.another([delegates], { lead: { script: [asks], members: ['hand'] }, hand: { script: [] } })
   const runId = await first.submit('go')
   await inside
-  const stopped = first.worker.handOver()
+  const stopped = first.worker.handOff()
   first.worker.cutOff('told_to_stop')
   await stopped
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'running' })

@@ -53,7 +53,7 @@ function callbacks(world: World, process: Process, outbox: Outbox): RunChannel {
       const { delivery, run } = work
       const { tenant, session, id } = delivery
       checkWork(world, work)
-      if (run.status !== 'completed') return { again: world.stores.clock.now() + AGAIN_MS }
+      if (run.status !== 'completed') return { retryAt: world.stores.clock.now() + AGAIN_MS }
       const more = !id.includes('.')
       if (more) await outbox.add({ tenant, session, id: `${id}.1` }, { kind: 'callback', target: {} }, {})
       if (delivery.state['body'] === undefined) await work.save({ body: `${id} ${run.status} by ${delivery.owner}` })
@@ -61,7 +61,7 @@ function callbacks(world: World, process: Process, outbox: Outbox): RunChannel {
       const arrived = await post(world, process, work, () => {
         world.received.set(id, [...(world.received.get(id) ?? []), body])
       })
-      if (!arrived) return { again: world.stores.clock.now() + AGAIN_MS, more }
+      if (!arrived) return { retryAt: world.stores.clock.now() + AGAIN_MS, more }
       return { status: 'delivered', more }
     },
   }
@@ -89,8 +89,8 @@ function replies(world: World, process: Process): RunChannel {
         if (!work.signal.aborted) throw error
       })
       // It was told to stop, and the request may be under way: the thread is not read before it has arrived.
-      if (arrived === undefined) return { again: world.stores.clock.now() + REQUEST_MS, held: true }
-      if (!arrived) return { again: world.stores.clock.now() + AGAIN_MS, state: {} }
+      if (arrived === undefined) return { retryAt: world.stores.clock.now() + REQUEST_MS, keepClaim: true }
+      if (!arrived) return { retryAt: world.stores.clock.now() + AGAIN_MS, state: {} }
       return { status: 'delivered', state: { posted: true } }
     },
   }

@@ -95,7 +95,7 @@ function stop(world: World, name: string): void {
   world.trace.push(`${name} is told to stop`)
   const driver = world.drivers.get(name)
   // What it could not store is found by time.
-  driver?.handOver().then(
+  driver?.handOff().then(
     () => world.hints++,
     () => undefined,
   )

@@ -52,7 +52,7 @@ export function startStreamMapping(options: Options): { stop(): Promise<void> } 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const records = (await stream.next()).map(complete).filter(passes)
-      for (const batch of batches(records, properties.BatchSize)) await handOver(options, batch, stopping.signal)
+      for (const batch of batches(records, properties.BatchSize)) await handOff(options, batch, stopping.signal)
       if (records.length === 0) await sleep(POLL_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
@@ -85,7 +85,7 @@ function batches(records: readonly StreamRecord[], size: number): StreamRecord[]
 }
 
 /** Repeats a batch, or what is left of it, until it is done, or too old, or tried too often: then it goes to the destination. */
-async function handOver(options: Options, batch: readonly StreamRecord[], signal: AbortSignal): Promise<void> {
+async function handOff(options: Options, batch: readonly StreamRecord[], signal: AbortSignal): Promise<void> {
   const { properties, pool } = options
   let left = batch
   for (let attempt = 0; left.length > 0 && !signal.aborted; attempt++) {
@@ -101,8 +101,8 @@ async function handOver(options: Options, batch: readonly StreamRecord[], signal
     await sleep(Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS))
     if (properties.BisectBatchOnFunctionError && rest.length > 1) {
       const middle = Math.ceil(rest.length / 2)
-      await handOver(options, rest.slice(0, middle), signal)
-      return handOver(options, rest.slice(middle), signal)
+      await handOff(options, rest.slice(0, middle), signal)
+      return handOff(options, rest.slice(middle), signal)
     }
   }
 }

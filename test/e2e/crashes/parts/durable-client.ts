@@ -4,7 +4,7 @@ import type { Client, Message, RunBody } from '../../backend/client.ts'
 import type { SentEvent } from '../../backend/event-text.ts'
 import { readEvents } from '../../backend/event-text.ts'
 import { whileUnavailable } from '../../backend/unavailable.ts'
-import type { ListedCallback } from './told.ts'
+import type { ListedCallback } from './reported.ts'
 
 /** The error of a stream that ended before its run did. */
 export const BROKEN_STREAM = 'the stream broke off'

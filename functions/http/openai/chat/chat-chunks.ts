@@ -15,7 +15,7 @@ export type ChatEnd =
   | { readonly failure: { readonly status: 409 | 502; readonly code: string; readonly message: string } }
 
 /** What the client is shown of a run. */
-export interface ChatPieces {
+export interface ChatChunks {
   /** The text that this step adds; empty for none. */
   take(step: RunStep): string
   /** The text that comes last, and how it ends. */
@@ -29,7 +29,7 @@ const BREAK = '\n\n'
  * A run as one chat completion: the texts of the leader's rounds, one after another. Calls of our own tools and what members do are
  * left out. A text that its round took back stays, because the format cannot take it back.
  */
-export function createChatPieces(): ChatPieces {
+export function createChatChunks(): ChatChunks {
   let isEmpty = true
   let isNewRound = false
   const add = (text: string): string => {

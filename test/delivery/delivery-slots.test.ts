@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createDeliverySlots, type DeliverySlot, type DeliverySlots } from '../../functions/delivery/turns.ts'
+import { createDeliverySlots, type DeliverySlot, type DeliverySlots } from '../../functions/delivery/delivery-slots.ts'
 
 let now: number
 let sleeps: { readonly until: number; readonly wake: () => void }[]

@@ -8,7 +8,7 @@ region deploy rollback alarm metric trace parser schema migration worker queue r
   )
 
 /** Plain words, with a number or an id now and then, as tools return them; `seed` chooses which. */
-export const words = (length: number, seed: number): string => {
+export const fillerText = (length: number, seed: number): string => {
   let text = ''
   let state = seed * 7_919 + 1
   while (text.length < length) {

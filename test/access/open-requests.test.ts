@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createOpenRequests } from '../../functions/access/open-calls.ts'
+import { createOpenRequests } from '../../functions/access/open-requests.ts'
 import type { Caller } from '../../functions/access/caller.ts'
 import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
 

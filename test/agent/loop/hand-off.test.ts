@@ -42,7 +42,7 @@ test('handing over waits for the end of the round, says whose run it was, and an
   harness = await openHarness({ script: [oneCall], tools: [slow] })
   const runId = await harness.submit('go')
   await begun
-  const left = harness.worker.handOver()
+  const left = harness.worker.handOff()
   let over = false
   void left.then(() => (over = true))
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -61,7 +61,7 @@ test('a process that handed over begins nothing until it resumes, and what it wa
   const queue = { send: async (hint: SessionKey) => void hints.push(hint), consume: () => ({ stop: async () => {} }) }
   harness = await openHarness({ script: [{ text: 'one' }], change: (given) => ({ ...given, queue }) })
   const { service, key, ports, worker, session } = harness
-  expect(await worker.handOver()).toEqual([])
+  expect(await worker.handOff()).toEqual([])
   const runId = await harness.submit('go')
   await worker.idle()
   expect([(await ports.reader.run(key, runId))?.status, harness.requests]).toEqual(['running', []])

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Caller } from './caller.ts'
-import { createWatchedRequests, type Watched } from './watched-calls.ts'
+import { createWatchedRequests, type Watched } from './watched-requests.ts'
 
 /**
  * Streams and waiting calls that one key without a cap of its own, one tenant and one process may have open at a time in a process:
