@@ -64,7 +64,8 @@ describe('an input that is refused', () => {
   test('is given back to its session when somebody has gone on to another', async () => {
     const { page, id } = await openSession()
     const other = await opened.client.createSession({ title: 'Another one' })
-    await page.getByText('Another one').waitFor()
+    const row = page.locator(`.session-row[href="/sessions/${other.id}"]`)
+    await row.waitFor()
     const held = Promise.withResolvers<void>()
     await page.route('**/messages', async (route) => {
       await held.promise
@@ -73,7 +74,7 @@ describe('an input that is refused', () => {
     await page.getByLabel('Attach').setInputFiles([FALSE_IMAGE])
     await say(page, 'look at this')
     await pending(page).waitFor()
-    await page.getByText('Another one').click()
+    await row.click()
     await page.waitForURL(`${opened.url}/sessions/${other.id}`)
     const refused = page.waitForResponse((response) => response.status() === 422)
     held.resolve()

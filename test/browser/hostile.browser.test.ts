@@ -61,20 +61,16 @@ afterAll(async () => {
 
 test('whatever is said or put out stays text: nothing runs, nothing is loaded, nothing leads elsewhere unseen', async () => {
   const { client } = opened
-  await client.createSession({ id: 'hostile', title: HOSTILE[1] ?? '', owner: HOSTILE[0] ?? '' })
+  const { id } = await client.createSession({ title: HOSTILE[1] ?? '', owner: HOSTILE[0] ?? '' })
   for (const content of HOSTILE)
-    for await (const { event } of client.streamMessage('hostile', { content }))
+    for await (const { event } of client.streamMessage(id, { content }))
       if (event.type === 'run.failed') throw new Error(event.run.error?.message)
-  const page = await opened.show('/sessions/hostile')
-  for (const address of [
-    '/sessions/hostile',
-    '/sessions/hostile/timeline',
-    '/sessions/hostile/context',
-    '/search?q=script',
-  ]) {
+  const conversation = `/sessions/${id}`
+  const page = await opened.show(conversation)
+  for (const address of [conversation, `${conversation}/timeline`, `${conversation}/context`, '/search?q=script']) {
     await page.goto(opened.url + address)
     await page.waitForLoadState('networkidle')
-    for (let step = 0; address === '/sessions/hostile' && step < 12; step++) {
+    for (let step = 0; address === conversation && step < 12; step++) {
       await page.evaluate(`for (const call of document.querySelectorAll('details.call:not([open]) > summary')) call.click()
         document.querySelector('.scroller').scrollTop = document.querySelector('.scroller').scrollHeight * ${(12 - step) / 12}`)
       const found = await page.evaluate(`({
@@ -103,21 +99,21 @@ test('whatever is said or put out stays text: nothing runs, nothing is loaded, n
 })
 
 test('a message that cannot be rendered is shown as JSON, and takes nothing else with it', async () => {
-  await opened.client.createSession({ id: 'broken' })
+  const { id } = await opened.client.createSession({})
   const turns = [
     { role: 'user', content: 'before' },
     { role: 'assistant', content: 'broken' },
     { role: 'user', content: 'after' },
   ]
-  await opened.client.importMessages('broken', turns.map((turn) => JSON.stringify(turn)).join('\n'), {
+  await opened.client.importMessages(id, turns.map((turn) => JSON.stringify(turn)).join('\n'), {
     format: 'openai',
   })
   const page = await opened.show('/')
-  await page.route('**/v1/sessions/broken/messages?*', async (route) => {
+  await page.route(`**/v1/sessions/${id}/messages?*`, async (route) => {
     const response = await route.fetch()
     await route.fulfill({ response, body: (await response.text()).replace('"text":"broken"', '"text":null') })
   })
-  await page.goto(`${opened.url}/sessions/broken`)
+  await page.goto(`${opened.url}/sessions/${id}`)
   await page.locator('.said').getByText('after', { exact: true }).waitFor()
   await page.locator('.said').getByText('before', { exact: true }).waitFor()
   expect(await page.locator('pre.plain').allTextContents()).toEqual([expect.stringContaining('"text": null')])

@@ -28,7 +28,7 @@ test('a session that is made late takes nobody away from where they are, and beg
   const make = await held(page, '**/v1/sessions', 'POST')
   await field(page).fill('hello from far away')
   await page.keyboard.press('Enter')
-  await page.getByText('Elsewhere').click()
+  await page.locator(`.session-row[href="/sessions/${id}"]`).click()
   await field(page).fill('half a sentence')
   make()
   const made = async () => (await client.listSessions()).data.find((session) => session.id !== id)
@@ -38,25 +38,24 @@ test('a session that is made late takes nobody away from where they are, and beg
 })
 
 test.each([
-  ['deletion', 'Delete', 'Delete for good', '**/v1/sessions/left-by-deletion', 'DELETE'],
-  ['fork', 'Export', /^Fork/, '**/fork', 'POST'],
-] as const)('a %s that ends late takes nobody away from where they are', async (name, begin, go, address, method) => {
+  ['deletion', 'Delete', 'Delete for good', (id: string) => `**/v1/sessions/${id}`, 'DELETE'],
+  ['fork', 'Export', /^Fork/, (id: string) => `**/v1/sessions/${id}/fork`, 'POST'],
+] as const)('a %s that ends late takes nobody away from where they are', async (name, begin, go, addressOf, method) => {
   const { client } = opened
-  const from = `left-by-${name}`
-  await client.createSession({ id: from })
+  const { id: from } = await client.createSession({})
   await client.importMessages(from, JSON.stringify({ role: 'user', content: 'hello' }), { format: 'openai' })
-  await client.createSession({ id: `stays-${name}`, title: `Stays after ${name}` })
+  const { id: other } = await client.createSession({ title: `Stays after ${name}` })
   const page = await opened.show(`/sessions/${from}`)
-  const end = await held(page, address, method)
+  const end = await held(page, addressOf(from), method)
   await page.getByRole('button', { name: begin, exact: true }).click()
   await page.getByRole('button', { name: go }).click()
   await page.keyboard.press('Escape')
-  await page.getByText(`Stays after ${name}`).click()
+  await page.locator(`.session-row[href="/sessions/${other}"]`).click()
   const response = page.waitForResponse((one) => one.request().method() === method)
   end()
   await response
   await page.waitForTimeout(300)
-  expect(page.url()).toBe(`${opened.url}/sessions/stays-${name}`)
+  expect(page.url()).toBe(`${opened.url}/sessions/${other}`)
 })
 
 test('hits are those of the query that stands in the field', async () => {

@@ -49,7 +49,7 @@ const inputs = (word: string, turns: number): string[] => Array.from({ length: t
 
 test('what others add while an old part is shown comes behind all that lies between', async () => {
   const { client } = opened
-  const { id } = await client.createSession({ id: 'between' })
+  const { id } = await client.createSession({})
   await addTurns(id, 'old', 100)
   const first = (await client.listMessages(id, { limit: 1 })).data[0]?.id ?? ''
   const page = await opened.show(`/sessions/${id}#${first}`)
@@ -61,7 +61,7 @@ test('what others add while an old part is shown comes behind all that lies betw
 })
 
 test('what came all at once is shown without a hole', async () => {
-  const { id } = await opened.client.createSession({ id: 'at-once' })
+  const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 2)
   const page = await opened.show(`/sessions/${id}`)
   await page.locator('.said').getByText('old 1', { exact: true }).waitFor()
@@ -71,7 +71,7 @@ test('what came all at once is shown without a hole', async () => {
 })
 
 test('a session whose log could not be read is read again, and until then says nothing of what is in it', async () => {
-  const { id } = await opened.client.createSession({ id: 'failed-open' })
+  const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 40)
   const page = await opened.show('/')
   let refused = 0
@@ -86,7 +86,7 @@ test('a session whose log could not be read is read again, and until then says n
 })
 
 test('a session that somebody else deletes says so', async () => {
-  const { id } = await opened.client.createSession({ id: 'gone' })
+  const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 1)
   const page = await opened.show(`/sessions/${id}`)
   await page.locator('.said').getByText('old 0', { exact: true }).waitFor()
