@@ -1,6 +1,7 @@
 import type { Message } from '../client/api-types.ts'
 import { callOf } from './run-printer.ts'
-import { harmless, localTime, onOutput } from './terminal.ts'
+import { localTime, onOutput } from './terminal.ts'
+import { harmless } from '../runtime/terminal-output.ts'
 
 const MAX_SHOWN_CHARACTERS = 4_000
 

@@ -1,7 +1,8 @@
 import type { Message, RunEvent } from '../client/api-types.ts'
 import { howFar } from '../client/how-far.ts'
 import { ApiProblem } from '../client/problem.ts'
-import { harmless, note, oneLine, onErrors, print } from './terminal.ts'
+import { note, oneLine, onErrors, print } from './terminal.ts'
+import { harmless } from '../runtime/terminal-output.ts'
 
 const CALL_WIDTH = 100
 const RESULT_WIDTH = 160

@@ -1,10 +1,5 @@
 import { styleText } from 'node:util'
-
-/** What a terminal would take for a command: control characters but line breaks and tabs, and what turns letters round. */
-const CONTROL = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu
-
-/** Text of models, tools and people as a terminal may show it: it can neither move the cursor nor change the order of letters. */
-export const harmless = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(CONTROL, '�')
+import { harmless, writeToTerminal } from '../runtime/terminal-output.ts'
 
 /** The same on one line of at most `most` characters. */
 export function oneLine(text: string, most: number): string {
@@ -24,9 +19,9 @@ export const onErrors = styled(process.stderr)
 /** Whether a person is there to be asked. */
 export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
 
-export const print = (text: string): void => void process.stdout.write(text)
+export const print = (text: string): void => writeToTerminal('stdout', text)
 /** What a person may want to see beside the output that a program reads. */
-export const note = (text: string): void => void process.stderr.write(text)
+export const note = (text: string): void => writeToTerminal('stderr', text)
 export const printJson = (value: unknown): void => print(`${harmlessJson(value)}\n`)
 
 /** JSON that a terminal may show: what JSON itself leaves as it is of such characters is escaped, too. */

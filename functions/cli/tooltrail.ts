@@ -13,6 +13,7 @@ import type { Connection, ConnectionOptions } from './connect.ts'
 import { Failed } from './failed.ts'
 import { lineOf } from './refusals.ts'
 import { isInteractive, note, oneLine, pipedInput } from './terminal.ts'
+import { writeToTerminal } from '../runtime/terminal-output.ts'
 
 const program = new Command('tooltrail')
   .description(
@@ -284,6 +285,6 @@ try {
 } catch (error) {
   const line = lineOf(error, program.opts<ConnectionOptions>().url)
   if (line === undefined) throw error
-  process.stderr.write(`${line}\n`)
+  writeToTerminal('stderr', `${line}\n`)
   process.exitCode = error instanceof Failed ? error.exitCode : isUnreachable(error) ? NOT_RUNNING : 1
 }

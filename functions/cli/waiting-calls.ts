@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { confirm, isCancel, text, updateSettings } from '@clack/prompts'
 import type { Run, ToolResults } from '../client/api-types.ts'
-import { harmless } from './terminal.ts'
+import { harmless } from '../runtime/terminal-output.ts'
 
 // Ctrl-D leaves a question as Ctrl-C does: of its own the prompt would never come to an end.
 updateSettings({ aliases: { '\u0004': 'cancel' } })

@@ -3,6 +3,7 @@ import { OpenSearchError } from '../adapters/opensearch/requests.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import { reportLostOutput } from './output-errors.ts'
 import { SettingsError } from './settings/config.ts'
+import { writeToTerminal } from './terminal-output.ts'
 
 /** The exit code of a mistake on the command line. */
 export const MISUSED = 2
@@ -40,13 +41,13 @@ export async function runCommand(usage: string, work: (line: CommandLine) => Pro
   const argv = process.argv.slice(2)
   try {
     const help = argv.includes('--help') || argv.includes('-h')
-    process.stdout.write(help ? usage : await work(takeEnvironment(argv)))
+    writeToTerminal('stdout', help ? usage : await work(takeEnvironment(argv)))
   } catch (error) {
     const text = printable(error)
     if (text === undefined) throw error
     const isMisused = error instanceof UsageError
     const nextStep = argv.length === 0 ? `\n\n${usage}` : ' Run with --help to see what it takes.\n'
-    process.stderr.write(isMisused ? `${text.replace(/\.?$/, '.')}${nextStep}` : `${text}\n`)
+    writeToTerminal('stderr', isMisused ? `${text.replace(/\.?$/, '.')}${nextStep}` : `${text}\n`)
     process.exitCode = isMisused ? MISUSED : error instanceof NotRunning ? NOT_RUNNING : 1
   }
 }

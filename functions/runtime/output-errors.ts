@@ -1,3 +1,4 @@
+import { writeToTerminal } from './terminal-output.ts'
 /**
  * Keeps the process alive when its output has no reader any more: without a listener, the first write to a closed pipe or terminal
  * ends it.
@@ -19,7 +20,7 @@ export function reportLostOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE' || isReported) return
     isReported = true
-    process.stderr.write(`Standard output cannot be written to: ${error.message.replaceAll(/\s+/gu, ' ')}\n`)
+    writeToTerminal('stderr', `Standard output cannot be written to: ${error.message.replaceAll(/\s+/gu, ' ')}\n`)
     process.exitCode = 1
   })
   process.stderr.on('error', () => undefined)

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { harmless, harmlessJson, harmlessPieces, localTime, oneLine, table } from '../../functions/cli/terminal.ts'
+import { harmlessJson, harmlessPieces, localTime, oneLine, table } from '../../functions/cli/terminal.ts'
+import { harmless, terminalText } from '../../functions/runtime/terminal-output.ts'
 import { askAboutCalls } from '../../functions/cli/waiting-calls.ts'
 
 describe('text on a terminal', () => {
@@ -8,6 +9,12 @@ describe('text on a terminal', () => {
     const hostile = 'a\u001b[2J\u001b]0;title\u0007b\rc\u0008\u009b31m\u202Eback'
     expect(harmless(hostile)).toBe('a�[2J�]0;title�b�c��31m�back')
     expect(harmless('one\r\n\ttwo\n')).toBe('one\n\ttwo\n')
+  })
+
+  test('keeps colours and lines that replace each other, and nothing else', () => {
+    const own = '\u001b[1;31mred\u001b[0m\r\u001b[Knext\n'
+    expect(terminalText(own)).toBe(own)
+    expect(terminalText(`${own}\u001b]0;title\u0007\u001b[2J\rback\u001b[31`)).toBe(`${own}�]0;title��[2J�back�[31`)
   })
 
   test('is harmless in pieces, too, also where a character is in two of them', async () => {

@@ -1,5 +1,6 @@
 import type { Client } from '../../client/client.ts'
-import { bar, harmless, oneLine, onOutput, print, printJson } from '../terminal.ts'
+import { bar, oneLine, onOutput, print, printJson } from '../terminal.ts'
+import { harmless } from '../../runtime/terminal-output.ts'
 
 /** Shows what the next request of a session would hold. */
 export async function showContext(

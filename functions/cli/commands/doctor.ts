@@ -4,7 +4,8 @@ import { readSettings } from '../../runtime/settings/config.ts'
 import { whileConnected } from '../connect.ts'
 import type { ConnectionOptions } from '../connect.ts'
 import { NEEDS_ATTENTION } from '../failed.ts'
-import { harmless, onOutput, print } from '../terminal.ts'
+import { onOutput, print } from '../terminal.ts'
+import { harmless } from '../../runtime/terminal-output.ts'
 
 const MARKS = { good: ['green', 'ok  '], warning: ['yellow', 'look'], bad: ['red', 'BAD '] } as const
 /** Clocks may differ by so many milliseconds before signatures and shown times suffer. */

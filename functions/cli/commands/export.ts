@@ -22,7 +22,9 @@ export async function exportSession(client: Client, session: string, options: Ex
   if (file === undefined) return toOutput(pieces)
   const part = `${file}.part`
   try {
-    await pipeline(pieces, createWriteStream(part))
+    // The mode holds for a new file only.
+    await rm(part, { force: true })
+    await pipeline(pieces, createWriteStream(part, { flags: 'wx', mode: 0o600 }))
     await rename(part, file)
   } catch (error) {
     await rm(part, { force: true })

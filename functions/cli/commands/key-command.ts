@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { KeyStore } from '../../ports/key-store.ts'
 import { isLockedOut, OPEN_CALLER } from '../../access/caller.ts'
 import { hashKeySecret, newKeySecret } from '../../access/key-secret.ts'
-import { harmless } from '../terminal.ts'
+import { harmless } from '../../runtime/terminal-output.ts'
 import { KeyCommandError, newKey, parseKeyOptions, readCapChange, type KeyOptions } from './key-options.ts'
 import { describeKey, keyJson } from './key-text.ts'
 

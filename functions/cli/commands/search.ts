@@ -1,6 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { Queries, SearchHit } from '../../client/api-types.ts'
-import { harmless, localTime, note, oneLine, onOutput, print, printJson } from '../terminal.ts'
+import { localTime, note, oneLine, onOutput, print, printJson } from '../terminal.ts'
+import { harmless } from '../../runtime/terminal-output.ts'
 
 export type SearchOptions = Omit<Queries['searchHistory'], 'q' | 'after'> & { readonly json?: boolean }
 

@@ -1,6 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { Queries } from '../../client/api-types.ts'
-import { harmless, localTime, note, oneLine, print, printJson, table } from '../terminal.ts'
+import { localTime, note, oneLine, print, printJson, table } from '../terminal.ts'
+import { harmless } from '../../runtime/terminal-output.ts'
 
 export type SessionsOptions = Omit<Queries['listSessions'], 'after'> & { readonly json?: boolean }
 

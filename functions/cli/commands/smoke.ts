@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { isUnreachable, NOT_RUNNING, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { addressFault } from '../program-address.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
+import { writeToTerminal } from '../../runtime/terminal-output.ts'
 
 const USAGE = `Tries a program that runs somewhere: the tour, step by step, with a session of its own that it deletes.
 The model may be the demo model, or any that calls a tool when it is asked to.
@@ -12,7 +13,7 @@ The model may be the demo model, or any that calls a tool when it is asked to.
 await runCommand(USAGE, async (line) => {
   const target = readTarget(argsWithoutEnvironment(line))
   try {
-    await smokeTour(target, (step) => process.stdout.write(`ok  ${step}\n`))
+    await smokeTour(target, (step) => writeToTerminal('stdout', `ok  ${step}\n`))
     return 'all is well\n'
   } catch (error) {
     if (!(error instanceof SmokeError)) throw error

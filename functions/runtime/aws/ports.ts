@@ -25,6 +25,7 @@ import { SettingsError } from '../settings/config.ts'
 import type { Settings } from '../settings/config.ts'
 import { createLogger } from '../logger.ts'
 import type { OpenPorts } from '../program.ts'
+import { writeToTerminal } from '../terminal-output.ts'
 
 /** Milliseconds that a store has at the start to make what is missing. */
 const START_MS = 30_000
@@ -40,7 +41,7 @@ export async function openAwsPorts(
   clock = createSystemClock(),
 ): Promise<OpenPorts> {
   const { aws } = settings
-  const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
+  const logger = createLogger(settings.logLevel, (line) => writeToTerminal('stderr', `${line}\n`))
   const clients = openClients(aws)
   const { queueUrl, indexDeadLetterUrl } = await prepare(aws, clients)
   const { rows, ports } = createAwsStores({

@@ -31,6 +31,7 @@ import { emptyLogAfterwards } from './emptied-log.ts'
 import { createHistoryThread } from './history-thread.ts'
 import type { OpenPorts } from '../program.ts'
 import { DATABASE, privateData } from './private-data.ts'
+import { writeToTerminal } from '../terminal-output.ts'
 
 /**
  * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws
@@ -42,7 +43,7 @@ export function openLocalPorts(
 ): OpenPorts {
   const path = join(settings.dataFolder, DATABASE)
   const folder = join(settings.dataFolder, 'outputs')
-  const logger = createLogger(settings.logLevel, (line) => process.stderr.write(`${line}\n`))
+  const logger = createLogger(settings.logLevel, (line) => writeToTerminal('stderr', `${line}\n`))
   const { database, isLeft } = openData(settings.dataFolder, logger)
   const outputs = createDiskOutputStore({ folder })
   const report = (error: unknown): void =>

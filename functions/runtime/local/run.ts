@@ -4,6 +4,7 @@ import { ignoreOutputErrors } from '../output-errors.ts'
 import { beforeEachLine } from '../settings/setting-text.ts'
 import { startLocal } from './start.ts'
 import { stopOnSignals } from './stop-signals.ts'
+import { writeToTerminal } from '../terminal-output.ts'
 
 /** Runs the program on this machine until a signal stops it; tells people where it listens, or why it cannot start. */
 export async function runProgram(): Promise<void> {
@@ -13,20 +14,22 @@ export async function runProgram(): Promise<void> {
     const model = server.model.startsWith('demo/')
       ? `${server.model} (no real model: set MODEL to use one)`
       : server.model
-    process.stdout.write(`Tooltrail listens on ${server.url}  docs: ${server.url}/docs  model: ${model}\n`)
+    writeToTerminal('stdout', `Tooltrail listens on ${server.url}  docs: ${server.url}/docs  model: ${model}\n`)
     if (server.openAccess)
-      process.stdout.write(
+      writeToTerminal(
+        'stdout',
         'There is no API key yet: requests from this machine need none, and act for the tenant "default".\n',
       )
     if (server.lockedOut)
-      process.stdout.write(
+      writeToTerminal(
+        'stdout',
         'All API keys are revoked or expired: make one with: npx tooltrail keys create --tenant <tenant> --scope admin\n',
       )
     stopOnSignals(server.close)
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === undefined) throw error
-    process.stderr.write(`${beforeEachLine('Tooltrail cannot start. ', reason)}\n`)
+    writeToTerminal('stderr', `${beforeEachLine('Tooltrail cannot start. ', reason)}\n`)
     process.exitCode = 1
   }
 }

@@ -1,3 +1,4 @@
+import { writeToTerminal } from '../terminal-output.ts'
 /** A terminal sends Ctrl-C to this process, and npm passes it on: signals this close together are one. */
 const ONE_PRESS_MS = 500
 
@@ -10,7 +11,7 @@ export function stopOnSignals(close: () => Promise<void>): void {
   const stop = (signal: NodeJS.Signals): void => {
     if (stoppedAt === undefined) {
       stoppedAt = performance.now()
-      process.stdout.write(`${signal}: finishing or handing over runs; send it again to stop at once\n`)
+      writeToTerminal('stdout', `${signal}: finishing or handing over runs; send it again to stop at once\n`)
       void close().then(() => process.exit(0))
     } else if (signal !== 'SIGHUP' && performance.now() - stoppedAt > ONE_PRESS_MS) process.exit(1)
   }

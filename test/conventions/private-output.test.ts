@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const FILES = globSync('functions/**/*.ts', { cwd: ROOT }).filter((file) => !file.startsWith('functions/client/'))
+
+interface Rule {
+  readonly breaks: RegExp
+  readonly allowed?: RegExp
+}
+
+/** Everything that makes a file or a folder, as far as it may say a mode, and may not. */
+const MAKES_FILES: Rule = {
+  breaks:
+    /\b(?:createWriteStream|writeFile(?:Sync)?|appendFile(?:Sync)?|mkdir(?:Sync)?)\((?![^\n]*mode: 0o[67]00)[^\n]*|\bopen(?:Sync)?\([^()\n]*'[wa][^\n]*/g,
+  // The handle of a file that was opened as private, and `open` with a mode as its last argument.
+  allowed: /^(?:writeFile\(chunk\)|open(?:Sync)?\([^()]*, '[wa]x?\+?', 0o600\))/,
+}
+const WRITES_TO_TERMINALS: Rule = { breaks: /\bprocess\.(?:stdout|stderr)\.write\b|\bconsole\.\w+\(/g }
+
+const offences = ({ breaks, allowed }: Rule, text: string): string[] =>
+  [...text.matchAll(breaks)].map(([found]) => found).filter((found) => allowed?.test(found) !== true)
+
+const inTree = (rule: Rule): string[] =>
+  FILES.flatMap((file) => offences(rule, readFileSync(join(ROOT, file), 'utf8')).map((found) => `${file}: ${found}`))
+
+describe('files that the program makes', () => {
+  test('are readable by their owner alone', () => expect(inTree(MAKES_FILES)).toEqual([]))
+
+  test.each([
+    'createWriteStream(part)',
+    "await writeFile(path, 'text')",
+    'mkdirSync(folder, { recursive: true })',
+    "open(path, 'wx')",
+    "openSync(path, 'a', 0o644)",
+  ])('are found where they are not: %s', (text) => expect(offences(MAKES_FILES, text)).toHaveLength(1))
+})
+
+describe('texts for a terminal', () => {
+  test('are written by one function', () => expect(inTree(WRITES_TO_TERMINALS)).toEqual([]))
+
+  test.each(['process.stdout.write(text)', 'process.stderr.write(`x`)', "console.log('x')"])(
+    'are found where they are not: %s',
+    (text) => expect(offences(WRITES_TO_TERMINALS, text)).toHaveLength(1),
+  )
+})
