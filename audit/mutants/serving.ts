@@ -61,6 +61,50 @@ export const SERVING_MUTANTS = [
       'isStale, drop: () => undefined })',
     ],
   ]),
+  ...inFile('functions/agent/events/live-order.ts', [
+    ['a live event is shown although one before it is missing', '      if (!follows(event)) return false\n', ''],
+  ]),
+  ...inFile('functions/agent/events/run-timeline.ts', [
+    [
+      'calls end in the order of their rows',
+      'comparePositions(end.position, position) <= 0)',
+      'position !== undefined)',
+    ],
+    [
+      'a missing position is not waited for',
+      'if (isOver || isSettled || last === undefined) return false',
+      'if (position.number >= 0) return false',
+    ],
+    ['a later holder comes before its claim', ' || open.values().some(isUnclaimed)', ''],
+    ['a round comes before the end of a call', ' && !state.isOver && state.open.size > 0', ' && state.open.size < 0'],
+  ]),
+  ...inFile('functions/agent/events/resume-point.ts', [
+    [
+      'a resume after a warning omits its round',
+      "if (leaders.role === 'user' && found.isBefore) return leaders.id",
+      'if (found.isBefore) return found.message.id',
+    ],
+    [
+      'a resume after the beginning omits all rounds but the last',
+      " || !isTerminal({ type } as RunEvent) || type === 'run.paused') return undefined",
+      ') return undefined',
+    ],
+  ]),
+  ...inFile('functions/agent/loop/event-sequence.ts', [
+    ['events are emitted before those of earlier writes', '      await before\n', ''],
+    [
+      'a position without a write is lost',
+      '      if (events === undefined && next === number + count) next = number\n',
+      '',
+    ],
+  ]),
+  ...inFile('functions/agent/loop/resolved-calls.ts', [
+    [
+      'what clients resolve during a run is not emitted',
+      'if (resolved.length === 0) return',
+      'if (resolved.length >= 0) return',
+    ],
+  ]),
   ...inFile('functions/agent/events/until-settled.ts', [
     ['who waits for an end wakes for nothing', "poll.since(seen) !== 'change'", "poll.since(seen) !== 'time'"],
     ['a run that waits is waited for', '      if (header !== undefined && isBlocked(header)) return\n', ''],

@@ -7,6 +7,7 @@ import { checkDelegation } from '../../test/contracts/schedules/delegations.ts'
 import type { SessionPorts } from '../../test/contracts/stores.ts'
 import type { Effects } from './model.ts'
 import { checkSummary } from './actors/conversation.ts'
+import { checkFollowers } from './actors/followers.ts'
 import { checkForks, checkOutside } from './actors/outside.ts'
 import { EXPIRY_MS } from './left.ts'
 import { CLOCKS_MS, rowToken } from './actors/sessions.ts'
@@ -50,6 +51,7 @@ export async function checkRest(parts: Parts): Promise<void> {
       checkCalls(parts, watch)
       checkOutside(watch, parts.slept)
       await checkUsage(parts.ports, watch)
+      await checkFollowers(parts.ports, watch)
       if (!parts.slept) checkSummary(watch)
     }
   }

@@ -2,6 +2,7 @@ import { TooltrailError } from '../../../functions/domain/errors.ts'
 import { isEnded } from '../../../functions/domain/runs/run.ts'
 import { isBlocked } from '../../../functions/domain/session.ts'
 import { must } from '../harness.ts'
+import { followRun } from './followers.ts'
 import { createOutside } from './outside.ts'
 import { decisionOn } from '../program.ts'
 import type { Program, WaitingCall } from '../program.ts'
@@ -177,11 +178,14 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
   }
 
   async function follow(watch: Watch, { server }: Of<'follow'>): Promise<void> {
+    if (harness.dice.chance('waits for the end', 0.5)) await settle(watch, server)
+    else await followRun(harness, servers, watch, server)
+  }
+
+  async function settle(watch: Watch, server: number): Promise<void> {
     const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
     const { process, program } = servers.all[server % servers.all.length] ?? {}
     if (runId === undefined || process === undefined || program === undefined) return
-    const known = new Set<string>()
-    const isBlocking = harness.dice.chance('waits for the end', 0.5)
     await new Promise<void>((resolve) => {
       const giveUp = (): void => {
         const run = watch.seen.runs.find((one) => one.id === runId)
@@ -191,7 +195,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
       }
       giveUp()
       harness.timeline.after(0, process, () => {
-        void (isBlocking ? wait(program) : read(program)).then(
+        void waitForEnd(program).then(
           () => harness.timeline.after(0, undefined, resolve),
           (error: unknown) => harness.fail(error),
         )
@@ -199,7 +203,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     })
 
     /** Waits for the end alone, which is one. */
-    async function wait({ service }: Program): Promise<void> {
+    async function waitForEnd({ service }: Program): Promise<void> {
       try {
         await service.settled(watch.key, runId ?? '', new AbortController().signal)
       } catch (error) {
@@ -210,20 +214,6 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
       const isOver = run === undefined || isEnded(run.status) || ['merged', 'paused'].includes(run.status)
       must('who has waited for a run finds it settled', isOver, run?.id)
       harness.note(`client: ${watch.key.session} is settled`)
-    }
-
-    async function read({ service }: Program): Promise<void> {
-      try {
-        for await (const event of service.follow(watch.key, runId ?? '', { signal: new AbortController().signal })) {
-          if (!('id' in event)) continue
-          must('a follower gets each event once', !known.has(event.id), event.id)
-          known.add(event.id)
-        }
-        harness.note(`client: the stream of ${watch.key.session} has ended after ${known.size} events`)
-      } catch (error) {
-        if (!(error instanceof TooltrailError)) throw error
-        harness.note(`client: the stream of ${watch.key.session} broke: ${error.message}`)
-      }
     }
   }
 

@@ -23,6 +23,14 @@ import { processNow } from '../world/virtual-globals.ts'
 import { must } from '../harness.ts'
 import type { Harness } from '../harness.ts'
 
+/** A client that follows a run, disconnects after any event, and resumes at another server. */
+export interface Follower {
+  readonly runId: string
+  /** The events that it has got, each once. */
+  readonly ids: string[]
+  hasEnded: boolean
+}
+
 /** What the simulator knows of one session beside what stands in the store. */
 export interface Watch {
   readonly key: SessionKey
@@ -44,6 +52,7 @@ export interface Watch {
     readonly read: readonly string[]
     acknowledged: boolean
   }[]
+  readonly followers: Follower[]
   /** What people were told to be stored with messages. */
   readonly rated: { readonly id: string; readonly user: string }[]
   /** The longest of its requests since the last summary, without the results of its last round. */
@@ -120,6 +129,7 @@ export async function watchSessions(harness: Harness, store: SharedStore, ports:
       imported: [],
       summarised: '',
       forks: [],
+      followers: [],
       rated: [],
       sent: { through: undefined, messages: [] },
       readGeneration: 0,

@@ -27,6 +27,7 @@ export function generate(seed: string): Script {
     ...(consolidates ? chatOf(dice, horizon) : []),
     ...(dice.chance('asks', 0.15) ? asksOf(dice, horizon) : []),
     ...(hasOutside ? outsideOf(dice, horizon) : []),
+    ...(dice.chance('followed', 0.5) ? followsOf(dice, horizon) : []),
   ]
   const isCalm = dice.chance('calm', 0.15)
   const faults = Array.from({ length: isCalm ? 0 : 1 + dice.below('faults', 12) }, () => faultOf(dice, horizon))
@@ -51,6 +52,15 @@ export function generate(seed: string): Script {
     quietAt: horizon * 1.5,
   }
 }
+
+/** Clients that follow runs, disconnect and resume. */
+const followsOf = (dice: Dice, horizon: number): Operation[] =>
+  Array.from({ length: 1 + dice.below('followers', 6) }, () => ({
+    at: Math.round(horizon * dice.next('follower at')),
+    session: dice.below('follower session', 12),
+    server: dice.below('follower server', 3),
+    type: 'follow',
+  }))
 
 const consolidationOf = (dice: Dice): Consolidation => ({
   threshold: 1 + dice.below('threshold', 5),

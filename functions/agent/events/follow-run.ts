@@ -113,7 +113,13 @@ async function* showStored(
   const { place } = follower
   const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
   const isWaiting = header !== undefined && isBlocked(header)
-  const timeline = createTimeline(run, { from: place.notices, isWaiting, settled, generations })
+  const timeline = createTimeline(run, {
+    from: place.notices,
+    position: place.position,
+    isWaiting,
+    settled,
+    generations,
+  })
   for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, timeline, place))
     if (filter.isNew(event)) yield shown(event)
   order.moveTo(timeline.position)
@@ -174,7 +180,9 @@ async function* liveEvents({ subscription, follower, signal, isStale, drop }: Li
     const { events, gap } = await nextEvents(subscription, follower)
     for (const [place, event] of events.entries()) {
       if (event.runId !== target) continue
-      if ('id' in event && !filter.isKnown(event) && !order.isNext(event)) {
+      // A holder that resumes the run may come after one whose last events this process has not emitted.
+      const isMissing = 'id' in event && !filter.isKnown(event) && !order.isNext(event)
+      if (isMissing || event.type === 'run.resumed') {
         follower.rest = events.slice(place + 1)
         follower.settled = positionOf(event) ?? follower.settled
         drop()

@@ -4,6 +4,7 @@ import { createRecent } from '../../domain/cache/lru-cache.ts'
 import type { Recent } from '../../domain/cache/lru-cache.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messageLength } from '../../log/message-length.ts'
+import type { EventPosition } from '../../domain/runs/event-position.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import { nameOf } from './event-bus.ts'
 
@@ -66,17 +67,26 @@ export interface Place {
   readonly after: string | undefined
   /** How many of the run's notices come before. */
   readonly notices: number
+  /** Of the last event before. */
+  readonly position: EventPosition | undefined
   /** Calls that were found to wait for somebody else. */
   readonly waiting: readonly ToolMessage[]
   /** Begins to read on. */
   begin(): void
   /** Takes note of a message that was read, and of what has been shown with it. */
-  pass(message: Message, shown: { readonly isSettled: boolean; readonly shown: number }): void
+  pass(message: Message, shown: Shown): void
+}
+
+/** What has been shown with the messages so far. */
+interface Shown {
+  readonly isSettled: boolean
+  readonly shown: number
+  readonly position: EventPosition | undefined
 }
 
 /** A place after this message, undefined: before all, and so many notices. */
 export function createPlace(after: string | undefined, notices: number): Place {
-  let passed = { after, notices }
+  let passed: Pick<Place, 'after' | 'notices' | 'position'> = { after, notices, position: undefined }
   let waiting: ToolMessage[] = []
   return {
     get after() {
@@ -85,15 +95,18 @@ export function createPlace(after: string | undefined, notices: number): Place {
     get notices() {
       return passed.notices
     },
+    get position() {
+      return passed.position
+    },
     get waiting() {
       return waiting
     },
     begin() {
       waiting = []
     },
-    pass(message, { isSettled, shown }) {
+    pass(message, { isSettled, shown, position }) {
       if (message.role === 'tool' && message.status === 'waiting') waiting.push(message)
-      if (isSettled) passed = { after: message.id, notices: shown }
+      if (isSettled) passed = { after: message.id, notices: shown, position }
     },
   }
 }

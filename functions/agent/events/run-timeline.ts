@@ -43,6 +43,8 @@ export interface Timeline {
 interface Start {
   /** The first notice to show. */
   readonly from: number
+  /** Of the last event that was shown before. */
+  readonly position?: EventPosition | undefined
   /** The last pause goes on; it is the last event, which is not shown here. */
   readonly isWaiting: boolean
   /** Every position up to this one is stored, or never will be. */
@@ -71,9 +73,12 @@ interface State {
 }
 
 /** `run`: as it was read before its messages. */
-export function createTimeline(run: Run, { from, isWaiting, settled, generations = new Set() }: Start): Timeline {
+export function createTimeline(
+  run: Run,
+  { from, position, isWaiting, settled, generations = new Set() }: Start,
+): Timeline {
   const state: State = {
-    ...{ run, isWaiting, settled, notices: run.notices ?? [], next: from, last: undefined, isHeld: false },
+    ...{ run, isWaiting, settled, notices: run.notices ?? [], next: from, last: position, isHeld: false },
     ...{ isOver: isEnded(run.status), positioned: new Set(), open: new Map(), ends: [], unplaced: new Map() },
     results: createMemberResults(),
   }

@@ -84,22 +84,14 @@ export function pausedRun(
   return { ...run, status: 'paused', notices: [...(run.notices ?? []), paused] }
 }
 
-/**
- * A run that the holder of this generation has resumed. Without a message since it was last resumed there is no new event: the
- * last notice then names the generation too.
- */
+/** A run that the holder of this generation has resumed. Without a message since it was last resumed there is no new event. */
 export function resumedRun(run: Run, head: string | undefined, generation: number): Run {
   const { notices = [] } = run
   const after = head ?? ''
-  const place = notices.findLastIndex(({ type }) => type === 'run.paused' || type === 'run.resumed')
-  const last = notices[place]
-  const isNew = last?.type !== 'run.resumed' || last.after !== after
-  if (isNew) {
-    const resumed = { type: 'run.resumed', after, counts: countsOf(run), generation } as const
-    return { ...run, status: 'running', notices: [...notices, resumed] }
-  }
-  const again = { ...last, takeovers: [...(last.takeovers ?? []), generation] }
-  return { ...run, status: 'running', notices: notices.with(place, again) }
+  const last = notices.findLast(({ type }) => type === 'run.paused' || type === 'run.resumed')
+  if (last?.type === 'run.resumed' && last.after === after) return { ...run, status: 'running' }
+  const resumed = { type: 'run.resumed', after, counts: countsOf(run), generation } as const
+  return { ...run, status: 'running', notices: [...notices, resumed] }
 }
 
 const countsOf = ({ rounds, usage, usageByAgent }: Run): RunCounts => ({ rounds, usage, usageByAgent })

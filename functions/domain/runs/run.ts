@@ -58,8 +58,8 @@ export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>
 /**
  * What a run's followers are told beside its messages, a team member named as in its events. `after`: the log's last message then. A
  * pause names its calls that wait, and the message that asked for the first of them. A pause and its end name the generation of the
- * holder that stored them; `takeovers` are later holders that had no message to resume from. `calls.resolved` has no event of its
- * own: it gives the ends of calls that clients resolved during the run their place.
+ * holder that stored them. `calls.resolved` has no event of its own: it gives the ends of calls that clients resolved during the run
+ * their place.
  */
 export type RunNotice = ParentNames & {
   readonly after: string
@@ -77,7 +77,6 @@ export type RunNotice = ParentNames & {
         readonly type: 'run.resumed'
         readonly counts: RunCounts
         readonly generation?: number
-        readonly takeovers?: readonly number[]
       }
     | { readonly type: 'calls.resolved'; readonly calls: readonly string[] }
     | { readonly type: 'warning'; readonly code: WarningCode; readonly detail: string }

@@ -88,11 +88,13 @@ test('an open call is read each time', async () => {
 
 test('a place moves to a message once every event up to it has been shown', () => {
   const place = createPlace(undefined, 0)
+  const position = { generation: 1, number: 3 }
   place.begin()
-  place.pass(user('m1', 'go'), { isSettled: true, shown: 1 })
-  place.pass(call('m2', 'waiting'), { isSettled: false, shown: 2 })
+  place.pass(user('m1', 'go'), { isSettled: true, shown: 1, position })
+  place.pass(call('m2', 'waiting'), { isSettled: false, shown: 2, position: undefined })
   expect([place.after, place.notices, place.waiting.map(({ id }) => id)]).toEqual(['m1', 1, ['m2']])
+  expect(place.position).toEqual(position)
   place.begin()
-  place.pass(call('m2', 'completed'), { isSettled: true, shown: 2 })
+  place.pass(call('m2', 'completed'), { isSettled: true, shown: 2, position: undefined })
   expect([place.after, place.notices, place.waiting]).toEqual(['m2', 2, []])
 })

@@ -108,6 +108,18 @@ describe('a streamed input', () => {
     expect(rest.flatMap(({ id }) => id ?? [])).toEqual(stored.slice(-2).map(({ id }) => id))
   })
 
+  test('is resumed after each of its events with all others, once and in order', async () => {
+    const path = `/v1/sessions/s/runs/${String(frames[0]?.data['run_id'])}/events`
+    const ids = frames.flatMap(({ id }) => id ?? [])
+    expect(ids.length).toBeGreaterThan(5)
+    for (const [place, id] of ids.entries()) {
+      const seen = ids.slice(0, place + 1)
+      const rest = (await follow(path, { 'last-event-id': id })).flatMap((frame) => frame.id ?? [])
+      expect(new Set(rest).size).toBe(rest.length)
+      expect([...seen, ...rest.filter((one) => !seen.includes(one))]).toEqual(ids)
+    }
+  })
+
   test.each(['rubbish', '01JD2Q8N4T6W8Y0A2C4E6G8J0K:run.started', 'x'.repeat(5_000)])(
     'with a Last-Event-ID that is not one of its own starts at the beginning',
     async (id) => {

@@ -1,0 +1,107 @@
+import { eventsSoFar } from '../../../functions/agent/events/follow-run.ts'
+import { TooltrailError } from '../../../functions/domain/errors.ts'
+import type { RunEvent } from '../../../functions/domain/events.ts'
+import { isEnded } from '../../../functions/domain/runs/run.ts'
+import { isBlocked } from '../../../functions/domain/session.ts'
+import type { SessionPorts } from '../../../test/contracts/stores.ts'
+import { must } from '../harness.ts'
+import type { Harness } from '../harness.ts'
+import type { Program } from '../program.ts'
+import type { Servers } from '../world/servers.ts'
+import type { Follower, Watch } from './sessions.ts'
+
+/** Milliseconds between two connections. */
+const RECONNECT_MS = 500
+/** Milliseconds after the last fault in which a follower still connects. */
+const PATIENCE_MS = 90_000
+/** The share of its events after which a follower disconnects. */
+const CUT_OFF = 0.3
+
+/** Follows a run until it has ended, or for as long as the simulation allows. */
+export async function followRun(harness: Harness, servers: Servers, watch: Watch, server: number): Promise<void> {
+  const runId = watch.seen.header?.activeRun ?? watch.accepted.at(-1)?.runId
+  if (runId === undefined) return
+  const follower: Follower = { runId, ids: [], hasEnded: false }
+  watch.followers.push(follower)
+  const until = harness.script.quietAt + PATIENCE_MS
+  for (let tried = 0; !follower.hasEnded && !watch.unwanted && harness.elapsed() < until; tried++) {
+    const { process, program } = servers.all[(server + tried) % servers.all.length] ?? {}
+    if (process !== undefined && program !== undefined) {
+      const leave = new AbortController()
+      await new Promise<void>((resolve) => {
+        const giveUp = (): void => {
+          if (process.state === 'dead' || isQueuedBehind(watch, runId) || harness.elapsed() >= until) resolve()
+          else harness.timeline.after(5_000, undefined, giveUp)
+        }
+        giveUp()
+        harness.timeline.after(0, process, () => {
+          void read(harness, watch, program, { follower, leave }).then(
+            () => harness.timeline.after(0, undefined, resolve),
+            (error: unknown) => harness.fail(error),
+          )
+        })
+      })
+      leave.abort()
+    }
+    await new Promise<void>((resolve) => harness.timeline.after(RECONNECT_MS, undefined, resolve))
+  }
+}
+
+/** Whether the run waits behind one that waits for a person. */
+function isQueuedBehind({ seen }: Watch, runId: string): boolean {
+  const run = seen.runs.find((one) => one.id === runId)
+  return run?.status === 'queued' && seen.header !== undefined && isBlocked(seen.header)
+}
+
+/** One connection: what the client has had is not sent in another order, nor twice. */
+async function read(
+  harness: Harness,
+  watch: Watch,
+  { service }: Program,
+  { follower, leave }: { readonly follower: Follower; readonly leave: AbortController },
+): Promise<void> {
+  const { runId, ids } = follower
+  const after = ids.at(-1)
+  const sent = new Set<string>()
+  try {
+    const options = { signal: leave.signal, ...(after === undefined ? {} : { after }) }
+    for await (const event of service.follow(watch.key, runId, options)) {
+      // A stream that the client has left may go on for a moment.
+      if (leave.signal.aborted) return
+      if (!('id' in event)) continue
+      must('a follower gets each event once', !sent.has(event.id), event.id)
+      sent.add(event.id)
+      if (ids.includes(event.id)) continue
+      ids.push(event.id)
+      follower.hasEnded = isEnd(event)
+      if (harness.dice.chance('a follower disconnects', CUT_OFF)) leave.abort()
+    }
+    harness.note(`client: a stream of ${watch.key.session} has ended after ${ids.length} events`)
+  } catch (error) {
+    if (!(error instanceof TooltrailError)) throw error
+    harness.note(`client: a stream of ${watch.key.session} broke: ${error.message}`)
+  }
+}
+
+const isEnd = (event: RunEvent): boolean => 'run' in event && isEnded(event.run.status)
+
+/** Throws unless what each follower got is what the log has, in its order: all of it, if the follower saw the end. */
+export async function checkFollowers(ports: SessionPorts, { key, followers }: Watch): Promise<void> {
+  for (const { runId, ids, hasEnded } of followers) {
+    const whole: string[] = []
+    for await (const event of eventsSoFar(ports, key, runId)) if ('id' in event) whole.push(event.id)
+    // A run that was merged into another one had been queued.
+    const isMerged = !whole.includes(`${runId}:run.queued`)
+    const got = isMerged ? ids.filter((id) => id !== `${runId}:run.queued`) : ids
+    const expected = hasEnded ? whole : whole.slice(0, got.length)
+    const place = Math.max(
+      0,
+      got.findIndex((id, index) => id !== expected[index]),
+    )
+    must(
+      'a prefix of the events and a resume are all events, once and in order',
+      got.join() === expected.join(),
+      `${runId}: got ${got.slice(place).join(' ')}; the log has ${expected.slice(place).join(' ')}`,
+    )
+  }
+}
