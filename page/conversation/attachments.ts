@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../functions/client/api-types.ts'
 import { ApiProblem } from '../../functions/client/problem.ts'
-import { plural } from '../shell/words.ts'
+import { plural } from '../text/words.ts'
 import type { Draft } from './drafts.ts'
 
 /** Bytes of all files of an input: base64 adds a third, and the API takes 4 MB. */

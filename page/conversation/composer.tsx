@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Run } from '../../functions/client/api-types.ts'
 import { useKeys } from '../shell/keys.ts'
 import { useStore } from '../shell/store.ts'
-import { size } from '../shell/words.ts'
+import { size } from '../text/words.ts'
 import { refusalOf } from './attachments.ts'
 import { draftOf, EMPTY_DRAFT, isEmpty } from './drafts.ts'
 import type { Busy, Draft } from './drafts.ts'
-import { isActive } from './log.ts'
+import { isActive } from '../log/log.ts'
 
 interface Props {
   /** Whose draft this is. */

@@ -1,4 +1,4 @@
-import type { Reveal } from '../shell/reveal.ts'
+import type { Reveal } from '../list/reveal.ts'
 
 /** Parts of the list's height: where a message stands, how far below its top a mark is seen as well, and where else a mark stands. */
 const MESSAGE_AT = 0.12

@@ -3,8 +3,8 @@ import type { Token, Tokens } from 'marked'
 import { createContext } from 'preact'
 import type { ComponentChildren } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
-import { withBidiShown } from '../shell/bidi.ts'
-import { Marked } from '../shell/marked-words.tsx'
+import { withBidiShown } from '../text/bidi.ts'
+import { Marked } from '../text/marked-words.tsx'
 import { tokensOf } from './markdown-tokens.ts'
 
 /** Deeper nesting is shown as text. */

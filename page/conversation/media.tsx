@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { client } from '../shell/api.ts'
-import { size } from '../shell/words.ts'
+import { size } from '../text/words.ts'
 import { Download } from '../tools/download.tsx'
 
 type MediaPart = Extract<Message['parts'][number], { readonly media_type: string }>

@@ -1,7 +1,7 @@
 import type { Message, Run } from '../../functions/client/api-types.ts'
 import type { FollowedEvent, FollowOptions } from '../../functions/client/follow.ts'
 import type { Draft } from './drafts.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../log/log.ts'
 
 /** What was sent and is not in the log yet. */
 export interface Pending {

@@ -1,8 +1,8 @@
 import type { Session } from '../../functions/client/api-types.ts'
 import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
-import { EMPTY_LOG } from './log.ts'
-import type { Log } from './log.ts'
+import { EMPTY_LOG } from '../log/log.ts'
+import type { Log } from '../log/log.ts'
 import type { Pending } from './sending.ts'
 
 export interface Conversation {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Run, ToolResults } from '../../functions/client/api-types.ts'
-import { withBidiShown } from '../shell/bidi.ts'
+import { withBidiShown } from '../text/bidi.ts'
 import { BusyButton } from '../shell/busy-button.tsx'
 import { useStore } from '../shell/store.ts'
 import { Unbroken } from '../shell/unbroken.tsx'

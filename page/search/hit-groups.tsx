@@ -2,7 +2,7 @@ import type { SearchHit } from '../../functions/client/api-types.ts'
 import { folderName } from '../sessions/session-facts.ts'
 import { titleOf } from '../sessions/session-title.tsx'
 import { href } from '../shell/place.ts'
-import { moment, whole } from '../shell/times.ts'
+import { moment, whole } from '../text/times.ts'
 import { addressOf, plainText, splitAtMatches } from './plain-snippet.ts'
 
 /** `more` of a hit has this value also where more hits follow. */

@@ -1,5 +1,5 @@
 import type { Session } from '../../functions/client/api-types.ts'
-import { compact, plural } from '../shell/words.ts'
+import { compact, plural } from '../text/words.ts'
 
 /** Names of programs by the source that their imports are marked with. */
 export const PROGRAMS: { readonly [source: string]: string } = {

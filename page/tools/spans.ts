@@ -1,5 +1,5 @@
 import type { Message } from '../../functions/client/api-types.ts'
-import { parentsOf } from '../conversation/parents.ts'
+import { parentsOf } from '../log/parents.ts'
 
 /** A bar of a waterfall: what the model or a tool did, from when to when. Milliseconds since 1970. */
 export interface Span {

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ConversationStore } from '../conversation/conversation-store.ts'
-import { isActive } from '../conversation/log.ts'
+import { isActive } from '../log/log.ts'
 import { href } from '../shell/place.ts'
 import { useStore } from '../shell/store.ts'
-import { whole } from '../shell/times.ts'
-import { duration } from '../shell/words.ts'
+import { whole } from '../text/times.ts'
+import { duration } from '../text/words.ts'
 import { runSpans } from './spans.ts'
 import type { RunSpans, Span } from './spans.ts'
 

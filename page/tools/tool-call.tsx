@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useLayoutEffect, useState } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
-import { withBidiShown } from '../shell/bidi.ts'
-import { MarkedWords } from '../shell/marked-words.tsx'
-import { duration, plural, size } from '../shell/words.ts'
+import { withBidiShown } from '../text/bidi.ts'
+import { MarkedWords } from '../text/marked-words.tsx'
+import { duration, plural, size } from '../text/words.ts'
 import { Value } from './value.tsx'
 
 /** Shows the whole output of a call. It stays shown when the call scrolls out of sight. */

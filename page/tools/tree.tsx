@@ -1,8 +1,8 @@
 import { useContext, useState } from 'preact/hooks'
 import type { Json } from '../../functions/client/api-types.ts'
-import { withBidiShown } from '../shell/bidi.ts'
-import { Marked, MarkedWords } from '../shell/marked-words.tsx'
-import { hasMark } from '../shell/word-pattern.ts'
+import { withBidiShown } from '../text/bidi.ts'
+import { Marked, MarkedWords } from '../text/marked-words.tsx'
+import { hasMark } from '../text/word-pattern.ts'
 import { isRawNumber } from './parse-value.ts'
 
 /** Entries that are shown at first, and with each further request. */

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
-import { withBidiShown } from '../shell/bidi.ts'
+import { withBidiShown } from '../text/bidi.ts'
 import { Copy } from '../shell/copy.tsx'
-import { Marked } from '../shell/marked-words.tsx'
+import { Marked } from '../text/marked-words.tsx'
 import { parseValue } from './parse-value.ts'
 import { Tree } from './tree.tsx'
 

@@ -1,5 +1,5 @@
 import type { UsageEntry } from '../../functions/client/api-types.ts'
-import { compact, dollars, tokens } from '../shell/words.ts'
+import { compact, dollars, tokens } from '../text/words.ts'
 
 export const MEASURES = ['tokens', 'cost'] as const
 export type Measure = (typeof MEASURES)[number]

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { UsageEntry } from '../../functions/client/api-types.ts'
-import { shortUtcDay, utcDay } from '../shell/times.ts'
+import { shortUtcDay, utcDay } from '../text/times.ts'
 import { barOf, onScale, scaleOf } from './bars.ts'
 import type { Bar, Measure } from './bars.ts'
 import { Legend } from './legend.tsx'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { UsageEntry } from '../../functions/client/api-types.ts'
 import { useTitles } from '../sessions/session-titles.ts'
-import { plural } from '../shell/words.ts'
+import { plural } from '../text/words.ts'
 import { barOf, onScale, scaleOf, together } from './bars.ts'
 import type { Bar, Measure } from './bars.ts'
 import { GroupName } from './group-name.tsx'

@@ -1,6 +1,6 @@
 import type { Queries } from '../../functions/client/api-types.ts'
 import { href } from '../shell/place.ts'
-import { utcDay } from '../shell/times.ts'
+import { utcDay } from '../text/times.ts'
 
 export type Group = NonNullable<NonNullable<Queries['readUsage']>['by']>
 

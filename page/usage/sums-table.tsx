@@ -1,5 +1,5 @@
 import type { UsageEntry } from '../../functions/client/api-types.ts'
-import { count, tokens } from '../shell/words.ts'
+import { count, tokens } from '../text/words.ts'
 import { costOf } from './bars.ts'
 import { GroupName } from './group-name.tsx'
 import type { Group } from './group-name.tsx'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Message } from '../../functions/client/api-types.ts'
-import { entriesOf, holderOf } from '../../page/conversation/entries.ts'
-import type { Entry } from '../../page/conversation/entries.ts'
+import { entriesOf, holderOf } from '../../page/log/entries.ts'
+import type { Entry } from '../../page/log/entries.ts'
 import { runSpans } from '../../page/tools/spans.ts'
 
 const AT = '2026-11-23T09:30:00.000Z'

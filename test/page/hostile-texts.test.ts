@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { tokensOf } from '../../page/conversation/markdown-tokens.ts'
-import { withBidiShown } from '../../page/shell/bidi.ts'
+import { withBidiShown } from '../../page/text/bidi.ts'
 import { parseValue } from '../../page/tools/parse-value.ts'
 import { processorTime } from '../processor-time.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasMark, patternOf } from '../../page/shell/word-pattern.ts'
+import { hasMark, patternOf } from '../../page/text/word-pattern.ts'
 
 /** What is marked of a text. */
 const marks = (words: string, text: string): string[] => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Message, RunEvent } from '../../functions/client/api-types.ts'
-import { EMPTY_LOG, withEvent } from '../../page/conversation/log.ts'
-import type { Log } from '../../page/conversation/log.ts'
+import { EMPTY_LOG, withEvent } from '../../page/log/log.ts'
+import type { Log } from '../../page/log/log.ts'
 
 const at = { session_id: 's', run_id: '01J00000000000000000000000' }
 const call = (id: string, tool_name: string): Pick<Message, 'id' | 'tool_name'> => ({ id, tool_name })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Session } from '../../functions/client/api-types.ts'
 import { groupByDay } from '../../page/sessions/day-groups.ts'
-import { createTimes } from '../../page/shell/times.ts'
+import { createTimes } from '../../page/text/times.ts'
 
 const zone = process.env['TZ']
 beforeAll(() => {

@@ -1,7 +1,7 @@
 import { ApiProblem } from '../../functions/client/problem.ts'
 import { client } from '../shell/api.ts'
 import { withMessages } from './log.ts'
-import type { SessionView } from './session-view.ts'
+import type { SessionView } from '../conversation/session-view.ts'
 
 const PAGE = 100
 /** Of messages; the end of an address may be anything. */

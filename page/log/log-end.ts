@@ -1,8 +1,8 @@
 import { client } from '../shell/api.ts'
 import { withEnd } from './log.ts'
 import type { Log } from './log.ts'
-import { stillPending } from './sending.ts'
-import type { Conversation, SessionView } from './session-view.ts'
+import { stillPending } from '../conversation/sending.ts'
+import type { Conversation, SessionView } from '../conversation/session-view.ts'
 
 /** With more new messages than about so many, what is shown begins anew at the end of the log. */
 const MAX_NEW_MESSAGES = 500
