@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openBrowser } from './browser.ts'
-import type { Opened } from './browser.ts'
+import { openBrowser } from '../browser.ts'
+import type { Opened } from '../browser.ts'
 
 const FALSE_IMAGE = { name: 'bad.png', mimeType: 'image/png', buffer: Buffer.from('no picture, but words') }
 

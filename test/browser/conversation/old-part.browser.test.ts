@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openBrowser } from './browser.ts'
-import type { Opened } from './browser.ts'
+import { openBrowser } from '../browser.ts'
+import type { Opened } from '../browser.ts'
 
 const TURNS = 200
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
-import { openBrowser } from './browser.ts'
-import type { Opened } from './browser.ts'
+import { openBrowser } from '../browser.ts'
+import type { Opened } from '../browser.ts'
 
 let opened: Opened
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openBrowser } from './browser.ts'
-import type { Opened } from './browser.ts'
+import { openBrowser } from '../browser.ts'
+import type { Opened } from '../browser.ts'
 
 const HEIGHT = 800
 const LONG = Array.from({ length: 120 }, (_, line) => `Paragraph ${line} of the **answer**.`)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openBrowser } from './browser.ts'
-import type { Opened } from './browser.ts'
+import { openBrowser } from '../browser.ts'
+import type { Opened } from '../browser.ts'
 
 const MESSAGES = 10_000
 /** Milliseconds that the first paint of a conversation may take on a machine that does nothing else. */

@@ -4,24 +4,24 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
-import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import { createClient } from '../../functions/client/client.ts'
-import type { Client } from '../../functions/client/client.ts'
-import type { ModelRequest } from '../../functions/domain/model-request.ts'
-import type { Model, ModelEvent } from '../../functions/ports/model.ts'
-import type { Tool } from '../../functions/ports/tool.ts'
-import { builtInTools } from '../../functions/runtime/built-in-tools.ts'
-import { readSettings } from '../../functions/runtime/settings/config.ts'
-import { openPorts } from '../../functions/runtime/local/open-ports.ts'
-import { startLocal } from '../../functions/runtime/local/start.ts'
-import { findChromium } from './chromium.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import { createClient } from '../../../functions/client/client.ts'
+import type { Client } from '../../../functions/client/client.ts'
+import type { ModelRequest } from '../../../functions/domain/model-request.ts'
+import type { Model, ModelEvent } from '../../../functions/ports/model.ts'
+import type { Tool } from '../../../functions/ports/tool.ts'
+import { builtInTools } from '../../../functions/runtime/built-in-tools.ts'
+import { readSettings } from '../../../functions/runtime/settings/config.ts'
+import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
+import { startLocal } from '../../../functions/runtime/local/start.ts'
+import { findChromium } from '../chromium.ts'
 import type { Step } from './pictured-work.ts'
 import { WORK } from './pictured-work.ts'
 import { READ_PIXELS, smallPng } from './small-png.ts'
 
-// Takes the pictures of docs/images anew: `npx node test/browser/take-pictures.ts`, after `npm run build`.
+// Takes the pictures of docs/images anew: `npx node test/browser/pictures/take-pictures.ts`, after `npm run build`.
 
-const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
+const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const TOOLS = ['list_deploys', 'run_shell', 'edit_file', 'read_file', 'deploy']
