@@ -87,7 +87,11 @@ export const DELIVERY_MUTANTS = [
     ['a change asks for no mark', 'AND id = ? AND mark = ?', 'AND id = ? AND mark <> ?'],
   ]),
   ...inFile('functions/channels/callbacks/channel.ts', [
-    ['the body is not fixed before it is sent', '      await work.save(asJson({ ...stateOf(delivery), body }))\n', ''],
+    [
+      'the body is not fixed before it is sent',
+      '      await work.save(asJson({ ...stateOf(work.delivery), body }))\n',
+      '',
+    ],
     ['a receiver that wants no more is asked again', 'if (last.status === GONE || wait', 'if (wait'],
   ]),
   ...inFile('functions/runtime/channels.ts', [

@@ -14,6 +14,9 @@ export interface Hint extends SessionKey {
 export interface RunQueue {
   /** Never rejects for a full or absent consumer; rejects if the hint could not be delivered. */
   send(hint: Hint): Promise<void>
-  /** Calls `handle` for each hint until `stop`. If `handle` rejects, the hint is delivered again later. */
-  consume(handle: (hint: Hint) => Promise<void>): { stop(): Promise<void> }
+  /**
+   * Calls `handle` for each hint until `stop`. If `handle` rejects, the hint is delivered again later. A queue that handles one hint of
+   * a session at a time calls `notice` for a hint that waits: `handle` may execute runs for hours.
+   */
+  consume(handle: (hint: Hint) => Promise<void>, notice?: (hint: Hint) => void): { stop(): Promise<void> }
 }

@@ -131,6 +131,12 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       throw error
     }
   }
+  /** Deliveries wait for no run, which may last for hours. */
+  const deliver = (key: SessionKey): Promise<void> =>
+    deliveries.serve(key).catch((error: unknown) => {
+      // A later sweep finds them.
+      ports.logger.error('delivering failed', error, { tenant: key.tenant, session: key.session })
+    })
   let consumer: ReturnType<typeof ports.queue.consume> | undefined
   let sweeper: ReturnType<typeof startSweeper> | undefined
   let due: ReturnType<typeof startDueDeliveries> | undefined
@@ -138,10 +144,10 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
     app,
     service,
     start() {
-      consumer = (followed ?? ports.queue).consume(serve)
+      consumer = (followed ?? ports.queue).consume(serve, (hint) => void deliver(hint))
       if (followed !== undefined) return
       sweeper = startSweeper(ports, sweepMs)
-      due = startDueDeliveries(ports, sweepMs)
+      due = startDueDeliveries({ ...ports, queue: { send: deliver } }, sweepMs)
     },
     async stop() {
       stopping.abort()

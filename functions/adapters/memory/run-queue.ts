@@ -27,16 +27,19 @@ export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQ
     async send(hint) {
       const id = `${hint.tenant}\0${hint.session}`
       const known = pending.get(id)
-      if (known?.state === 'handling') known.again = true
+      if (known?.state === 'handling') {
+        known.again = true
+        consumer?.notice?.(hint)
+      }
       if (known !== undefined && known.state !== 'resting') return
       const entry: Pending = known ?? { hint, state: 'queued', again: false, failures: 0 }
       entry.state = 'queued'
       pending.set(id, entry)
       consumer?.work(id, entry)
     },
-    consume(handle) {
+    consume(handle, notice) {
       if (consumer !== undefined) throw new Error('the run queue has a consumer already')
-      const started = (consumer = createConsumer({ clock, pending, handle }))
+      const started = (consumer = createConsumer({ clock, pending, handle, notice }))
       for (const [id, entry] of pending) started.work(id, entry)
       return {
         async stop() {
@@ -49,6 +52,7 @@ export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQ
 }
 
 interface Consumer {
+  readonly notice: ((hint: Hint) => void) | undefined
   work(id: string, entry: Pending): void
   stop(): Promise<void>
 }
@@ -57,9 +61,10 @@ interface ConsumerParts {
   readonly clock: Clock
   readonly pending: Map<string, Pending>
   handle(hint: Hint): Promise<void>
+  readonly notice: ((hint: Hint) => void) | undefined
 }
 
-function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {
+function createConsumer({ clock, pending, handle, notice }: ConsumerParts): Consumer {
   const stopping = new AbortController()
   const busy = new Set<Promise<void>>()
 
@@ -102,6 +107,7 @@ function createConsumer({ clock, pending, handle }: ConsumerParts): Consumer {
   }
 
   return {
+    notice,
     work,
     async stop() {
       stopping.abort()

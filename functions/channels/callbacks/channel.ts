@@ -1,4 +1,6 @@
 import type { Outcome, RunChannel, Work } from '../../delivery/channel.ts'
+import { runOfDelivery } from '../../domain/delivery.ts'
+import type { Delivery } from '../../domain/delivery.ts'
 import { nextId } from '../../domain/ids.ts'
 import { isEnded, type Run } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -28,6 +30,8 @@ const JITTER = 0.2
 const INLINE_BYTES = 24 * 1024
 /** Milliseconds between two looks at a run that has not ended: of a paused one, up to an hour. */
 const POLL_INTERVAL_MS = 60_000
+/** Milliseconds after the next attempt of the callback before, at which one that waits for it is due. */
+const AFTER_OTHER_MS = 1_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
 /** Limit of the requests that one process has open to one receiver, for each tenant: a receiver may take 15 s for each. */
 const MAX_OPEN_REQUESTS = 50
@@ -66,7 +70,7 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
     begins: 'end',
     async deliver(work) {
       const { delivery, run } = work
-      if (stateOf(delivery).body !== undefined) return send(dependencies, work, open)
+      if (stateOf(delivery).body !== undefined) return sendInOrder(dependencies, work, open)
       const added = await addPauses(dependencies, work)
       if (!isEnded(run.status)) {
         const waits = run.status === 'paused' ? clock.now() - delivery.createdAt : 0
@@ -74,8 +78,8 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
         return { retryAt, ...(added ? { more: true } : {}) }
       }
       const body = await keepBody(dependencies, delivery, await dependencies.render(delivery, run))
-      await work.save(asJson({ ...stateOf(delivery), body }))
-      const outcome = await send(dependencies, work, open)
+      await work.save(asJson({ ...stateOf(work.delivery), body }))
+      const outcome = await sendInOrder(dependencies, work, open)
       return { ...outcome, ...(added ? { more: true } : {}) }
     },
   }
@@ -108,6 +112,28 @@ async function keepBody(
   const object = `${nextId(undefined, clock.now())}.callback`
   await outputs.put({ tenant, session }, object, bytes, 'application/json')
   return { object }
+}
+
+/** Sends a callback once the one before it is over: callbacks of a run are in the order of its events. */
+async function sendInOrder(
+  dependencies: CallbackDependencies,
+  work: Work,
+  open: Map<string, number>,
+): Promise<Outcome> {
+  const { clock, outbox } = dependencies
+  const id = idBefore(work.delivery)
+  const before = id === undefined ? undefined : await outbox.read({ ...work.delivery, id })
+  if (before?.status !== 'pending') return send(dependencies, work, open)
+  const now = clock.now()
+  const retriedAt = before.owner === undefined ? (before.due ?? now) : now
+  return { retryAt: Math.max(now, retriedAt) + AFTER_OTHER_MS }
+}
+
+/** The id of the callback before this one: of the run's pause before it. Undefined for the first. */
+function idBefore(delivery: Delivery): string | undefined {
+  const [, pause] = delivery.id.split('.')
+  const before = pause === undefined ? (stateOf(delivery).pauses ?? 0) : Number(pause) - 1
+  return before === 0 ? undefined : `${runOfDelivery(delivery)}.${before}`
 }
 
 /** Sends the callback, unless too many requests to its receiver are open: then it waits without counting as tried. */

@@ -108,3 +108,20 @@ test('a second consumer is refused, one after the first has stopped is not', asy
   await first.stop()
   await queue.consume(async () => {}).stop()
 })
+
+test('a hint that waits for the handler of its session is noticed at once', async () => {
+  const queue = createMemoryRunQueue(heldClock())
+  const held = Promise.withResolvers<void>()
+  const noticed: unknown[] = []
+  const consumer = queue.consume(
+    () => held.promise,
+    (hint) => void noticed.push(hint),
+  )
+  await queue.send(key)
+  await queue.send({ ...key, session: 'another' })
+  expect(noticed).toEqual([])
+  await queue.send(key)
+  expect(noticed).toEqual([key])
+  held.resolve()
+  await consumer.stop()
+})

@@ -1,0 +1,78 @@
+/*
+ * Callbacks of a run are in the order of its events: each pause gets one before the callback of the run's end, also where the process
+ * that executed the run died after a pause that was answered at once, and where an attempt fails.
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
+import { openChannels } from '../../../functions/runtime/channels.ts'
+import { expectJson, openHttpHarness, type HttpHarness } from '../../http/harness.ts'
+import { openReceiver, SECRET, type Receiver } from './receiver.ts'
+
+let receiver: Receiver
+let harness: HttpHarness
+let isDead = true
+beforeEach(async () => void (receiver = await openReceiver()))
+afterEach(async () => {
+  await harness.close()
+  await receiver.close()
+})
+
+test('run.paused is sent before run.completed by a process that takes over the delivery', async () => {
+  const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
+  const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
+  let ahead = 0
+  harness = await openHttpHarness({
+    script: [{ calls: [{ name: 'ask', id: 'a' }] }, { text: 'done' }],
+    change: (ports) => ({
+      ...ports,
+      clock: { ...ports.clock, now: () => Date.now() + ahead },
+      // The executing process dies before it claims the delivery.
+      outbox: { ...ports.outbox, read: async (key) => (isDead ? undefined : ports.outbox.read(key)) },
+    }),
+    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
+    callbacks: new Set(['crm']),
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const tools = [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }]
+  const run = await expectJson<{ id: string; status: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', {
+    content: 'hi',
+    callback: 'crm',
+    tools,
+  })
+  expect(run.status).toBe('paused')
+  const body = { results: [{ tool_call_id: 'a', output: 'yes' }] }
+  await expectJson(harness, 200, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
+  isDead = false
+  ahead = 70_000
+  await expect.poll(() => receiver.requests.length).toBe(2)
+  expect(receiver.requests.map(({ type }) => type)).toEqual(['run.paused', 'run.completed'])
+})
+
+test('the end waits for the retries of the pause before it', async () => {
+  const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
+  const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
+  let ahead = 0
+  harness = await openHttpHarness({
+    script: [{ calls: [{ name: 'ask', id: 'a' }] }, { text: 'done' }],
+    change: (ports) => ({ ...ports, clock: { ...ports.clock, now: () => Date.now() + ahead } }),
+    channels: (ports) => openChannels({ ...ports, channels, allowedHosts: [receiver.host], secrets }),
+    callbacks: new Set(['crm']),
+  })
+  receiver.respond = () => ({ status: 500 })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const tools = [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }]
+  const run = await expectJson<{ id: string }>(harness, 200, 'POST', '/v1/sessions/s/messages', {
+    content: 'hi',
+    callback: 'crm',
+    tools,
+  })
+  await expect.poll(() => receiver.requests.length).toBe(1)
+  const body = { results: [{ tool_call_id: 'a', output: 'yes' }] }
+  await expectJson(harness, 200, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, body)
+  const end = async () => (await harness.ports.outbox.read({ tenant: 'default', session: 's', id: run.id }))?.state
+  await expect.poll(async () => JSON.stringify(await end())).toContain('body')
+  receiver.respond = () => ({ status: 200 })
+  ahead = 10_000
+  await expect.poll(() => receiver.requests.length).toBe(3)
+  expect(receiver.requests.map(({ type }) => type)).toEqual(['run.paused', 'run.paused', 'run.completed'])
+})
