@@ -14,31 +14,39 @@ export interface UiMessage {
   readonly parts: UiChunk[]
 }
 
-/** A log's messages as the UI shows them: a run is one message of the assistant. `runs`: those of the messages, by id. */
+/**
+ * A log's messages as the UI shows them: a run is one message of the assistant, with the run's id. Behind a steered input another
+ * begins: it has the id, and each one before it has that of its first completion. `runs`: those of the messages, by id.
+ */
 export function uiMessagesOf(session: string, log: readonly Message[], runs: ReadonlyMap<string, Run>): UiMessage[] {
   const parts = createParts(log, runs)
-  const shown = new Map<string, UiMessage>()
+  const shown: UiMessage[] = []
+  /** Of each run, where its newest message of the assistant is in `shown`, and its first completion. */
+  const open = new Map<string, { readonly at: number; readonly completion: string }>()
+  const openOf = (runId: string): UiMessage | undefined => shown[open.get(runId)?.at ?? -1]
   for (const one of log) {
     if (!isLeaders(one)) {
-      if (one.role !== 'user') shown.get(one.runId)?.parts.push(...parts.ofMember(one))
-      continue
-    }
-    if (one.role === 'user') {
-      shown.set(one.id, {
-        id: one.id,
-        role: 'user',
-        parts: one.parts.flatMap((part) => userPart(session, one.id, part)),
-      })
+      if (one.role !== 'user') openOf(one.runId)?.parts.push(...parts.ofMember(one))
       continue
     }
     if (one.role === 'tool') continue
-    const run = runs.get(one.runId)
-    const metadata = run === undefined ? {} : { metadata: uiMetadata(run) }
-    const known = shown.get(one.runId) ?? { id: one.runId, role: 'assistant' as const, ...metadata, parts: [] }
-    shown.set(one.runId, known)
-    known.parts.push({ type: 'step-start' }, ...parts.ofCompletion(one))
+    if (one.role === 'user') {
+      const { at = -1, completion = '' } = open.get(one.runId) ?? {}
+      const before = shown[at]
+      if (before !== undefined) shown[at] = { ...before, id: completion }
+      open.delete(one.runId)
+      shown.push({ id: one.id, role: 'user', parts: one.parts.flatMap((part) => userPart(session, one.id, part)) })
+      continue
+    }
+    if (!open.has(one.runId)) {
+      const run = runs.get(one.runId)
+      const metadata = run === undefined ? {} : { metadata: uiMetadata(run) }
+      open.set(one.runId, { at: shown.length, completion: one.id })
+      shown.push({ id: one.runId, role: 'assistant', ...metadata, parts: [] })
+    }
+    openOf(one.runId)?.parts.push({ type: 'step-start' }, ...parts.ofCompletion(one))
   }
-  return [...shown.values()].filter(({ parts: some }) => some.length > 0)
+  return shown.filter(({ parts: some }) => some.length > 0)
 }
 
 /** What completions and calls of this log are shown as. */
