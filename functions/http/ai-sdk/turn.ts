@@ -45,7 +45,7 @@ export async function acceptUserMessage(
   await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)
   if (known === undefined) await service.assertCapacity(caller.tenant, limits)
-  const session = await openSession(dependencies, caller, { id, agent })
+  const session = await openSession(dependencies, caller, { id, agent: body.agent })
   const { metadata } = message
   const { runId } = await service.submit(
     session,

@@ -7,7 +7,8 @@ import type { AppDependencies } from '../dependencies.ts'
 
 interface Wanted {
   readonly id: string
-  readonly agent: string
+  /** Left out: the session keeps its own, and a new one has `default`. */
+  readonly agent?: string | undefined
   /** Of a new session, for a caller who has none of its own. */
   readonly owner?: string | undefined
   /** Of the session from now on; left out, they stay as they are. */
@@ -15,17 +16,23 @@ interface Wanted {
 }
 
 /**
- * The session of this id, made if there is none, with this agent and these instructions from now on. Rejects as `createSession` and
+ * The session of this id, made if there is none, with this agent and these instructions from now on. What is returned has them also
+ * where another request changes them meanwhile: a run is executed as its own request says. Rejects as `createSession` and
  * `enterSession` do.
  */
 export async function openSession(dependencies: AppDependencies, caller: Caller, wanted: Wanted): Promise<Session> {
   const { id, agent, owner, instructions } = wanted
-  requireUsableAgent(dependencies.agents, caller, agent)
+  if (agent !== undefined) requireUsableAgent(dependencies.agents, caller, agent)
   const known = await existing(dependencies, caller, id)
   if (known === undefined) {
     try {
       const more = definedFields({ owner: caller.owner ?? owner, instructions })
-      return await createSession(dependencies, caller, { session: id, agent, metadata: {}, ...more })
+      return await createSession(dependencies, caller, {
+        session: id,
+        agent: agent ?? 'default',
+        metadata: {},
+        ...more,
+      })
     } catch (error) {
       // Somebody else has made it meanwhile.
       const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
@@ -38,7 +45,8 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
     agent: session.agent === agent ? undefined : agent,
     instructions: session.instructions === instructions ? undefined : instructions,
   })
-  return Object.keys(change).length === 0 ? session : changeSession(dependencies, caller, id, change)
+  const changed = Object.keys(change).length === 0 ? session : await changeSession(dependencies, caller, id, change)
+  return { ...changed, ...definedFields({ agent, instructions }) }
 }
 
 /** The session if the caller may see it, undefined if there is none for them. */

@@ -208,7 +208,8 @@ async function submit(
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
     clientTools: input.tools,
-    ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions }),
+    // Another request may change the session's before this run begins.
+    ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),
   }
   const put = (before: string | undefined, onBusy: Pick<Submission, 'onBusy'>): Promise<Accepted> => {

@@ -1,13 +1,11 @@
 /*
- * A run is executed under the system message of its request. Here two clients continue one conversation at the same time with
- * different ones. Today both runs have the one that came last.
- *
- * Suite: test/http/openai/ (run-agent.test.ts)
+ * A run is executed under the system message of its own request, also where two clients continue one conversation at the same time with
+ * different ones.
  */
 import { afterEach, expect, test } from 'vitest'
-import { completionOf, type Turn } from '../agent/harness.ts'
-import { openHttpHarness } from '../http/harness.ts'
-import type { HttpHarness } from '../http/harness.ts'
+import { completionOf, type Turn } from '../../agent/harness.ts'
+import { openHttpHarness } from '../harness.ts'
+import type { HttpHarness } from '../harness.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
@@ -40,11 +38,7 @@ async function expectOwnInstructions(isAtOnce: boolean): Promise<void> {
   expect(sent).toEqual(sent.map(([who]) => [who, who]))
 }
 
-test.each([false])(
-  'a run has the system message of its request (two requests at the same time: %s)',
-  expectOwnInstructions,
-)
-test.fails.each([true])(
+test.each([false, true])(
   'a run has the system message of its request (two requests at the same time: %s)',
   expectOwnInstructions,
 )
