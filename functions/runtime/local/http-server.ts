@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { unreadableRequest } from '../../http/middleware/error-response.ts'
+import { createConnections } from './connections.ts'
 import type { Settings } from '../settings/config.ts'
 import { SettingsError } from '../settings/config.ts'
 
@@ -23,8 +24,9 @@ const CROWDED_UNREAD_MS = 60_000
 const POLL_INTERVAL_MS = 5_000
 /** Bytes that wait for a client beside what the system holds; no more is asked of the response meanwhile. */
 const WAITING = 16 * 1024
-/** More connections than this are refused at once. */
+/** Open connections, and of these, those of one address. */
 const MAX_CONNECTIONS = 4_096
+const MAX_CONNECTIONS_OF_ADDRESS = 2_048
 
 export interface HttpServer {
   readonly url: string
@@ -46,15 +48,21 @@ export async function serveHttp(
   const respond = getRequestListener(fetch, { hostname: host, errorHandler: unreadableRequest })
   const open = new Map<ServerResponse, Progress>()
   const limits = { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, highWaterMark: WAITING }
+  const connections = createConnections({ maxConnections: MAX_CONNECTIONS, maxOfAddress: MAX_CONNECTIONS_OF_ADDRESS })
   const server = createServer(limits, (request, response) => {
+    const end = connections.begin(request.socket)
     open.set(response, { taken: 0, since: Date.now() })
-    response.once('close', () => open.delete(response))
+    response.once('close', () => {
+      open.delete(response)
+      end()
+    })
     void respond(request, response)
   })
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  server.maxConnections = MAX_CONNECTIONS
+  server.on('connection', connections.add)
   const poll = (): void => {
     const crowded = open.size > MAX_CONNECTIONS / 2 || isCrowded()
+    connections.cutSilent(Date.now())
     cutUnread(open, Date.now(), crowded ? CROWDED_UNREAD_MS : UNREAD_MS)
   }
   const looking = setInterval(poll, POLL_INTERVAL_MS).unref()
