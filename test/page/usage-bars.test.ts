@@ -28,11 +28,11 @@ const unpriced = entry('c', 4, null, { unpriced_models: ['demo/demo', 'own/model
 
 describe('a bar', () => {
   test('is as long as what is known, and says what is not', () => {
-    expect(barOf(priced, 'tokens')).toMatchObject({ length: 1_000, hasUnknown: false, words: '900 in, 100 out' })
-    expect(barOf(unpriced, 'tokens')).toMatchObject({ length: 4, hasUnknown: true, words: '4 in, unknown out' })
-    expect(barOf(priced, 'cost')).toMatchObject({ length: 0.5, hasUnknown: false, words: '$0.50' })
-    expect(barOf(partly, 'cost')).toMatchObject({ length: 0.25, hasUnknown: true, words: '$0.25 and unknown' })
-    expect(barOf(unpriced, 'cost')).toEqual({ key: 'c', parts: [], length: 0, hasUnknown: true, words: 'unknown' })
+    expect(barOf(priced, 'tokens')).toMatchObject({ length: 1_000, hasUnknown: false, label: '900 in, 100 out' })
+    expect(barOf(unpriced, 'tokens')).toMatchObject({ length: 4, hasUnknown: true, label: '4 in, unknown out' })
+    expect(barOf(priced, 'cost')).toMatchObject({ length: 0.5, hasUnknown: false, label: '$0.50' })
+    expect(barOf(partly, 'cost')).toMatchObject({ length: 0.25, hasUnknown: true, label: '$0.25 and unknown' })
+    expect(barOf(unpriced, 'cost')).toEqual({ key: 'c', parts: [], length: 0, hasUnknown: true, label: 'unknown' })
   })
 
   test('of several entries sums what is known and keeps what is not', () => {
