@@ -89,6 +89,12 @@ export const PARTS: readonly Part[] = [
     command: node(SIMULATE, '--store', 'dynamodb', '--seeds', '11'),
   },
   {
+    name: 'deploy-emulated',
+    question: 'Can three environments be deployed, changed and deleted on an emulator of AWS?',
+    minutes: 15,
+    command: node('test/deployed/emulated/deploy-emulated.ts'),
+  },
+  {
     name: 'transcripts',
     question: 'Are all recorded conversations replayed and exported byte by byte?',
     minutes: 15,
