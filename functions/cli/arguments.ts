@@ -1,5 +1,7 @@
+import { isAbsolute, resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
-import { isSessionId, isTenant } from '../domain/ids.ts'
+import type { MetadataQuery } from '../client/client.ts'
+import { isSessionId, isTenant, ULID_PATTERN } from '../domain/ids.ts'
 import { addressFault } from './program-address.ts'
 
 /** Each reads a word of the command line, or says what it must be. */
@@ -34,3 +36,34 @@ export function keyText(text: string): string {
   if (/^[\x21-\x7e]*$/.test(text)) return text
   throw new InvalidArgumentError('It must be a key as it was printed: tt_…')
 }
+
+export function value(text: string): string {
+  if (text.trim() !== '' && text !== '*') return text
+  throw new InvalidArgumentError('It must not be empty.')
+}
+
+export function messageId(text: string): string {
+  if (ULID_PATTERN.test(text)) return text
+  throw new InvalidArgumentError('The id of a message has 26 digits and capitals. Find one: tooltrail search.')
+}
+
+/** An absolute path as it is, and any other from the present folder on. A `*` at the end stays. */
+export function folderPath(text: string): string {
+  const path = value(text)
+  if (isAbsolute(path) || /^[A-Za-z]:[\\/]/u.test(path)) return path
+  return path.endsWith('*') ? resolve(path.slice(0, -1)) + (/[\\/]\*$/u.test(path) ? '/*' : '*') : resolve(path)
+}
+
+/** Where the work of a session was done. */
+export interface PlaceOptions {
+  readonly folder?: string | undefined
+  readonly source?: string | undefined
+  readonly branch?: string | undefined
+}
+
+/** The conditions of the API that these options mean. */
+export const metadataQuery = ({ folder, source, branch }: PlaceOptions): MetadataQuery => ({
+  'metadata.folder': folder,
+  'metadata.source': source,
+  'metadata.branch': branch,
+})

@@ -1,5 +1,5 @@
 import { ApiProblem } from '../client/problem.ts'
-import { isUnreachable, printable } from '../runtime/command.ts'
+import { isUnreachable, MISUSED, NOT_RUNNING, printable } from '../runtime/command.ts'
 import { causeOf } from './commands/doctor.ts'
 import { Failed } from './failed.ts'
 import { oneLine } from './terminal.ts'
@@ -24,4 +24,12 @@ function nextStep({ code, status }: ApiProblem, url: string): string {
   if (code === 'agent_not_found') return '. See which there are in agents.json (TOOLTRAIL_AGENTS)'
   if (code === 'unexpected_response') return '. Check the address: tooltrail doctor'
   return ''
+}
+
+/** The exit code of an error. A refused field of a query is a mistake on the command line, which names it. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof Failed) return error.exitCode
+  if (isUnreachable(error)) return NOT_RUNNING
+  const isRefused = error instanceof ApiProblem && error.code === 'invalid_request'
+  return isRefused && error.problem.errors?.some(({ path }) => path.startsWith('query.')) === true ? MISUSED : 1
 }

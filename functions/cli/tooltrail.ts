@@ -1,17 +1,15 @@
 import { Command, Option } from 'commander'
-import { isUnreachable, MISUSED, NOT_RUNNING } from '../runtime/command.ts'
+import { MISUSED } from '../runtime/command.ts'
 import { reportLostOutput } from '../runtime/output-errors.ts'
 import { VERSION } from '../runtime/version.ts'
 import { address, count, keyText, sessionId, tenantName } from './arguments.ts'
 import type { ExportOptions } from './commands/export.ts'
-import type { SearchOptions } from './commands/search.ts'
-import type { SessionsOptions } from './commands/sessions.ts'
-import type { ShowOptions } from './commands/show.ts'
 import type { TailOptions } from './commands/tail.ts'
+import { addListCommands } from './list-commands.ts'
 import { whileConnected } from './connect.ts'
 import type { Connection, ConnectionOptions } from './connect.ts'
 import { Failed } from './failed.ts'
-import { lineOf } from './refusals.ts'
+import { exitCodeOf, lineOf } from './refusals.ts'
 import { isInteractive, note, oneLine, pipedInput } from './terminal.ts'
 import { writeToTerminal } from '../runtime/terminal-output.ts'
 
@@ -45,6 +43,9 @@ const program = new Command('tooltrail')
     'after',
     '\nExit codes: 0 done, 1 failed, 2 a mistake on the command line, or needs attention (doctor, status --env), 3 a run waits for a person, or no program responds, 130 interrupted.',
   )
+
+/** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
+const readerGone = new AbortController()
 
 /** Where the command was told to look; an empty variable counts as not set. */
 function place(): ConnectionOptions {
@@ -85,58 +86,7 @@ program
     )
   })
 
-program
-  .command('search <query...>')
-  .description('find messages, tool calls and tool results')
-  .addOption(new Option('--role <role>', 'of what is found').choices(['user', 'assistant', 'tool_call', 'tool_result']))
-  .option('--tool <name>', 'name of the tool')
-  .option('--session <id>', 'only in this session', sessionId)
-  .option('--agent <name>', 'only of this agent')
-  .option('--since <time>', 'a date or a time')
-  .option('--until <time>', 'a date or a time')
-  .option('--limit <n>', 'at most so many hits', count)
-  .option('--json', 'the page of hits as a line of JSON')
-  .action(async (argv: string[], options: SearchOptions) => {
-    const { search } = await import('./commands/search.ts')
-    await on(({ client }) => search(client, argv.join(' '), options))
-  })
-
-program
-  .command('sessions')
-  .description('list sessions, the last used first')
-  .option('--owner <owner>', 'only of this owner')
-  .option('--agent <name>', 'only of this agent')
-  .addOption(
-    new Option('--run-status <status>', 'only those whose last run is in this state').choices([
-      'queued',
-      'running',
-      'paused',
-      'completed',
-      'failed',
-      'cancelled',
-    ]),
-  )
-  .option('--limit <n>', 'at most so many sessions', count)
-  .option('--json', 'each session as a line of JSON')
-  .action(
-    async ({ runStatus: run_status, ...options }: SessionsOptions & { runStatus?: SessionsOptions['run_status'] }) => {
-      const { listSessions } = await import('./commands/sessions.ts')
-      await on(({ client }) =>
-        listSessions(client, { ...options, ...(run_status === undefined ? {} : { run_status }) }),
-      )
-    },
-  )
-
-program
-  .command('show')
-  .argument('<session>', 'its id', sessionId)
-  .description('show the messages of a session')
-  .option('--limit <n>', 'only so many of the newest', count)
-  .option('--json', 'each message as a line of JSON')
-  .action(async (session: string, options: ShowOptions) => {
-    const { show } = await import('./commands/show.ts')
-    await on(({ client }) => show(client, session, options))
-  })
+addListCommands({ program, on, readerGone: readerGone.signal })
 
 program
   .command('tail')
@@ -275,8 +225,6 @@ async function own(load: () => Promise<unknown>, argv: readonly string[]): Promi
   await load()
 }
 
-/** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
-const readerGone = new AbortController()
 process.stdout.on('error', () => readerGone.abort())
 reportLostOutput()
 
@@ -286,5 +234,5 @@ try {
   const line = lineOf(error, program.opts<ConnectionOptions>().url)
   if (line === undefined) throw error
   writeToTerminal('stderr', `${line}\n`)
-  process.exitCode = error instanceof Failed ? error.exitCode : isUnreachable(error) ? NOT_RUNNING : 1
+  process.exitCode = exitCodeOf(error)
 }

@@ -1,38 +1,76 @@
 import type { Client } from '../../client/client.ts'
 import type { Queries, SearchHit } from '../../client/api-types.ts'
+import { readableText } from '../../search/documents/readable-text.ts'
+import { metadataQuery, type PlaceOptions } from '../arguments.ts'
+import { readPages } from '../pages.ts'
 import { localTime, note, oneLine, onOutput, print, printJson } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'
 
-export type SearchOptions = Omit<Queries['searchHistory'], 'q' | 'after'> & { readonly json?: boolean }
-
-const NEIGHBOUR_WIDTH = 160
-const MARKS = /«([^»]*)»/gu
-
-/** Shows the best hits of one page, each with what came before and after it; with `json` the page as the API gives it. */
-export async function search(client: Client, text: string, { json = false, ...query }: SearchOptions): Promise<void> {
-  const page = await client.search({ q: text, ...query })
-  if (json) return printJson(page)
-  if (page.data.length === 0) note('Nothing in the history matches.\n')
-  for (const hit of page.data) print(`${shown(hit)}\n`)
-  if (page.incomplete === true) note('Some of what was written last is not indexed yet: search again for it.\n')
-  if (page.has_more) note(`There is more: --limit ${(query.limit ?? page.data.length) * 2}\n`)
+export interface SearchOptions extends PlaceOptions, Omit<Queries['searchHistory'], 'q' | 'after' | 'limit'> {
+  readonly limit: number
+  /** The id of the message behind whose hit to begin. */
+  readonly after?: string
+  readonly json?: boolean
 }
 
-function shown(hit: SearchHit): string {
-  const where = `${localTime(hit.created_at)} · session ${harmless(hit.session_id)} · ${hit.message_id}`
+const PAGE = 50
+const NEIGHBOUR_WIDTH = 160
+const TITLE_WIDTH = 60
+const MARKS = /«([^»]*)»/gu
+
+/** Shows hits, each with what came before and after it, page by page; with `json` each as the API gives it. */
+export async function search(
+  client: Client,
+  text: string,
+  { json = false, limit, after, folder, source, branch, ...query }: SearchOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let [shown, last, isIncomplete] = [0, '', false]
+  const read = async (place: { readonly limit: number; readonly after?: string }) => {
+    const asked = { q: text, ...query, ...metadataQuery({ folder, source, branch }), ...place }
+    const page = await client.search(asked, { signal })
+    isIncomplete ||= page.incomplete === true
+    return page
+  }
+  const idOf = (hit: SearchHit): string => hit.message_id
+  const hasMore = await readPages({ limit, after, idOf, pageSize: PAGE, signal, read }, (hit) => {
+    shown++
+    last = hit.message_id
+    if (json) printJson(hit)
+    else print(`${hitText(hit)}\n`)
+  })
+  if (shown === 0) note('Nothing in the history matches.\n')
+  if (isIncomplete) note('Some of what was written last is not indexed yet: search again for it.\n')
+  if (hasMore) note(`There is more: --after ${last}\n`)
+}
+
+/** Titles come first, and the ids that the next command needs last. */
+function hitText(hit: SearchHit): string {
+  const where = [
+    localTime(hit.created_at),
+    ...(hit.session_title === null ? [] : [oneLine(hit.session_title, TITLE_WIDTH)]),
+    ...(hit.folder === undefined ? [] : [oneLine(hit.folder, NEIGHBOUR_WIDTH)]),
+    ...(hit.more === undefined || hit.more === 0 ? [] : [`${hit.more}${hit.more === 100 ? '+' : ''} more here`]),
+    `session ${harmless(hit.session_id)}`,
+    hit.message_id,
+  ].join(' · ')
   const name = `${hit.label}${hit.tool_name === undefined || hit.label === 'TOOL CALL' ? '' : ` ${harmless(hit.tool_name)}`}`
-  const snippet = oneLine(hit.snippet, 400).replaceAll(MARKS, (mark, word: string) => marked(mark, word))
+  const snippet = oneLine(readableText(hit.role, hit.snippet), 400)
   const lines = [
     onOutput('dim', where),
     neighbour(hit.before),
-    `${onOutput('bold', name)}: ${snippet}`,
+    `${onOutput('bold', name)}: ${snippet.replaceAll(MARKS, (mark, word: string) => marked(mark, word))}`,
     neighbour(hit.after),
   ]
   return lines.flatMap((line) => (line === undefined ? [] : [`${line}\n`])).join('')
 }
 
+const ROLES = { USER: 'user', ASSISTANT: 'assistant', 'TOOL CALL': 'tool_call', 'TOOL RESULT': 'tool_result' } as const
+
 const neighbour = (of: SearchHit['before']): string | undefined =>
-  of === null ? undefined : onOutput('dim', `  ${of.label}: ${oneLine(of.text, NEIGHBOUR_WIDTH)}`)
+  of === null
+    ? undefined
+    : onOutput('dim', `  ${of.label}: ${oneLine(readableText(ROLES[of.label], of.text), NEIGHBOUR_WIDTH)}`)
 
 /** The word in colour; where there are no colours the mark as it is. */
 function marked(mark: string, word: string): string {

@@ -1,20 +1,33 @@
 import type { Message } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
+import { MISUSED } from '../../runtime/command.ts'
+import { Failed } from '../failed.ts'
 import { messageText } from '../message-text.ts'
 import { note, print, printJson } from '../terminal.ts'
 
 export interface ShowOptions {
-  /** The newest so many messages; absent: all. */
+  /** The id of a message: only those around it. */
+  readonly around?: string
+  /** Messages at most; absent: all, or some around a message. */
   readonly limit?: number
   readonly json?: boolean
 }
 
 const PAGE = 100
+const DEFAULT_AROUND = 20
+/** Of the API. */
+const MAX_AROUND = 1_000
 
 /** Shows the messages of a session, the oldest first, a page at a time. */
-export async function show(client: Client, session: string, { limit, json = false }: ShowOptions): Promise<void> {
+export async function show(
+  client: Client,
+  session: string,
+  { around, limit, json = false }: ShowOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (around !== undefined) return showAround(client, session, { around, limit: limit ?? DEFAULT_AROUND, json })
   if (limit !== undefined) return void (await showNewest(client, session, { limit, json }))
-  for (let after: string | undefined; ;) {
+  for (let after: string | undefined; !signal.aborted;) {
     const page = await client.listMessages(session, { limit: PAGE, ...(after === undefined ? {} : { after }) })
     for (const message of page.data) give(message, json)
     if (page.next === null) return
@@ -22,15 +35,39 @@ export async function show(client: Client, session: string, { limit, json = fals
   }
 }
 
-/** Shows so many of the newest messages of a session, and returns them, the oldest first. */
+async function showAround(
+  client: Client,
+  session: string,
+  { around, limit, json }: { readonly around: string; readonly limit: number; readonly json: boolean },
+): Promise<void> {
+  if (limit > MAX_AROUND) throw new Failed(`--limit goes up to ${MAX_AROUND} with --around.`, MISUSED)
+  const { data, previous, next } = await client.listMessages(session, { around, limit })
+  for (const message of data) give(message, json)
+  if (json) return
+  const sides = [...(previous ? ['before'] : []), ...(next ? ['after'] : [])]
+  if (sides.length > 0) note(`There is more ${sides.join(' and ')}: a larger --limit, or another --around, shows it.\n`)
+}
+
+/** Shows this many of the newest messages of a session, and returns them, the oldest first. */
 export async function showNewest(
   client: Client,
   session: string,
   { limit, json }: { readonly limit: number; readonly json: boolean },
 ): Promise<Message[]> {
-  const { data, has_more } = await client.listMessages(session, { order: 'desc', limit })
-  if (has_more && !json) note('Earlier messages are left out; without --limit all are shown.\n')
-  const messages = data.toReversed()
+  const newest: Message[] = []
+  let after: string | undefined
+  do {
+    const size = Math.min(PAGE, limit - newest.length)
+    const page = await client.listMessages(session, {
+      order: 'desc',
+      limit: size,
+      ...(after === undefined ? {} : { after }),
+    })
+    newest.push(...page.data)
+    after = page.next ?? undefined
+  } while (after !== undefined && newest.length < limit)
+  if (after !== undefined && !json) note('Earlier messages are left out; without --limit all are shown.\n')
+  const messages = newest.toReversed()
   for (const message of messages) give(message, json)
   return messages
 }

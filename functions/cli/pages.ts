@@ -1,0 +1,45 @@
+import { Failed } from './failed.ts'
+
+interface Page<Entry> {
+  readonly data: readonly Entry[]
+  readonly next: string | null
+}
+
+interface Wanted<Entry> {
+  /** Entries at most. */
+  readonly limit: number
+  /** The id of the entry behind which to begin. */
+  readonly after?: string | undefined
+  readonly idOf: (entry: Entry) => string
+  /** Entries of a page of the API, at most. */
+  readonly pageSize: number
+  /** Ends the reading: the reader of the output has gone. */
+  readonly signal: AbortSignal
+  readonly read: (query: { readonly limit: number; readonly after?: string }) => Promise<Page<Entry>>
+}
+
+/** Reads a list page by page, and returns whether more follows. `take` gets the entries as they come. */
+export async function readPages<Entry>(wanted: Wanted<Entry>, take: (entry: Entry) => void): Promise<boolean> {
+  const { limit, after, idOf, pageSize, signal, read } = wanted
+  let isFound = after === undefined
+  let left = limit
+  let cursor: string | undefined
+  while (!signal.aborted) {
+    const size = isFound ? Math.min(pageSize, left) : pageSize
+    const page = await read({ limit: size, ...(cursor === undefined ? {} : { after: cursor }) })
+    for (const entry of page.data) {
+      if (isFound && left === 0) return true
+      if (isFound) {
+        take(entry)
+        left--
+      }
+      isFound ||= idOf(entry) === after
+    }
+    if (page.next === null) break
+    if (isFound && left === 0) return true
+    cursor = page.next
+  }
+  if (!isFound && !signal.aborted)
+    throw new Failed(`There is no entry ${after} in this list. --after takes the id of an entry of the same list.`)
+  return false
+}
