@@ -11,12 +11,13 @@ if (missing !== undefined) {
   console.error(`Packages that Tooltrail needs are not installed, such as ${missing}. Run: npm ci`)
   process.exit(1)
 }
-const major = Number(process.versions.node.split('.')[0])
-if (major < 24) {
+const [major, minor] = process.versions.node.split('.').map(Number)
+// Before 24.7, `node:sqlite` fails with "column index out of range".
+if (major < 24 || (major === 24 && minor < 7)) {
   console.error(
-    `Tooltrail runs on Node 24 or newer, but this is ${process.version}: the pinned Node was not installed, because optional ` +
+    `Tooltrail runs on Node 24.7 or newer, but this is ${process.version}: the pinned Node was not installed, because optional ` +
       `packages or install scripts are left out, or there is none for ${process.platform} on ${process.arch}. ` +
-      'Run: npm ci --include=optional --ignore-scripts=false, or install Node 24',
+      'Run: npm ci --include=optional --ignore-scripts=false, or install Node 24.7 or newer',
   )
   process.exit(1)
 }

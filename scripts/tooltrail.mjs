@@ -9,7 +9,9 @@ const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
 const source = new URL('../functions/cli/tooltrail.ts', import.meta.url)
 const compiled = new URL('../functions/cli/tooltrail.js', import.meta.url)
 
-const isOld = Number(process.versions.node.split('.')[0]) < 24
+// As `require-node.mjs` says.
+const [major, minor] = process.versions.node.split('.').map(Number)
+const isOld = major < 24 || (major === 24 && minor < 7)
 if (isOld && existsSync(own)) {
   const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
   // A terminal sends Ctrl-C to both; the child decides what it means. Whoever else sends a signal sends it to this process alone.
@@ -25,7 +27,7 @@ if (isOld && existsSync(own)) {
     }
   })
 } else if (isOld && !existsSync(source)) {
-  console.error(`Tooltrail runs on Node 24 or newer, but this is ${process.version}. Install Node 24 or newer.`)
+  console.error(`Tooltrail runs on Node 24.7 or newer, but this is ${process.version}. Install Node 24.7 or newer.`)
   process.exitCode = 1
 } else {
   await import('./require-node.mjs')

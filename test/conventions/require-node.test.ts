@@ -28,19 +28,19 @@ function runAs(version: string, script = guard) {
   )
 }
 
-test.each(['20.20.2', '22.18.0', '23.0.0'])(
+test.each(['20.20.2', '22.18.0', '23.0.0', '24.0.0', '24.6.0'])(
   'on Node %s one line says what is wrong and what to do, and nothing runs',
   (old) => {
     const { status, stdout, stderr } = runAs(old)
     expect(status).toBe(1)
     expect(stdout).toBe('')
     expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(new RegExp(`v${old}.*Run: npm ci --include=optional`)),
+      expect.stringMatching(new RegExp(`Node 24\\.7 or newer, .*v${old}.*Run: npm ci --include=optional`)),
     ])
   },
 )
 
-test.each(['24.0.0', '24.21.0', '26.1.0'])('on Node %s the program goes on', (fit) => {
+test.each(['24.7.0', '24.21.0', '25.0.0', '26.1.0'])('on Node %s the program goes on', (fit) => {
   expect(runAs(fit)).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
 })
 

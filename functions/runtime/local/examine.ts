@@ -28,11 +28,13 @@ export async function* examineMachine(settings: Settings): AsyncGenerator<Findin
 }
 
 function nodeFinding(version: string): Finding {
-  const isNew = Number(version.split('.')[0]) >= 24
+  // As `scripts/require-node.mjs` says.
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isNew = major > 24 || (major === 24 && minor >= 7)
   return {
     name: 'node',
     state: isNew ? 'good' : 'bad',
-    detail: isNew ? version : `${version}: install Node 24 or newer`,
+    detail: isNew ? version : `${version}: install Node 24.7 or newer`,
   }
 }
 
