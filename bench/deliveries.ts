@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { definedFields } from '../functions/domain/defined-fields.ts'
 import { isSigned } from '../functions/channels/slack/inbound/signature.ts'
 import type { Models } from '../functions/ports/model.ts'
 import { readSettings } from '../functions/runtime/settings/config.ts'
@@ -209,5 +210,5 @@ async function runOnce(id: string, callback: string | undefined): Promise<void> 
     await response.arrayBuffer()
   }
   await send('/v1/sessions', { id })
-  await send(`/v1/sessions/${id}/messages`, { content: 'hello', ...(callback === undefined ? {} : { callback }) })
+  await send(`/v1/sessions/${id}/messages`, { content: 'hello', ...definedFields({ callback }) })
 }

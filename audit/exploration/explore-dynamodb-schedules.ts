@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { readOptions, wholeNumber } from '../../test/command-options.ts'
 import { explore, type Kind } from '../../test/contracts/schedules/exploration.ts'
 import { IMPORT_SCHEDULES } from '../../test/contracts/schedules/imports.ts'
@@ -36,7 +37,7 @@ const { seed, schedules, steps, failure } = await explore(dynamodbEngine(engine.
   seed: values.seed,
   steps: values.steps,
   shrink: false,
-  ...(values.path === undefined ? {} : { path: values.path }),
+  ...definedFields({ path: values.path }),
 })
 await engine.stop()
 const seconds = ((performance.now() - begun) / 1000).toFixed(1)

@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { readOptions, wholeNumber } from '../../test/command-options.ts'
 import { explore } from '../../test/contracts/schedules/exploration.ts'
 import { SESSION_SCHEDULES } from '../../test/contracts/schedules/schedule.ts'
@@ -51,7 +52,7 @@ for (const { guard, kindOf } of values.wanted) {
     seed: values.seed,
     steps: 120,
     shrink: false,
-    ...(values.path === undefined ? {} : { path: values.path }),
+    ...definedFields({ path: values.path }),
   })
   await remove()
   const { name, backedBy } = guard

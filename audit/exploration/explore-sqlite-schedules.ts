@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { readOptions, wholeNumber } from '../../test/command-options.ts'
 import { createDeliveryDriver } from '../../functions/delivery/driver.ts'
 import { hintDueDeliveries } from '../../functions/delivery/due-deliveries.ts'
@@ -41,7 +42,7 @@ const { seed, schedules, steps, failure } = await explore(sqliteMemoryEngine(), 
   seed: values.seed,
   steps: values.steps,
   shrink: true,
-  ...(values.path === undefined ? {} : { path: values.path }),
+  ...definedFields({ path: values.path }),
 })
 const seconds = ((performance.now() - begun) / 1000).toFixed(1)
 console.log(`${schedules} schedules, ${steps} steps, seed ${seed}, ${seconds} s`)

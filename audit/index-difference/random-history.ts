@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import type { HistoryDocument, HistoryQuery } from '../../functions/domain/history.ts'
 import type { Dice } from '../dice.ts'
@@ -78,7 +79,7 @@ export function randomDocuments(dice: Dice, count: number): HistoryDocument[] {
         messageId,
       },
       ...{ part: PARTS[role], role, agent: dice.pick(AGENTS), time: START + index * STEP_MS },
-      ...(owner === undefined ? {} : { owner }),
+      ...definedFields({ owner }),
       ...(isTool ? { ...tool, call } : {}),
       text: role === 'tool_call' ? call : words.join(dice.pick([' ', ' ', '\n', ', '])),
     }

@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import { isExpired, type ApiKey, type Scope } from '../domain/keys/api-key.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { KeyStore } from '../ports/key-store.ts'
@@ -33,7 +34,7 @@ export async function findCaller(
     scopes: key.scopes,
     key: { ...key, caps: { ...defaultCaps, ...key.caps } },
     secretHash,
-    ...(key.owner === undefined ? {} : { owner: key.owner }),
+    ...definedFields({ owner: key.owner }),
   }
 }
 

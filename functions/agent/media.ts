@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import { nextId } from '../domain/ids.ts'
 import { isMediaType, UNKNOWN_TYPE } from '../domain/messages/media-type.ts'
@@ -85,7 +86,7 @@ async function storeOne(
   const mediaType = (await fileTypeFromBuffer(data))?.mime ?? unknown
   await outputs.put(key, id, data, mediaType)
   const type = mediaType.startsWith('image/') ? 'image' : 'file'
-  return { type, id, mediaType, ...(filename === undefined ? {} : { filename }), bytes: data.length }
+  return { type, id, mediaType, ...definedFields({ filename }), bytes: data.length }
 }
 
 /** The messages with the bytes of their media, read from the output store; a note stands for what is `missing` there. */

@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import { Failed } from './failed.ts'
 
 interface Page<Entry> {
@@ -26,7 +27,7 @@ export async function readPages<Entry>(wanted: Wanted<Entry>, take: (entry: Entr
   let cursor: string | undefined
   while (!signal.aborted) {
     const size = isFound ? Math.min(pageSize, left) : pageSize
-    const page = await read({ limit: size, ...(cursor === undefined ? {} : { after: cursor }) })
+    const page = await read({ limit: size, ...definedFields({ after: cursor }) })
     for (const entry of page.data) {
       if (isFound && left === 0) return true
       if (isFound) {

@@ -247,7 +247,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
     logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
     if (failures >= MAX_FAILURES) {
       const state = channel.givenUp?.(claim.delivery, `given up: it failed ${failures} times in a row, see the log`)
-      return { status: 'failed', failures, ...(state === undefined ? {} : { state }) }
+      return { status: 'failed', failures, ...definedFields({ state }) }
     }
     return { retryAt: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS), failures }
   }
@@ -275,7 +275,7 @@ async function hintSoon(
 
 async function settle(claim: Claim, end: End): Promise<void> {
   const { failures = 0, state } = end
-  const kept = { hinted: null, failures, begun: null, ...(state === undefined ? {} : { state }) }
+  const kept = { hinted: null, failures, begun: null, ...definedFields({ state }) }
   if ('status' in end) await claim.change({ ...kept, owner: null, status: end.status, due: null })
   // A claim that is not given back ends with its time.
   else await claim.change({ ...kept, ...(end.keepClaim === true ? {} : { owner: null }), due: end.retryAt })

@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import { eventId } from '../domain/events.ts'
 import type {
   CallProgress,
@@ -25,7 +26,7 @@ export function runQueued(run: Run): RunStateEvent {
 /** `message`: the run's input; absent on a run that continues without one. */
 export function runStarted(run: Run, message: UserMessage | undefined): RunStartedEvent {
   const id = eventId(message?.id ?? run.id, 'run.started')
-  return { type: 'run.started', id, runId: run.id, run, ...(message === undefined ? {} : { message }) }
+  return { type: 'run.started', id, runId: run.id, run, ...definedFields({ message }) }
 }
 
 /** A pause or its end: the run as it was then. A pause has the id of the message that asked for its first call. */

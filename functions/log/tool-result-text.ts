@@ -1,3 +1,4 @@
+import { definedFields } from '../domain/defined-fields.ts'
 import type { MediaPart, ToolMessage, ToolPart } from '../domain/messages/message.ts'
 import { MAX_ROUND_CALLS, STATUS_TEXT } from '../domain/messages/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../domain/model-request.ts'
@@ -52,7 +53,7 @@ function requestMedia(part: MediaPart): RequestMedia {
     type: part.type,
     id: part.id,
     mediaType: part.mediaType,
-    ...(part.filename === undefined ? {} : { filename: part.filename }),
+    ...definedFields({ filename: part.filename }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { createOpenRequests } from '../../functions/access/open-requests.ts'
 import type { Caller } from '../../functions/access/caller.ts'
 import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
@@ -25,7 +26,7 @@ function open(places = new Map<string, number>()) {
     keys: {
       find: async (hash) => {
         if (failing) throw new Error('the storage is gone')
-        return good.has(hash) ? { ...key(hash), ...(expiresAt === undefined ? {} : { expiresAt }) } : undefined
+        return good.has(hash) ? { ...key(hash), ...definedFields({ expiresAt }) } : undefined
       },
       async enter(id, { call, most, until }) {
         entered++

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { createAgentService } from '../../functions/agent/service/create-agent-service.ts'
 import type { AgentService, Submission } from '../../functions/agent/service/agent-service.ts'
 import { createEventBus } from '../../functions/agent/events/event-bus.ts'
@@ -108,7 +109,7 @@ export async function openHarness(options: {
       modelOptions: options.modelOptions ?? {},
       instructions: 'Be brief.',
       tools: options.listed ?? [...tools.keys()],
-      ...(options.mcp === undefined ? {} : { mcp: options.mcp }),
+      ...definedFields({ mcp: options.mcp }),
       policies: { ...DEFAULT_POLICIES, ...options.policies },
       members: leadersMembers(team),
     }
@@ -145,7 +146,7 @@ export async function openHarness(options: {
       events,
       async submit(content, { clientTools = [], onBusy } = {}) {
         const parts = typeof content === 'string' ? ([{ type: 'text', text: content }] as const) : content
-        const submission = { parts, clientTools, ...(onBusy === undefined ? {} : { onBusy }) }
+        const submission = { parts, clientTools, ...definedFields({ onBusy }) }
         return (await service.submit(session, submission, { here: true })).runId
       },
       async settled(runId) {

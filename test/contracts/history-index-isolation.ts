@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { HistoryPage, HistoryScope } from '../../functions/domain/history.ts'
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
@@ -60,7 +61,7 @@ export function historyIndexIsolationContract(harness: () => HistoryIndexHarness
       for (const text of QUERIES) {
         let after: string | undefined
         do {
-          const query = { scope, text, filters: {}, limit: 2, ...(after === undefined ? {} : { after }) }
+          const query = { scope, text, filters: {}, limit: 2, ...definedFields({ after }) }
           const page = await harness().index.search(query)
           pages.push(page)
           after = page.next

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
@@ -33,7 +34,7 @@ export function historyIndexWideningContract(harness: () => HistoryIndexHarness)
       let after: string | undefined
       do {
         const query = { scope, text: 'invoice wharehouse', filters: {}, limit: 5 }
-        const page = await harness().index.search({ ...query, ...(after === undefined ? {} : { after }) })
+        const page = await harness().index.search({ ...query, ...definedFields({ after }) })
         found.push(...page.hits.map(({ messageId }) => messageId))
         after = page.next
       } while (after !== undefined && found.length < 100)

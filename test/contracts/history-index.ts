@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '../../functions/domain/history.ts'
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
@@ -198,7 +199,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
             text,
             filters: {},
             limit,
-            ...(after === undefined ? {} : { after }),
+            ...definedFields({ after }),
           }
           const page = await harness.index.search(query)
           found.push(ids(page.hits))

@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { latestId, nextId, nextIds } from '../../functions/domain/ids.ts'
 import type { UserMessage } from '../../functions/domain/messages/message.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
@@ -18,7 +19,7 @@ export async function importInputs(fixture: SessionFixture, inputs: readonly Imp
   const ids = nextIds(latestId([seen.head, run]), now, inputs.length)
   const messages = inputs.map(({ text, parent, createdAt = now }, place): UserMessage => ({
     ...{ id: ids[place] ?? '', runId: run, agent: 'helper', role: 'user', round: 0, recordedAt: now, createdAt },
-    ...(parent === undefined ? {} : { parentToolCallId: parent }),
+    ...definedFields({ parentToolCallId: parent }),
     parts: [{ type: 'text', text }],
   }))
   const ended = { status: 'completed', stopReason: 'imported', startedAt: now, endedAt: now } as const

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import {
@@ -62,7 +63,7 @@ export function logReaderContract(engine: Engine): void {
       const backward: Message[] = []
       for (let more = true; more;) {
         const before = backward.at(-1)?.id
-        const query = { order: 'descending', limit: 101, ...(before === undefined ? {} : { before }) } as const
+        const query = { order: 'descending', limit: 101, ...definedFields({ before }) } as const
         const page = await fixture.reader.messages(fixture.key, query)
         expect(page.messages).toHaveLength(page.more ? 101 : 1121 % 101)
         backward.push(...page.messages)
@@ -108,7 +109,7 @@ export function logReaderContract(engine: Engine): void {
       let quiet = 0
       while (quiet < 2) {
         const after = seen.at(-1)?.id
-        const query = { order: 'ascending', limit: 13, ...(after === undefined ? {} : { after }) } as const
+        const query = { order: 'ascending', limit: 13, ...definedFields({ after }) } as const
         const reading = fixture.peer.reader.messages(fixture.key, query)
         if (number < 60) {
           // A clock that jumps back between the writes does not make an entry appear behind the reader.
@@ -216,7 +217,7 @@ export function logReaderContract(engine: Engine): void {
       const input = { parts: [{ type: 'text', text: 'x'.repeat(1_000) }] } as const
       for (let n = 0; n < 4; n++) ids.push((await fixture.inbox.enqueue(fixture.key, { ...newRun(), input })).runId)
       const read = async (mostCharacters: number, before: string | undefined) => {
-        const query = { limit: 10, mostCharacters, ...(before === undefined ? {} : { before }) }
+        const query = { limit: 10, mostCharacters, ...definedFields({ before }) }
         const { runs, more } = await fixture.peer.reader.runs(fixture.key, query)
         return { ids: idsOf(runs), more }
       }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { Delivery } from '../../functions/domain/delivery.ts'
 import { fresh, newRun, openFixture, startRun } from './session-fixture.ts'
 import type { SessionFixture } from './session-fixture.ts'
@@ -152,7 +153,7 @@ export function outboxContract(engine: Engine): void {
       const list = async (filter: object): Promise<string[]> => {
         const seen: string[] = []
         for (let after: string | undefined, more = true; more;) {
-          const page = { tenant, kind: 'paper', limit: 2, ...filter, ...(after === undefined ? {} : { after }) }
+          const page = { tenant, kind: 'paper', limit: 2, ...filter, ...definedFields({ after }) }
           const { deliveries, next } = await fixture.outbox.list(page)
           expect(deliveries.length).toBeLessThanOrEqual(2)
           seen.push(...deliveries.map(({ id }) => id))
@@ -173,7 +174,7 @@ export function outboxContract(engine: Engine): void {
       const tenant = fresh('tenant')
       const mine: string[] = []
       for (const owner of ['ann', 'bob', undefined, 'ann', 'bob']) {
-        const fixture = await openFixture(stores, { tenant, ...(owner === undefined ? {} : { owner }) })
+        const fixture = await openFixture(stores, { tenant, ...definedFields({ owner }) })
         const { run } = await startRun(fixture, { delivery })
         await fixture.outbox.add({ ...fixture.key, id: `${run.id}.1` }, delivery, {})
         if (owner === 'ann') mine.push(run.id, `${run.id}.1`)

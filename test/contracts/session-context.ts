@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { SessionContext, Summary } from '../../functions/domain/context.ts'
 import type { RunNotice } from '../../functions/domain/runs/run.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
@@ -155,7 +156,7 @@ export function sessionContextContract(engine: Engine): void {
         fixture.sessions.recordSummary(seen, {
           ...WORK,
           context: { summary: summary(through) },
-          ...(from === undefined ? {} : { from }),
+          ...definedFields({ from }),
         })
       expect(await record('1')).toBe(true)
       expect(await record('2')).toBe(false)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { ErrorCode } from '../../functions/domain/errors.ts'
 import { nextIds } from '../../functions/domain/ids.ts'
 import type { AssistantMessage, ToolMessage } from '../../functions/domain/messages/message.ts'
@@ -110,7 +111,7 @@ export function roundAfter(
       call: `${call.name}()`,
       sequence,
       status: call.needs === undefined ? 'running' : 'waiting',
-      ...(call.needs === undefined ? {} : { needs: call.needs }),
+      ...definedFields({ needs: call.needs }),
       parts: [],
       generation: lease.generation,
     })),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { SessionFilter } from '../../functions/domain/session-filter.ts'
 import type { NewSession } from '../../functions/ports/session-store.ts'
 import { importInputs } from './import-inputs.ts'
@@ -21,7 +22,7 @@ export function sessionListsContract(engine: Engine): void {
       const ids: string[] = []
       let after: string | undefined
       for (let pages = 0; pages < MAX_PAGES; pages++) {
-        const asked = { limit: 100, ...filter, ...(after === undefined ? {} : { after }) }
+        const asked = { limit: 100, ...filter, ...definedFields({ after }) }
         const page = await stores.peer.sessions.list(asked)
         expect(page.sessions.length).toBeLessThanOrEqual(asked.limit)
         expect(page.next?.length ?? 0).toBeLessThanOrEqual(40)
@@ -166,7 +167,7 @@ export function sessionListsContract(engine: Engine): void {
         (
           await stores.peer.sessions.findIds({
             tenant,
-            ...(owner === undefined ? {} : { owner }),
+            ...definedFields({ owner }),
             ...{ metadata: metadata ?? [] },
           })
         )?.toSorted()

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { NewSession } from '../../functions/ports/session-store.ts'
 import {
   endAfter,
@@ -204,7 +205,7 @@ export function sessionStoreContract(engine: Engine): void {
       const seen: string[] = []
       let after: string | undefined
       do {
-        const page = await stores.sessions.list({ tenant, limit: 4, ...(after === undefined ? {} : { after }) })
+        const page = await stores.sessions.list({ tenant, limit: 4, ...definedFields({ after }) })
         expect(page.sessions.length).toBeLessThanOrEqual(4)
         seen.push(...page.sessions.map((session) => session.session))
         after = page.next

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { titleOf } from '../../functions/log/title.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import type { NewRun } from '../../functions/ports/run-inbox.ts'
@@ -52,10 +53,7 @@ export function sessionTitlesContract(engine: Engine): void {
       const labels = await stores.peer.sessions.readLabels(tenant, [...asked, fixture.key.session])
       expect(Object.fromEntries(labels)).toEqual({
         ...Object.fromEntries(
-          made.map(({ session, title, metadata }) => [
-            session,
-            { metadata, ...(title === undefined ? {} : { title }) },
-          ]),
+          made.map(({ session, title, metadata }) => [session, { metadata, ...definedFields({ title }) }]),
         ),
         [fixture.key.session]: { metadata: expect.anything() as unknown, title: 'Book a flight' },
       })

@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
 import type { Run } from '../../functions/domain/runs/run.ts'
 import type { Session, SessionHeader, SessionKey } from '../../functions/domain/session.ts'
@@ -21,7 +22,7 @@ export async function allMessages(reader: LogReader, key: SessionKey, limit = PA
   const found: Message[] = []
   for (;;) {
     const after = found.at(-1)?.id
-    const page = await reader.messages(key, { order: 'ascending', limit, ...(after === undefined ? {} : { after }) })
+    const page = await reader.messages(key, { order: 'ascending', limit, ...definedFields({ after }) })
     found.push(...page.messages)
     if (!page.more) return found
   }
@@ -32,7 +33,7 @@ export async function allRuns(reader: LogReader, key: SessionKey, limit = PAGE):
   const found: Run[] = []
   for (;;) {
     const before = found.at(-1)?.id
-    const page = await reader.runs(key, { limit, ...(before === undefined ? {} : { before }) })
+    const page = await reader.runs(key, { limit, ...definedFields({ before }) })
     found.push(...page.runs)
     if (!page.more) return found.toReversed()
   }

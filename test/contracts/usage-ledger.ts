@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { NO_USAGE } from '../../functions/domain/usage/usage.ts'
 import { dayOf } from '../../functions/domain/usage/usage-count.ts'
 import type { UsageGroup } from '../../functions/ports/usage-ledger.ts'
@@ -35,7 +36,7 @@ async function runOnce(fixture: SessionFixture, owner?: string): Promise<void> {
 async function sums(fixture: SessionFixture, by: UsageGroup, owner?: string) {
   const now = fixture.clock.now()
   const days = { from: dayOf(now - 7 * DAY_MS), to: dayOf(now) }
-  const query = { tenant: fixture.key.tenant, by, ...days, ...(owner === undefined ? {} : { owner }) }
+  const query = { tenant: fixture.key.tenant, by, ...days, ...definedFields({ owner }) }
   const found = await fixture.usage.sums(query)
   return found.toSorted((left, right) => ((left.group ?? '') < (right.group ?? '') ? -1 : 1))
 }

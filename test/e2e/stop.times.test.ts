@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { OpenAiServer } from '../model-server/openai-server.ts'
 import { startOpenAiServer } from '../model-server/openai-server.ts'
 import type { Place } from './backend/backend.ts'
@@ -36,7 +37,7 @@ afterEach(async () => {
 
 async function start(composition?: string): Promise<RunningProgram> {
   const env = { ...place.env, MODEL: 'any', MODEL_BASE_URL: model.baseUrl }
-  const program = await startProgram({ env, ...(composition === undefined ? {} : { composition }) })
+  const program = await startProgram({ env, ...definedFields({ composition }) })
   programs.push(program)
   return program
 }

@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 
 /** A running engine. */
 export interface Engine {
@@ -86,7 +87,7 @@ export async function startProcess(engine: EngineProcess): Promise<Engine> {
   }
   const endpoint = `http://127.0.0.1:${engine.port}`
   const problem = await waitUntilHealthy(engine, endpoint, ended)
-  if (problem === undefined) return { endpoint, ...(child.pid === undefined ? {} : { pid: child.pid }), stop }
+  if (problem === undefined) return { endpoint, ...definedFields({ pid: child.pid }), stop }
   const tail = (await readFile(log, 'utf8')).slice(-LOG_TAIL)
   await stop()
   throw new Error(`${engine.name} did not start: ${problem}\n${tail}`)

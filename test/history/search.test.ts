@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { createHistorySearch } from '../../functions/history/search.ts'
 import type { HistoryHit, HistoryRole } from '../../functions/domain/history.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
@@ -31,7 +32,7 @@ function indexOf(hits: readonly { id: string; role: HistoryRole; snippet?: strin
           score: 1,
           snippet,
         })),
-        ...(next === undefined ? {} : { next }),
+        ...definedFields({ next }),
       }),
     locate: () => Promise.resolve(undefined),
   }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { DEFAULT_POLICIES } from '../../functions/domain/agent.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
 import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
@@ -87,7 +88,7 @@ export async function openHttpHarness(
     ),
     tools,
     ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
-    ...(options.callbacks === undefined ? {} : { callbacks: options.callbacks }),
+    ...definedFields({ callbacks: options.callbacks }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },
     sweepMs: 200,

@@ -6,6 +6,7 @@
  */
 import { Client } from '@opensearch-project/opensearch'
 import { expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { HistoryHit } from '../../functions/domain/history.ts'
 import { document } from '../contracts/history-index-harness.ts'
 import { withEngines } from '../engines/with-engines.ts'
@@ -22,7 +23,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       const sizes: number[] = []
       let after: string | undefined
       do {
-        const query = { scope: { tenant: 'acme' }, text, filters: {}, limit, ...(after === undefined ? {} : { after }) }
+        const query = { scope: { tenant: 'acme' }, text, filters: {}, limit, ...definedFields({ after }) }
         const page = await harness.index.search(query)
         hits.push(...page.hits)
         sizes.push(page.hits.length)

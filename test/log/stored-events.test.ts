@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { RunEvent } from '../../functions/domain/events.ts'
 import { makeTool, openHarness } from '../agent/harness.ts'
 import type { Harness } from '../agent/harness.ts'
@@ -12,7 +13,7 @@ afterEach(async () => {
 
 async function follow({ service, key }: Harness, runId: string, after?: string): Promise<RunEvent[]> {
   const events: RunEvent[] = []
-  const options = { signal: AbortSignal.timeout(HANG_TIMEOUT_MS), ...(after === undefined ? {} : { after }) }
+  const options = { signal: AbortSignal.timeout(HANG_TIMEOUT_MS), ...definedFields({ after }) }
   for await (const event of service.follow(key, runId, options)) events.push(event)
   return events
 }

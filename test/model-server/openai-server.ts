@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import type { OpenAiMessage } from '../../functions/log/formats/openai-format.ts'
 import { chatFrames } from './chat-frames.ts'
 import type { RecordedRequest, Reply } from './recording-server.ts'
@@ -91,6 +92,6 @@ function scripted(completion: RecordedCompletion): ScriptedCompletion {
   const text: ScriptedPart[] = completion.content ? [{ type: 'text', text: completion.content }] : []
   return {
     parts: [...text, ...calls],
-    ...(completion.pieceSize === undefined ? {} : { pieceSize: completion.pieceSize }),
+    ...definedFields({ pieceSize: completion.pieceSize }),
   }
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { REGION } from '../engines/region.ts'
 
 /** What stands in for AWS: the engines, and everything else at `control`. */
@@ -34,7 +35,7 @@ export function runOperation(
     AWS_ENDPOINT_URL_DYNAMODB: engines.dynamodb,
     AWS_ENDPOINT_URL_S3: engines.s3,
     AWS_ENDPOINT_URL_SQS: engines.sqs,
-    ...(index === undefined ? {} : { TOOLTRAIL_INDEX: index }),
+    ...definedFields({ TOOLTRAIL_INDEX: index }),
   }
   const file = `functions/cli/commands/${command === 'status' ? 'environment-status' : command}.ts`
   return new Promise((resolve) => {

@@ -1,3 +1,4 @@
+import { definedFields } from '../../functions/domain/defined-fields.ts'
 /** Slack's own refusal. */
 export class Refused extends Error {}
 
@@ -67,5 +68,5 @@ export function contentOf(args: Args, mostText: number): { text: string; blocks?
   const shown = markdownOf(blocks)
   if (shown.length > MAX_MESSAGE_CHARACTERS) throw new Refused('msg_too_long')
   const said = typeof text === 'string' ? text : ''
-  return { text: shown === '' ? said : shown, ...(blocks === undefined ? {} : { blocks }) }
+  return { text: shown === '' ? said : shown, ...definedFields({ blocks }) }
 }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import { eventsSoFar } from '../../../functions/agent/events/follow-run.ts'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
@@ -64,7 +65,7 @@ async function read(
   const after = ids.at(-1)
   const sent = new Set<string>()
   try {
-    const options = { signal: leave.signal, ...(after === undefined ? {} : { after }) }
+    const options = { signal: leave.signal, ...definedFields({ after }) }
     for await (const event of service.follow(watch.key, runId, options)) {
       // A stream that the client has left may go on for a moment.
       if (leave.signal.aborted) return

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import type { HistoryDocument, HistoryHit } from '../../../functions/domain/history.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
@@ -32,7 +33,7 @@ export function createSearchEngine(harness: Harness): SearchEngine {
     const before = ofSession.get(`${messageId} ${part}`)
     const isForgotten = before?.document === undefined && now - (before?.at ?? 0) > REMEMBERED_MS
     if (before !== undefined && !isForgotten && before.revision >= revision) return
-    ofSession.set(`${messageId} ${part}`, { revision, at: now, ...(document === undefined ? {} : { document }) })
+    ofSession.set(`${messageId} ${part}`, { revision, at: now, ...definedFields({ document }) })
   }
 
   function store(change: HistoryChange): WriteOutcome {

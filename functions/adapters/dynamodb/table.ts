@@ -5,6 +5,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient, QueryCommandInput, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { requiredText, toItem, type Item } from './attributes.ts'
 import { createScope, renderChange, type Change, type Condition } from './expressions.ts'
@@ -151,7 +152,7 @@ async function* query({ client, tableName, retry }: Access, range: Range): Async
   let start: Item | undefined
   do {
     const page = await retry('query', () =>
-      client.send(new QueryCommand({ ...input, ...(start === undefined ? {} : { ExclusiveStartKey: start }) })),
+      client.send(new QueryCommand({ ...input, ...definedFields({ ExclusiveStartKey: start }) })),
     )
     yield* page.Items ?? []
     start = page.LastEvaluatedKey
@@ -170,7 +171,7 @@ function renderQuery(TableName: string, range: Range): QueryCommandInput {
     ...filter,
     ...scope.collected(),
     ...(range.index === undefined ? { ConsistentRead: true } : { IndexName: range.index }),
-    ...(range.pageSize === undefined ? {} : { Limit: range.pageSize }),
+    ...definedFields({ Limit: range.pageSize }),
     ScanIndexForward: range.descending !== true,
   }
 }

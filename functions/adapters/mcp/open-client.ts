@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { ReconnectionScheduler } from '@modelcontextprotocol/client'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LookupFunction } from 'node:net'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { MAX_TIMEOUT_FACTOR } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
@@ -108,7 +109,7 @@ function createFetch(settings: ConnectionSettings, answers: RequestPlaces): Fetc
       const response = await guardedFetch(url, {
         method,
         headers,
-        ...(text === undefined ? {} : { body: text }),
+        ...definedFields({ body: text }),
         ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
         ...limits,
         allowedHosts: settings.allowedHosts,

@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -20,8 +21,7 @@ const TRAITS: ProviderTraits = {
 export function openAnthropic(modelId: string, settings: KeySettings, fetch: FetchFunction | undefined): Model {
   const provider = createAnthropic({
     apiKey: settings.apiKey,
-    ...(settings.baseUrl === undefined ? {} : { baseURL: settings.baseUrl }),
-    ...(fetch === undefined ? {} : { fetch }),
+    ...definedFields({ baseURL: settings.baseUrl, fetch }),
   })
   const model = provider(modelId)
   return createProviderModel({ provider: 'anthropic', modelId, traits: TRAITS, languageModel: () => model })

@@ -1,4 +1,5 @@
 import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
 import type { BedrockSettings, FetchFunction } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -20,10 +21,7 @@ export function openBedrock(modelId: string, settings: BedrockSettings, fetch: F
   const { region, apiKey, credentials, baseUrl } = settings
   const provider = createAmazonBedrock({
     region,
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(credentials === undefined ? {} : { credentialProvider: credentials }),
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-    ...(fetch === undefined ? {} : { fetch }),
+    ...definedFields({ apiKey, credentialProvider: credentials, baseURL: baseUrl, fetch }),
   })
   const model = provider(modelId)
   const traits = { ...TRAITS, maxOutputTokens: outputTokensFor('bedrock', modelId) }

@@ -1,4 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import { toPrompt } from './prompt.ts'
 import type { ProviderTraits } from './provider-traits.ts'
@@ -13,8 +14,7 @@ export function toCallOptions(
   return {
     prompt: toPrompt(request, traits),
     abortSignal,
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...definedFields({ temperature, maxOutputTokens }),
     ...(request.tools.length === 0 ? {} : { tools: declarations(request), toolChoice: toolChoice(request, traits) }),
     providerOptions: merge(traits.options, provider),
   }

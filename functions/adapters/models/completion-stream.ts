@@ -1,4 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
@@ -122,6 +123,6 @@ function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usag
     outputTokens: output,
     reasoningTokens: outputTokens.reasoning ?? null,
     totalTokens: input === null || output === null ? null : input + output,
-    ...(raw === undefined ? {} : { provider: raw }),
+    ...definedFields({ provider: raw }),
   }
 }

@@ -1,4 +1,5 @@
 import { APICallError, LoadAPIKeyError, LoadSettingError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { ModelError } from '../../ports/model.ts'
 
 const TOO_LONG =
@@ -28,7 +29,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
   const detail = message === '' ? `the provider responded with status ${status}` : message
   const retryAfterMs = retryAfter(error)
   const make = (code: ModelError['code'], retryable: boolean): ModelError =>
-    new ModelError(code, detail, { retryable, cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+    new ModelError(code, detail, { retryable, cause: error, ...definedFields({ retryAfterMs }) })
   if (status === 429) return make('rate_limited', !USED_UP.test(text))
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)

@@ -1,4 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, ServerSettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -30,8 +31,7 @@ export function openCompatible(modelId: string, settings: ServerSettings, fetch:
         baseURL: settings.baseUrl,
         includeUsage: true,
         transformRequestBody: (body) => ({ ...body, messages: withRawToolCalls(body['messages'], raw) }),
-        ...(settings.apiKey === undefined ? {} : { apiKey: settings.apiKey }),
-        ...(fetch === undefined ? {} : { fetch }),
+        ...definedFields({ apiKey: settings.apiKey, fetch }),
       })
       return provider.chatModel(modelId)
     },

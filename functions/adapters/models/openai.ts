@@ -1,4 +1,5 @@
 import { createOpenAI } from '@ai-sdk/openai'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -27,7 +28,7 @@ export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchF
       const raw = argumentsOf(request)
       const provider = createOpenAI({
         apiKey: settings.apiKey,
-        ...(settings.baseUrl === undefined ? {} : { baseURL: settings.baseUrl }),
+        ...definedFields({ baseURL: settings.baseUrl }),
         fetch: (input, init) => fetch(input, { ...init, ...patchedBody(init?.body, raw) }),
       })
       return provider.responses(modelId)

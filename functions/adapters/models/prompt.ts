@@ -5,6 +5,7 @@ import type {
   LanguageModelV4TextPart,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ProviderMetadata } from '../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 import { mediaText, toolText } from '../../log/formats/openai-format.ts'
@@ -80,7 +81,7 @@ function filePart(part: RequestMedia, data: Uint8Array): LanguageModelV4FilePart
     type: 'file',
     mediaType: part.mediaType,
     data: { type: 'data', data },
-    ...(part.filename === undefined ? {} : { filename: part.filename }),
+    ...definedFields({ filename: part.filename }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { HistoryDocument, HistoryHit, HistoryRole } from '../../domain/history.ts'
 import type { Rating } from '../../domain/messages/feedback.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
@@ -87,19 +88,13 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
     print: event.slice(messageId.length + 1),
     tenant,
     session,
-    ...(owner === undefined ? {} : { owner }),
+    ...definedFields({ owner }),
     run: runId,
     message: messageId,
     part,
     role,
     agent,
-    ...(toolName === undefined ? {} : { tool: toolName }),
-    ...(toolCallId === undefined ? {} : { tool_call: toolCallId }),
-    ...(status === undefined ? {} : { status }),
-    ...(feedback === undefined ? {} : { feedback }),
-    ...(searched === undefined ? {} : { searched }),
-    ...(task === undefined ? {} : { task }),
-    ...(call === undefined ? {} : { call }),
+    ...definedFields({ tool: toolName, tool_call: toolCallId, status, feedback, searched, task, call }),
     text: document.text,
     time: document.time,
     t_tool: tool.join(' '),
@@ -114,14 +109,12 @@ export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet'>
   const { session, owner, run, message, role, agent, tool, tool_call: toolCallId, status, time } = source
   return {
     session,
-    ...(owner === undefined ? {} : { owner }),
+    ...definedFields({ owner }),
     runId: run,
     messageId: message,
     role,
     agent,
-    ...(tool === undefined ? {} : { toolName: tool }),
-    ...(toolCallId === undefined ? {} : { toolCallId }),
-    ...(status === undefined ? {} : { status }),
+    ...definedFields({ toolName: tool, toolCallId, status }),
     time,
   }
 }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import { MAX_MORE, type HistorySort } from '../../domain/history.ts'
 import type { ListPlace } from './history-cursor.ts'
 import { scopeClause, type Scoped } from './search-bodies.ts'
@@ -37,7 +38,7 @@ export const documentsBody = (
   size,
   track_total_hits: false,
   sort: [...orderOf(list), { part: 'asc' }],
-  ...(from === undefined ? {} : { search_after: from }),
+  ...definedFields({ search_after: from }),
   query: queryOf(list, after === undefined ? [] : [afterPlace(list, after)], without),
 })
 

@@ -10,6 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { isObjectName } from '../../domain/ids.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -141,7 +142,7 @@ async function removePrefix(client: S3Client, bucket: string, prefix: string): P
       new ListObjectsV2Command({
         Bucket: bucket,
         Prefix: prefix,
-        ...(next === undefined ? {} : { ContinuationToken: next }),
+        ...definedFields({ ContinuationToken: next }),
       }),
     )
     const objects = (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [{ Key }]))

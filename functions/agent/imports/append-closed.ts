@@ -1,4 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Appended, AppendOptions } from '../../domain/messages/imported.ts'
@@ -85,7 +86,7 @@ export async function appendClosed(
   }
   while (waiting.length > 0)
     await flush(rowsOfAll(waiting) > MAX_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
-  return { ...done, ...(progress === undefined ? {} : { progress }) }
+  return { ...done, ...definedFields({ progress }) }
 }
 
 /** The rows that these messages are written to: their own, and one for the run of each turn. */

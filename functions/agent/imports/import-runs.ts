@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { latestId, nextId } from '../../domain/ids.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
@@ -69,5 +70,5 @@ const newRun = ({ session, source }: Origin, id: string, first: ClosedMessage, a
   usage: NO_USAGE,
   usageByAgent: {},
   stopReason: 'imported',
-  ...(source === undefined ? {} : { source }),
+  ...definedFields({ source }),
 })

@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Policies } from '../../domain/agent.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { isBlocked, keyOf, type SessionKey } from '../../domain/session.ts'
@@ -115,8 +116,7 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
       const stored = await storeInput(dependencies, session, parts)
       const input = {
         parts: stored,
-        ...(user === undefined ? {} : { user }),
-        ...(metadata === undefined ? {} : { metadata }),
+        ...definedFields({ user, metadata }),
       }
       const run: NewRun = { ...rest, agent: session.agent, trigger: 'input', onBusy, input }
       return keepingMedia(dependencies, session, stored, () => acceptRun(dependencies, session, run, placement))

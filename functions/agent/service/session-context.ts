@@ -69,7 +69,7 @@ export async function nextRequest(
     request: run === undefined ? { ...request, messages: request.messages.slice(0, -1) } : request,
     estimatedTokens: tokens,
     contextTokens: contextTokensOf(agent),
-    ...(decision.summary === undefined ? {} : { summary: decision.summary }),
+    ...definedFields({ summary: decision.summary }),
     mediaOf: new Map(loaded.messages.flatMap(({ id, parts }) => mediaIds(parts).map((media) => [media, id]))),
     omitted: decision.cut === undefined ? 0 : decision.cut.messages - decision.cut.kept.length,
   }

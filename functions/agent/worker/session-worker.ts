@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import { isBlocked, isFree, keyOf } from '../../domain/session.ts'
 import { lastChange, runStarted } from '../../log/run-events.ts'
@@ -216,5 +217,5 @@ async function acquire(dependencies: Dependencies, key: SessionKey): Promise<Hel
 
 function holdStarted({ emit }: Dependencies, { lease, run, message }: Started, session?: Session): HeldRun {
   emit(lease, runStarted(run, message))
-  return { lease, run, ...(session === undefined ? {} : { session }), origin: 'started' }
+  return { lease, run, ...definedFields({ session }), origin: 'started' }
 }

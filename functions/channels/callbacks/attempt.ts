@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { GuardedRequest } from '../../tools/guarded-fetch.ts'
 import type { Attempt } from './state.ts'
@@ -40,7 +41,7 @@ export async function attempt(sending: Sending): Promise<Attempt> {
     if (target === null) throw new TypeError('the address is not a URL')
     const limits = { milliseconds: TIMEOUT_MS, bytes: RESPONSE_BYTES }
     const request = { method: 'POST', headers, body, signal, limits, allowedHosts, isBackground: true }
-    const response = await guardedFetch(target, { ...request, ...(lookup === undefined ? {} : { lookup }) })
+    const response = await guardedFetch(target, { ...request, ...definedFields({ lookup }) })
     await response.body?.cancel()
     return { at: now, status: response.status }
   } catch (error) {

@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Outcome, RunChannel, Work } from '../../delivery/channel.ts'
 import { runOfDelivery } from '../../domain/delivery.ts'
 import type { Delivery } from '../../domain/delivery.ts'
@@ -144,7 +145,7 @@ async function send(dependencies: CallbackDependencies, work: Work, open: Map<st
   const { name, url, refused } = targetOf(delivery)
   const found = await settings(name)
   const to = url ?? found?.url
-  const over = (last: Attempt): CallbackState => withAttempt({ ...kept, ...(body === undefined ? {} : { body }) }, last)
+  const over = (last: Attempt): CallbackState => withAttempt({ ...kept, ...definedFields({ body }) }, last)
   if (refused !== undefined || found === undefined || to === undefined || body === undefined) {
     const error = refused ?? `there is no callback ${name} in the settings any more`
     return { status: 'failed', state: asJson(over({ at: clock.now(), error })) }

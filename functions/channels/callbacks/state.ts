@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Delivery, NewDelivery } from '../../domain/delivery.ts'
 import type { JsonObject } from '../../domain/json.ts'
 
@@ -62,5 +63,5 @@ export function callbackDelivery(name: string, url?: string): NewDelivery {
       kind: CALLBACK,
       target: asJson({ name, refused: `the address has more than ${MAX_URL_CHARACTERS} characters` }),
     }
-  return { kind: CALLBACK, target: asJson({ name, ...(url === undefined ? {} : { url }) }) }
+  return { kind: CALLBACK, target: asJson({ name, ...definedFields({ url }) }) }
 }

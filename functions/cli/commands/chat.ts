@@ -1,4 +1,5 @@
 import { isCancel, text } from '@clack/prompts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Client } from '../../client/client.ts'
 import type { FollowedEvent } from '../../client/follow.ts'
 import type { Run, RunEvent } from '../../client/api-types.ts'
@@ -137,13 +138,12 @@ async function sessionFor(client: Client, options: ChatOptions): Promise<string>
   const { session, continue: continues, agent, owner } = options
   if (session !== undefined) return (await client.readSession(session)).id
   if (continues === true) {
-    const { data } = await client.listSessions({ limit: 1, ...(owner === undefined ? {} : { owner }) })
+    const { data } = await client.listSessions({ limit: 1, ...definedFields({ owner }) })
     if (data[0] === undefined) throw new Failed('There is no session to go on with. Begin one: tooltrail chat')
     return data[0].id
   }
   const made = await client.createSession({
-    ...(agent === undefined ? {} : { agent }),
-    ...(owner === undefined ? {} : { owner }),
+    ...definedFields({ agent, owner }),
   })
   return made.id
 }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Message } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
 import { MISUSED } from '../../runtime/command.ts'
@@ -28,7 +29,7 @@ export async function show(
   if (around !== undefined) return showAround(client, session, { around, limit: limit ?? DEFAULT_AROUND, json })
   if (limit !== undefined) return void (await showNewest(client, session, { limit, json }))
   for (let after: string | undefined; !signal.aborted;) {
-    const page = await client.listMessages(session, { limit: PAGE, ...(after === undefined ? {} : { after }) })
+    const page = await client.listMessages(session, { limit: PAGE, ...definedFields({ after }) })
     for (const message of page.data) give(message, json)
     if (page.next === null) return
     after = page.next
@@ -61,7 +62,7 @@ export async function showNewest(
     const page = await client.listMessages(session, {
       order: 'desc',
       limit: size,
-      ...(after === undefined ? {} : { after }),
+      ...definedFields({ after }),
     })
     newest.push(...page.data)
     after = page.next ?? undefined

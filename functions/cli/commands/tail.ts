@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Message, Run } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
 import { isFinal } from '../../client/follow.ts'
@@ -93,11 +94,7 @@ async function runsFrom(client: Client, session: string, from: string, signal: A
   const runs: Run[] = []
   for (let after: string | undefined; !signal.aborted;)
     try {
-      const page = await client.listRuns(
-        session,
-        { limit: PAGE, ...(after === undefined ? {} : { after }) },
-        { signal },
-      )
+      const page = await client.listRuns(session, { limit: PAGE, ...definedFields({ after }) }, { signal })
       runs.unshift(...page.data.filter(({ id }) => id >= from).toReversed())
       const oldest = page.data.at(-1)?.id
       if (page.next === null || oldest === undefined || oldest <= from) return runs

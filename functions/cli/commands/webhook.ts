@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { sampleDelivery } from '../../channels/webhooks/sample.ts'
 import { readChannels } from '../../runtime/settings/agents-file.ts'
 import { NotRunning, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
@@ -32,7 +33,7 @@ await runCommand(USAGE, async (line) => {
     secret: secretOf(text, settings.secret),
     id: `sample-${randomUUID()}`,
     at: new Date(),
-    ...(body === undefined ? {} : { body }),
+    ...definedFields({ body }),
   })
   const address = `${url ?? `http://${settings.host}:${settings.port}`}/webhooks/${name}`
   const response = await send(address, sample)

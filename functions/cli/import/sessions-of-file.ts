@@ -236,7 +236,7 @@ function conversations(lines: readonly FileLine[]): Read[] {
       metadata: {},
       messages,
       faults: [],
-      ...(said === undefined ? {} : { instructions: said }),
+      ...definedFields({ instructions: said }),
     }
   })
 }

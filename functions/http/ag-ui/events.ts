@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { textOf } from '../../domain/messages/message.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
@@ -68,7 +69,7 @@ export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
       const closed = closeAll(run.status === 'paused')
       if (run.status === 'failed') {
         const { message = 'the run failed', code } = run.error ?? {}
-        return [...closed, { type: 'RUN_ERROR', message, ...(code === undefined ? {} : { code }) }]
+        return [...closed, { type: 'RUN_ERROR', message, ...definedFields({ code }) }]
       }
       const finished = { type: 'RUN_FINISHED', threadId, runId, outcome: outcomeOf(end) }
       const usage = usageSince(run.usage, end.usedBefore)

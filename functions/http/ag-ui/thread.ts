@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 import { textOf } from '../../domain/messages/message.ts'
 import type { RunStep } from '../run-steps/run-step.ts'
@@ -126,7 +127,7 @@ function resultOf(message: ToolMessage, of: Of): AgUiEvent[] {
   const toolCallId = agUiCallId(message)
   const content = textOf(message.parts)
   const result = { type: 'TOOL_CALL_RESULT', messageId: message.id, toolCallId, content, role: 'tool', ...of }
-  const sources = (message.sources ?? []).map(({ title, url }) => ({ title, ...(url === undefined ? {} : { url }) }))
+  const sources = (message.sources ?? []).map(({ title, url }) => ({ title, ...definedFields({ url }) }))
   if (sources.length === 0) return [result]
   return [result, { type: 'CUSTOM', name: 'sources', value: { toolCallId, sources } }]
 }

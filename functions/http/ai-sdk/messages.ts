@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { AssistantMessage, Message, ToolMessage } from '../../domain/messages/message.ts'
 import { isLeaders, textOf } from '../../domain/messages/message.ts'
 import type { Run } from '../../domain/runs/run.ts'
@@ -142,5 +143,5 @@ function userPart(session: string, message: string, part: Message['parts'][numbe
   if (part.type !== 'image' && part.type !== 'file') return []
   const { mediaType, filename } = part
   const url = partUrl(session, message, part.id)
-  return [{ type: 'file', mediaType, ...(filename === undefined ? {} : { filename }), url }]
+  return [{ type: 'file', mediaType, ...definedFields({ filename }), url }]
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { HTTPException } from 'hono/http-exception'
 import type { Context } from 'hono'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { Logger } from '../../ports/logger.ts'
@@ -111,7 +112,7 @@ function problemDocument(problem: Problem, of: { readonly request_id: string; re
     status: problem.status,
     detail: problem.detail.toWellFormed(),
     ...of,
-    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    ...definedFields({ errors: problem.errors }),
   }
   return new Response(JSON.stringify(document), {
     status: problem.status,

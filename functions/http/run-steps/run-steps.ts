@@ -1,3 +1,4 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { DeltaEvent, MessageCompletedEvent, RoundEvent, RunEvent } from '../../domain/events.ts'
 import { STREAMED_AGAIN } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
@@ -95,8 +96,6 @@ function ofEvent(event: RunEvent): StepNames {
   const { agent, parentToolCallId, parentMessageId } = event
   if (isLeaders(event)) return {}
   return {
-    ...(agent === undefined ? {} : { agent }),
-    ...(parentToolCallId === undefined ? {} : { parentToolCallId }),
-    ...(parentMessageId === undefined ? {} : { parentMessageId }),
+    ...definedFields({ agent, parentToolCallId, parentMessageId }),
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { ImportRefused } from '../../domain/messages/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { MAX_TITLE_LENGTH, type SessionTitle } from '../../domain/session-title.ts'
@@ -34,6 +35,6 @@ export function readSessionLine(value: unknown, known: JsonObject, at: string): 
     ])
   return {
     ...(isTitled ? { title: { text: title, source: source ?? 'given' } } : {}),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...definedFields({ metadata }),
   }
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { graphValue, isGraphObject } from './langgraph-values.ts'
 import type { GraphObject } from './langgraph-values.ts'
@@ -214,7 +215,7 @@ function mediaOf(block: Fields): { readonly data?: string; readonly mediaType: s
   const bytes = inUrl ?? textIn(source, 'base64') ?? textIn(source, 'data')
   const mediaType = ofUrl ?? textIn(source, 'mime_type') ?? textIn(source, 'media_type') ?? 'application/octet-stream'
   const data = bytes === undefined ? '' : Buffer.from(bytes, 'base64').toString('base64')
-  return { mediaType, ...(data === '' ? {} : { data }), ...(url === undefined ? {} : { url }) }
+  return { mediaType, ...(data === '' ? {} : { data }), ...definedFields({ url }) }
 }
 
 const count = (value: unknown): number => (Number.isInteger(value) && Number(value) >= 0 ? Number(value) : 0)

@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SQSClient } from '@aws-sdk/client-sqs'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Signing } from '../../adapters/opensearch/client.ts'
 
 /** Milliseconds after which a request to a store has failed. */
@@ -29,8 +30,7 @@ export function clientOptions({ region, credentials }: ClientSettings, endpoint:
   return {
     region,
     requestHandler: limits(REQUEST_MS),
-    ...(credentials === undefined ? {} : { credentials }),
-    ...(endpoint === undefined ? {} : { endpoint }),
+    ...definedFields({ credentials, endpoint }),
   }
 }
 

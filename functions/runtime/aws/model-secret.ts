@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { environment, parse, SettingsError } from '../settings/config.ts'
 import { keySettings } from '../settings/model-variables.ts'
@@ -36,7 +37,7 @@ export function parseModelSecret(name: string, text: string, named: readonly str
       models: keySettings(keys),
       traceHeaders,
       named: (field) => (named.includes(field) ? (secrets.get(field) as string | undefined) : undefined),
-      ...(bedrockKey === undefined ? {} : { bedrockKey }),
+      ...definedFields({ bedrockKey }),
     }
   } catch (error) {
     throw error instanceof SettingsError ? new SettingsError(beforeEachLine(`secret ${name}: `, error.message)) : error

@@ -1,5 +1,6 @@
 import type { SecretsProvider } from '@aws-lambda-powertools/parameters/secrets'
 import type { SecretsManagerClientConfig } from '@aws-sdk/client-secrets-manager'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { createModels } from '../../adapters/models/models.ts'
 import type { BedrockSettings, FetchFunction } from '../../adapters/models/model-settings.ts'
 import type { Logger } from '../../ports/logger.ts'
@@ -67,7 +68,7 @@ export function createSecretModels({ secret, bedrock, logger, fetch }: Dependenc
       ...models,
       bedrock: bedrockKey === undefined ? bedrock : { region: bedrock.region, apiKey: bedrockKey },
     }
-    current = { settings, models: createModels({ settings: all, ...(fetch === undefined ? {} : { fetch }) }) }
+    current = { settings, models: createModels({ settings: all, ...definedFields({ fetch }) }) }
     return current.models
   }
 

@@ -193,10 +193,12 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
     name,
     model,
     modelOptions: {
-      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
-      ...(outputTokens === undefined ? {} : { maxOutputTokens: outputTokens }),
-      ...(options.timeout_ms === undefined ? {} : { timeoutMs: options.timeout_ms }),
-      ...(options.provider === undefined ? {} : { provider: options.provider }),
+      ...definedFields({
+        temperature: options.temperature,
+        maxOutputTokens: outputTokens,
+        timeoutMs: options.timeout_ms,
+        provider: options.provider,
+      }),
     },
     instructions: declared.instructions ?? DEFAULT_INSTRUCTIONS,
     tools,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { capSettings, capVariables } from './cap-variables.ts'
 import { listVariables } from './list-variables.ts'
 import { LOG_LEVELS } from '../logger.ts'
@@ -63,7 +64,7 @@ export function readSettings(variables: Variables = process.env) {
     /** Whether the file was named: if so, it must exist. */
     agentsFile: { path: values.TOOLTRAIL_AGENTS ?? './agents.json', named: values.TOOLTRAIL_AGENTS !== undefined },
     /** A module with custom tools. */
-    ...(values.TOOLTRAIL_TOOLS === undefined ? {} : { toolsFile: values.TOOLTRAIL_TOOLS }),
+    ...definedFields({ toolsFile: values.TOOLTRAIL_TOOLS }),
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
     /** Hosts that servers named by the operator may have, although they are internal. */
     allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],

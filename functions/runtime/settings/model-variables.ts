@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { defaultCredentials } from '../../adapters/models/default-credentials.ts'
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { httpAddress } from './setting-text.ts'
@@ -57,7 +58,7 @@ export function keySettings(values: ModelKeys): ModelSettings {
   return {
     ...(anthropic === undefined ? {} : { anthropic: { apiKey: anthropic } }),
     ...(openai === undefined ? {} : { openai: { apiKey: openai } }),
-    ...(baseUrl === undefined ? {} : { server: { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) } }),
+    ...(baseUrl === undefined ? {} : { server: { baseUrl, ...definedFields({ apiKey }) } }),
   }
 }
 

@@ -4,6 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { SpanExporter } from '@opentelemetry/sdk-trace'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { VERSION } from '../version.ts'
@@ -53,7 +54,7 @@ export function startTraceExport(settings: TraceSettings, { clock, logger }: Dep
     resource: resourceFromAttributes({
       'service.name': 'tooltrail',
       'service.version': VERSION,
-      ...(environment === undefined ? {} : { 'deployment.environment.name': environment }),
+      ...definedFields({ 'deployment.environment.name': environment }),
     }),
     spanProcessors: [processor],
   })

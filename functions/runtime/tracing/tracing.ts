@@ -1,5 +1,6 @@
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Attributes, Span } from '@opentelemetry/api'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import type { Model, ModelEvent, Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
@@ -25,8 +26,7 @@ function traceModel(model: Model): Model {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': PROVIDERS[provider] ?? provider,
       'gen_ai.request.model': id,
-      ...(temperature === undefined ? {} : { 'gen_ai.request.temperature': temperature }),
-      ...(maxOutputTokens === undefined ? {} : { 'gen_ai.request.max_tokens': maxOutputTokens }),
+      ...definedFields({ 'gen_ai.request.temperature': temperature, 'gen_ai.request.max_tokens': maxOutputTokens }),
     })
     try {
       for await (const event of model.stream(request, signal)) {

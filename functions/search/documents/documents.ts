@@ -115,7 +115,7 @@ function makersOf(
   const base = {
     tenant: session.key.tenant,
     session: session.key.session,
-    ...(session.owner === undefined ? {} : { owner: session.owner }),
+    ...definedFields({ owner: session.owner }),
     runId: message.runId,
     messageId: message.id,
     agent: message.agent,

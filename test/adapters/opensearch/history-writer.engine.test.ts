@@ -1,5 +1,6 @@
 import { Client } from '@opensearch-project/opensearch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
 import { withEngines } from '../../engines/with-engines.ts'
@@ -38,7 +39,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
 
     const texts = async (text: string, session?: string): Promise<string[]> => {
       await harness.refresh()
-      const scope = { tenant: 'acme', ...(session === undefined ? {} : { session }) }
+      const scope = { tenant: 'acme', ...definedFields({ session }) }
       return (await harness.index.search({ scope, text, filters: {}, limit: 50 })).hits.map(({ snippet }) => snippet)
     }
 

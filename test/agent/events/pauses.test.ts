@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import { followRun } from '../../../functions/agent/events/follow-run.ts'
 import { createEventBus } from '../../../functions/agent/events/event-bus.ts'
 import type { RunEvent, StoredEvent } from '../../../functions/domain/events.ts'
@@ -20,7 +21,7 @@ const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApprov
 
 async function follow({ service, key }: Harness, runId: string, after?: string): Promise<StoredEvent[]> {
   const events: RunEvent[] = []
-  const options = { signal: signal(), ...(after === undefined ? {} : { after }) }
+  const options = { signal: signal(), ...definedFields({ after }) }
   for await (const event of service.follow(key, runId, options)) events.push(event)
   return events.filter((event) => 'id' in event)
 }

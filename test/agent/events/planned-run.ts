@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import { isEnded } from '../../../functions/domain/runs/run.ts'
 import { isBlocked } from '../../../functions/domain/session.ts'
@@ -94,7 +95,7 @@ export async function playPlan(plan: Plan, change?: (ports: Ports) => Ports): Pr
   ]
   const script = Array.from({ length: 50 }, () => turn)
   const team = { helper: { script: Array.from({ length: 50 }, () => helper), tools: ['held', 'quick'] } }
-  const harness = await openHarness({ tools, script, team, ...(change === undefined ? {} : { change }) })
+  const harness = await openHarness({ tools, script, team, ...definedFields({ change }) })
   try {
     const { ports, key, submit } = harness
     if (change !== undefined) await ports.sessions.create({ ...key, agent: 'default', metadata: {} })
@@ -123,7 +124,7 @@ export async function playPlan(plan: Plan, change?: (ports: Ports) => Ports): Pr
 
 async function idsOf({ service, key }: Process, runId: string, after?: string): Promise<string[]> {
   const ids: string[] = []
-  const options = { signal: AbortSignal.timeout(HANG_TIMEOUT_MS), ...(after === undefined ? {} : { after }) }
+  const options = { signal: AbortSignal.timeout(HANG_TIMEOUT_MS), ...definedFields({ after }) }
   for await (const event of service.follow(key, runId, options)) if ('id' in event) ids.push(event.id)
   return ids
 }
@@ -138,7 +139,7 @@ async function followToEnd({ service, key, ports }: Process, runId: string, isCu
     const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(HANG_TIMEOUT_MS)])
     const after = seen.at(-1)
     const ids = new Set<string>()
-    for await (const event of service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })) {
+    for await (const event of service.follow(key, runId, { signal, ...definedFields({ after }) })) {
       if (!('id' in event)) continue
       expect(ids.has(event.id), `${event.id} comes twice`).toBe(false)
       ids.add(event.id)

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import { mediaNote } from '../../../functions/agent/media.ts'
 
 const media = (type: 'image' | 'file', filename?: string) => ({
   type,
   id: 'object',
   mediaType: 'image/png',
-  ...(filename === undefined ? {} : { filename }),
+  ...definedFields({ filename }),
   bytes: 3,
 })
 

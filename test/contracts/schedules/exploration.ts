@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import type { Engine } from '../stores.ts'
 import type { Stores } from '../stores.ts'
 import type { Violation } from './harness.ts'
@@ -66,7 +67,7 @@ export async function explore<Schedule>(engine: Engine, kind: Kind<Schedule>, op
       seed: options.seed,
       numRuns: options.schedules,
       endOnFailure: !options.shrink,
-      ...(options.path === undefined ? {} : { path: options.path }),
+      ...definedFields({ path: options.path }),
     })
     const done = { seed: details.seed, schedules: options.shrink ? details.numRuns : ran, steps }
     if (!details.failed) return done

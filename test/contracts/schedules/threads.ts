@@ -1,3 +1,4 @@
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import { isLeaders } from '../../../functions/domain/messages/message.ts'
 import type { AssistantMessage, Message, ParentNames, ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { DELEGATE_TOOL, isDelegation } from '../../../functions/domain/runs/team.ts'
@@ -171,7 +172,7 @@ function roundOf(
     arguments: JSON.stringify(typeof call === 'string' ? {} : call.team),
   }))
   const tools = toolCalls.map(({ id: toolCallId, name }, sequence): ToolMessage => {
-    const needs = name === 'client' ? 'result' : name === 'approval' ? 'approval' : undefined
+    const needs: ToolMessage['needs'] = name === 'client' ? 'result' : name === 'approval' ? 'approval' : undefined
     return {
       ...base,
       id: ids[sequence] ?? '',
@@ -182,7 +183,7 @@ function roundOf(
       call: `${name}()`,
       sequence,
       status: needs === undefined ? 'running' : 'waiting',
-      ...(needs === undefined ? {} : { needs }),
+      ...definedFields({ needs }),
       parts: [],
       generation: lease.generation,
     }

@@ -1,6 +1,7 @@
 import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import type { RunBody } from '../../e2e/backend/client.ts'
 import type { System } from '../system.ts'
 import { pngWith } from '../../fixtures/png.ts'
@@ -149,7 +150,7 @@ export function declareAccess(system: () => System): void {
 }
 
 async function download({ client }: System, path: string, range?: string) {
-  const headers = { ...client.headers, ...(range === undefined ? {} : { range }) }
+  const headers = { ...client.headers, ...definedFields({ range }) }
   const response = await fetch(client.url + path, { headers })
   return {
     status: response.status,

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import type { Message, RunBody } from './client.ts'
 
 export interface SentEvent {
@@ -24,9 +25,7 @@ export function readEvents(text: string): SentEvent[] {
     const data = field('data')
     if (data === undefined) return []
     const id = field('id')
-    return [
-      { type: field('event') ?? '', data: JSON.parse(data) as SentEvent['data'], ...(id === undefined ? {} : { id }) },
-    ]
+    return [{ type: field('event') ?? '', data: JSON.parse(data) as SentEvent['data'], ...definedFields({ id }) }]
   })
 }
 

@@ -1,4 +1,5 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { MessageRow, MessageRows } from '../../../ports/message-rows.ts'
 import type { Item } from '../attributes.ts'
 import { createScope, present } from '../expressions.ts'
@@ -30,7 +31,7 @@ export function createDynamoMessageRows(dependencies: DynamoDependencies): Messa
               TotalSegments: segments,
               FilterExpression: present('role')(scope),
               ...scope.collected(),
-              ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+              ...definedFields({ ExclusiveStartKey: start }),
             }),
           ),
         )

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { DescribeStreamCommand, ListStreamsCommand } from '@aws-sdk/client-dynamodb-streams'
 import type { DynamoDBStreamsClient, Shard } from '@aws-sdk/client-dynamodb-streams'
@@ -120,7 +121,7 @@ async function listShards(client: DynamoDBStreamsClient, StreamArn: string): Pro
   let after: string | undefined
   do {
     const { StreamDescription: page } = await client.send(
-      new DescribeStreamCommand({ StreamArn, ...(after === undefined ? {} : { ExclusiveStartShardId: after }) }),
+      new DescribeStreamCommand({ StreamArn, ...definedFields({ ExclusiveStartShardId: after }) }),
     )
     shards.push(...(page?.Shards ?? []))
     after = page?.LastEvaluatedShardId

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
 import { dividedAt, outside } from './demo-pieces.ts'
 
@@ -149,8 +150,7 @@ function readCall(piece: string, request: ModelRequest): DemoCall | undefined {
     name: 'read_output',
     arguments: JSON.stringify({
       pointer,
-      ...(lines === undefined ? {} : { lines }),
-      ...(pattern === undefined ? {} : { pattern }),
+      ...definedFields({ lines, pattern }),
     }),
   }
 }

@@ -201,8 +201,7 @@ export async function* readBack(
       order: 'descending',
       limit: PAGE,
       mostCharacters: PAGE_CHARACTERS,
-      ...(next === undefined ? {} : { before: next }),
-      ...(after === undefined ? {} : { after }),
+      ...definedFields({ before: next, after }),
     })
     yield* page.messages
     next = page.messages.at(-1)?.id

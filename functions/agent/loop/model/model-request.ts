@@ -59,7 +59,7 @@ export function buildRequest(of: RequestOf): ModelRequest {
   const instructions = instructionsOf(of.session, agent)
   const former = of.tools.length === 0 ? formerTools(messages) : []
   return {
-    ...(instructions === undefined ? {} : { instructions }),
+    ...definedFields({ instructions }),
     messages,
     tools: [...of.tools, ...former],
     toolChoice: of.tools.length === 0 ? 'none' : of.toolChoice,

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { steadyTime } from '../../../domain/time/steady-time.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { guardedFetch } from '../../../tools/guarded-fetch.ts'
@@ -79,7 +80,7 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
       method: 'POST',
       headers,
       body: asForm ? formOf(args) : JSON.stringify(args),
-      ...(signal === undefined ? {} : { signal }),
+      ...definedFields({ signal }),
       limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
       allowedHosts,
     })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Thread } from './thread.ts'
 
 /** A file of a message. `mode` other than `hosted` or `snippet` (`external`, `tombstone`): Slack has no bytes of it. */
@@ -70,7 +71,7 @@ const file = z
     return {
       name: (one.name ?? 'file').slice(0, MAX_NAME_CHARACTERS),
       mediaType: (one.mimetype ?? 'application/octet-stream').slice(0, MAX_NAME_CHARACTERS),
-      ...(url === undefined ? {} : { url }),
+      ...definedFields({ url }),
       ...(typeof one.size === 'number' ? { bytes: one.size } : {}),
     }
   })

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Rating } from '../../../domain/messages/feedback.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
@@ -15,7 +16,7 @@ const button = (action: Button, label: string, value: string, style?: 'primary' 
   action_id: action,
   text: { type: 'plain_text', text: label },
   value,
-  ...(style === undefined ? {} : { style }),
+  ...definedFields({ style }),
 })
 
 /** A message of text alone. */

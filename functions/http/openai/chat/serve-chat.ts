@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { jsonResponse } from '../../streaming/json-response.ts'
@@ -164,7 +165,7 @@ async function wholeCompletion(
     ...base,
     object: 'chat.completion',
     choices: [{ index: 0, message: withCalls, finish_reason: reason, logprobs: null }],
-    ...(usage === undefined ? {} : { usage }),
+    ...definedFields({ usage }),
   }
 }
 

@@ -95,7 +95,7 @@ async function* replayFrom(
       order: 'ascending',
       limit: pageSize,
       mostCharacters: MAX_PAGE_BYTES,
-      ...(last === undefined ? {} : { after: last }),
+      ...definedFields({ after: last }),
     })
     part.push(...page.messages)
     more = page.more
@@ -163,7 +163,7 @@ async function beginningOfLastTurn(reader: LogReader, key: SessionKey): Promise<
       limit: PAGE,
       mostCharacters: MAX_PAGE_BYTES,
       roles: ['user', 'assistant'],
-      ...(before === undefined ? {} : { before }),
+      ...definedFields({ before }),
     })
     for (const message of page.messages.filter(isOwn)) {
       if (first?.role === 'user' && first.runId !== message.runId) return first.id

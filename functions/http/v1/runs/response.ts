@@ -1,5 +1,6 @@
 import type { Context, TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
+import { definedFields } from '../../../domain/defined-fields.ts'
 import type { OpenRequest } from '../../../access/open-requests.ts'
 import type { Accepted, Placement } from '../../../agent/service/agent-service.ts'
 import type { RunEvent } from '../../../domain/events.ts'
@@ -152,7 +153,7 @@ export function followRun(
   const { service, reader } = dependencies
   const frameOf = framesOf(reader, key)
   return streamEvents(dependencies, c, call, async function* frames(signal) {
-    const events = service.follow(key, runId, { signal, ...(after === undefined ? {} : { after }) })
+    const events = service.follow(key, runId, { signal, ...definedFields({ after }) })
     for await (const event of isMovedOn ? withoutPassedPauses(events) : events) yield await frameOf(event)
   })
 }

@@ -1,5 +1,6 @@
 import { BatchGetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { LEASE_MS } from '../../../../functions/domain/session.ts'
 import {
   resolutionOf,
@@ -232,7 +233,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const found: string[] = []
       let after: string | undefined
       do {
-        const filter = { tenant, kind: 'paper', limit: 1, ...(after === undefined ? {} : { after }) }
+        const filter = { tenant, kind: 'paper', limit: 1, ...definedFields({ after }) }
         const { deliveries, next } = await stores.outbox.list(filter)
         found.push(...deliveries.map(({ id }) => id))
         after = next

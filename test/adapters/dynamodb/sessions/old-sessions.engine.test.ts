@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DeleteItemCommand, GetItemCommand, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'
 import { requiredText, toItem, type Item } from '../../../../functions/adapters/dynamodb/attributes.ts'
 import {
@@ -52,7 +53,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   /** A session with one run that has ended, as the version before stored it. */
   async function storeOld(tenant: string, session: string, owner?: string): Promise<SessionFixture> {
     const metadata = { source: 'codex', cwd: '/p' }
-    const fixture = await openFixture(stores, { tenant, session, metadata, ...(owner === undefined ? {} : { owner }) })
+    const fixture = await openFixture(stores, { tenant, session, metadata, ...definedFields({ owner }) })
     const { lease } = await startRun(fixture)
     clock.advance(1_000)
     await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))
@@ -107,7 +108,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     const pages: string[] = []
     let after: string | undefined
     do {
-      const page = await stores.sessions.list({ tenant, limit: 1, ...(after === undefined ? {} : { after }) })
+      const page = await stores.sessions.list({ tenant, limit: 1, ...definedFields({ after }) })
       pages.push(...page.sessions.map(({ session }) => session))
       after = page.next
     } while (after !== undefined)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BatchGetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'
 import type { SessionFilter, SessionSort } from '../../../../functions/domain/session-filter.ts'
 import { importInputs } from '../../../contracts/import-inputs.ts'
@@ -115,7 +116,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     const found: string[] = []
     let [pages, after] = [0, undefined as string | undefined]
     do {
-      const one = await page({ tenant: 'large', limit: 50, ...filter, ...(after === undefined ? {} : { after }) })
+      const one = await page({ tenant: 'large', limit: 50, ...filter, ...definedFields({ after }) })
       expect(one.rows).toBeLessThanOrEqual(1_800)
       found.push(...one.names)
       after = one.next

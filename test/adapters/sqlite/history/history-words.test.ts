@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { openDatabase, readAll, transaction, type Database } from '../../../../functions/adapters/sqlite/database.ts'
 import {
   HISTORY_PENDING_WORDS_SCHEMA,
@@ -34,7 +35,7 @@ beforeEach(() => {
 function put({ session, message, text, owner }: Said, batch?: HistoryBatch): void {
   const key = { tenant: 'acme', session }
   const ofMessage = { messageId: message, runId: 'r', agent: 'default', part: 'u', role: 'user' as const, time: 0 }
-  const document = { ...key, ...ofMessage, ...(owner === undefined ? {} : { owner }), text }
+  const document = { ...key, ...ofMessage, ...definedFields({ owner }), text }
   if (batch !== undefined) return batch.replace(key, message, [document])
   tables.put((own) => own.replace(key, message, [document]))
   tables.settle()

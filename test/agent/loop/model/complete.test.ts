@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { LeaseLost } from '../../../../functions/domain/errors.ts'
 import { CompletionFailed, requestCompletion } from '../../../../functions/agent/loop/model/complete.ts'
 import type { RunEvent } from '../../../../functions/domain/events.ts'
@@ -14,7 +15,7 @@ const text = (words: string): ModelEvent => ({ type: 'text.delta', part: 0, text
 const done: ModelEvent = { type: 'completion', completion: completionOf({ text: 'done' }) }
 const tooled = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c', toolName: 't' } as const
 const busy = (retryAfterMs?: number): ModelError =>
-  new ModelError('rate_limited', 'busy', { retryable: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+  new ModelError('rate_limited', 'busy', { retryable: true, ...definedFields({ retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
 
 /** `silence` ends with the signal, `deaf` never; a number is so many milliseconds of silence. */

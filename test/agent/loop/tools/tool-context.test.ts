@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { createToolContext } from '../../../../functions/agent/loop/tools/tool-call.ts'
 import { DEFAULT_POLICIES } from '../../../../functions/domain/agent.ts'
 import type { Policies } from '../../../../functions/domain/agent.ts'
@@ -47,7 +48,7 @@ function contextOf(owner: string | undefined, searchScope: Policies['searchScope
     tenant: 't',
     session: 's1',
     agent: 'default',
-    ...(owner === undefined ? {} : { owner }),
+    ...definedFields({ owner }),
     metadata: {},
     createdAt: 0,
     updatedAt: 0,

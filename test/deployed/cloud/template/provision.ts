@@ -15,6 +15,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { CreateQueueCommand, DeleteQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs'
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import { z } from 'zod'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 
 const KeySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }))
 const Index = z.object({
@@ -81,7 +82,7 @@ function withoutAbsent({ Projection, ...index }: z.output<typeof Index>) {
   const { NonKeyAttributes, ProjectionType } = Projection
   return {
     ...index,
-    Projection: { ProjectionType, ...(NonKeyAttributes === undefined ? {} : { NonKeyAttributes }) },
+    Projection: { ProjectionType, ...definedFields({ NonKeyAttributes }) },
   }
 }
 

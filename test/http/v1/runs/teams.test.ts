@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { createDemoModel } from '../../../../functions/adapters/models/demo/demo.ts'
 import { currentTime } from '../../../../functions/tools/current-time.ts'
 import { makeTool } from '../../../agent/harness.ts'
@@ -183,7 +184,7 @@ const eventsOf = (text: string): Report[] =>
   text.split('\n\n').flatMap((frame) => {
     const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(frame)?.[1]
     const [id, data] = [line('id'), line('data')]
-    return data === undefined ? [] : [{ ...(id === undefined ? {} : { id }), data: JSON.parse(data) as Report['data'] }]
+    return data === undefined ? [] : [{ ...definedFields({ id }), data: JSON.parse(data) as Report['data'] }]
   })
 /** Of the stored events, in the order of their ids: members are told as they work. */
 const stored = (events: readonly Report[]): string[] => events.flatMap(({ id }) => id ?? [])

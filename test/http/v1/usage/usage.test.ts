@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
 
@@ -28,7 +29,7 @@ describe('GET /v1/usage', () => {
       ['s-2', 'bob'],
       ['s-3', undefined],
     ] as const) {
-      await expectJson(harness, 201, 'POST', '/v1/sessions', { id, ...(owner === undefined ? {} : { owner }) }, admin)
+      await expectJson(harness, 201, 'POST', '/v1/sessions', { id, ...definedFields({ owner }) }, admin)
       await expectJson(harness, 200, 'POST', `/v1/sessions/${id}/messages`, { content: 'hello' }, admin)
     }
   })

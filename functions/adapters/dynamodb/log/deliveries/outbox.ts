@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { changedDelivery, newDelivery, type Delivery, type DeliveryKey } from '../../../../domain/delivery.ts'
 import { fairShares } from '../../../../domain/fair-shares.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
@@ -170,7 +171,7 @@ async function listDeliveries(table: Table, filter: DeliveryFilter): ReturnType<
   const found = read.filter((one) => one.kind === kind && (status === undefined || one.status === status))
   const page = found.slice(0, limit)
   const next = found.length > limit ? page.at(-1)?.id : stopped
-  return { deliveries: page, ...(next === undefined ? {} : { next }) }
+  return { deliveries: page, ...definedFields({ next }) }
 }
 
 /** `stopped`: the id of the last one that was looked at, where more may follow. */

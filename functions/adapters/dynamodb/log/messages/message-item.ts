@@ -126,7 +126,7 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
     ...(result === undefined ? {} : (JSON.parse(result) as Result)),
     status: requiredText(item, 'status') as ToolStatus,
     generation: numberAt(item, 'gen') ?? 0,
-    ...(resolutionHash === undefined ? {} : { resolutionHash }),
+    ...definedFields({ resolutionHash }),
     ...parsedField(item, 'decision'),
   } as ToolMessage
 }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { TooltrailError } from '../../../../domain/errors.ts'
 import { nextId, nextRunId } from '../../../../domain/ids.ts'
 import { type Run } from '../../../../domain/runs/run.ts'
@@ -156,7 +157,7 @@ async function startAtOnce(
   ])
   if (refusal !== undefined) return undefined
   const lease = leaseAtStart(key, header, start)
-  return { runId: run.id, repeated: false, started: { lease, run, ...(message === undefined ? {} : { message }) } }
+  return { runId: run.id, repeated: false, started: { lease, run, ...definedFields({ message }) } }
 }
 
 /** During a pause whose calls still wait, the paused run gives way to the new one. */

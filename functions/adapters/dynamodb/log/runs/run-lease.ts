@@ -1,3 +1,4 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { LeaseLost } from '../../../../domain/errors.ts'
 import { nextId } from '../../../../domain/ids.ts'
 import type { ToolMessage } from '../../../../domain/messages/message.ts'
@@ -93,8 +94,7 @@ async function start(
     ...(message === undefined ? [] : [putMessage(key, message, texts)]),
     ...renewExpiry(key, header, now),
   ])
-  if (refusal === undefined)
-    return { lease: leaseAtStart(key, header, change), run, ...(message === undefined ? {} : { message }) }
+  if (refusal === undefined) return { lease: leaseAtStart(key, header, change), run, ...definedFields({ message }) }
   if (hasMoved(refusal, header)) return MOVED
   return startedBefore(rows, key, await table.read(headerKey(key)), owner)
 }

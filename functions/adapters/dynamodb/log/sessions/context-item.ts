@@ -1,3 +1,4 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { summaryCompletion, type SessionContext, type Summary } from '../../../../domain/context.ts'
 import { LeaseLost, TooltrailError } from '../../../../domain/errors.ts'
 import type { Lease, SessionKey } from '../../../../domain/session.ts'
@@ -36,7 +37,7 @@ export async function putContext(
     { id: CONTEXT_ID, attribute: 'context', text: JSON.stringify(context) },
   ])
   const put = toItem({ ...contextKey(key), ...fields, through: context.summary?.through })
-  return { put, ...(when === undefined ? {} : { when }) }
+  return { put, ...definedFields({ when }) }
 }
 
 /** Records a policy's decision of the run that this lease holds. */

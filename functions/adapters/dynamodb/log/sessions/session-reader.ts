@@ -45,9 +45,9 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
         ...(run === undefined ? {} : { run: { id: runIdOf(run), status: runStatusOf(run) } }),
         totals: totalsOf(header, item ?? {}),
         messages: numbersOf(header, outline),
-        ...(summary === undefined ? {} : { summary }),
+        ...definedFields({ summary }),
       }
-      return { session, ...(outline === undefined ? {} : { outline }) }
+      return { session, ...definedFields({ outline }) }
     }),
   )
 }

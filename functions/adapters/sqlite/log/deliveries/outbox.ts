@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { changedDelivery, newDelivery, type Delivery, type DeliveryKey } from '../../../../domain/delivery.ts'
 import { fairShares } from '../../../../domain/fair-shares.ts'
 import type { Clock } from '../../../../ports/clock.ts'
@@ -46,7 +47,7 @@ export function createSqliteOutbox({
       const deliveries = all(...pageOf(filter))
       const page = deliveries.slice(0, filter.limit)
       const last = deliveries.length > filter.limit ? page.at(-1)?.id : undefined
-      return { deliveries: page, ...(last === undefined ? {} : { next: last }) }
+      return { deliveries: page, ...definedFields({ next: last }) }
     },
     find: async (tenant, kind, id) => all(ONE_OF_TENANT, tenant, kind, id)[0],
   }

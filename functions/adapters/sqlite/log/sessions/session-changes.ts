@@ -1,3 +1,4 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import { LeaseLost } from '../../../../domain/errors.ts'
 import { nextId } from '../../../../domain/ids.ts'
 import type { AssistantMessage } from '../../../../domain/messages/message.ts'
@@ -104,5 +105,5 @@ export function atStart(
   }
   const started = withRun(active(alive(leased(free, owner, now), now), now), run)
   const lease = leaseOf(started, owner, run.id)
-  return { row: started, started: { lease, run, ...(message === undefined ? {} : { message }) } }
+  return { row: started, started: { lease, run, ...definedFields({ message }) } }
 }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../../domain/defined-fields.ts'
 import type { Session } from '../../../../domain/session.ts'
 import {
   INDEXED_METADATA,
@@ -65,7 +66,7 @@ export function listSessions<Shown>(
   const after = placeOf(readSessionCursor(filter))
   const metadata = (filter.metadata ?? []).filter((one) => !isIndexed(one))
   const mustBeRead = q !== undefined || metadata.length > 0
-  const match = createSessionMatch({ metadata, ...(q === undefined ? {} : { q }) })
+  const match = createSessionMatch({ metadata, ...definedFields({ q }) })
   const sessions: Shown[] = []
   let compared = 0
   let last: Place | undefined

@@ -214,6 +214,6 @@ function sessionOf(row: SessionRow, details: Details, summary?: Summary): Sessio
     ...(row.run === null || row.runStatus === null ? {} : { run: { id: row.run, status: runStatusOf(row.runStatus) } }),
     totals: totalsOf(row),
     messages: messagesOf(row),
-    ...(summary === undefined ? {} : { summary }),
+    ...definedFields({ summary }),
   }
 }
