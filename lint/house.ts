@@ -28,6 +28,11 @@ const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: n
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
 /** Composition on AWS. */
 const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)\/[a-z-]+\.ts$/
+/** Modules of Node that one file of domain/ wraps. */
+const DOMAIN_MODULES: { readonly [file: string]: string } = {
+  'functions/domain/hash.ts': 'node:crypto',
+  'functions/domain/time/yield-to-event-loop.ts': 'node:timers/promises',
+}
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
 
 interface Place {
@@ -76,7 +81,8 @@ function refusedInfrastructure(file: string, specifier: string, typeOnly: boolea
 }
 
 function refusedPackage(from: Place, file: string, specifier: string): string | undefined {
-  if (from.folder === 'domain' && specifier !== 'ulid') return `domain/ imports nothing but ulid: not ${specifier}`
+  if (from.folder === 'domain' && specifier !== 'ulid' && DOMAIN_MODULES[file] !== specifier)
+    return `domain/ imports nothing but ulid: not ${specifier}`
   if (from.folder === 'client') return `client/ imports no package, not even Node's own: not ${specifier}`
   const mayUseCloud = from.folder.startsWith('adapters/') || CLOUD_FILE.test(file)
   if (CLOUD_PACKAGE.test(specifier) && !mayUseCloud)

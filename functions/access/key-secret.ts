@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../domain/hash.ts'
 
 const PREFIX = 'tt_'
 const SECRET = /^tt_[A-Za-z0-9_-]{43,128}$/
@@ -7,7 +8,7 @@ const SECRET = /^tt_[A-Za-z0-9_-]{43,128}$/
 export const newKeySecret = (): string => PREFIX + randomBytes(32).toString('base64url')
 
 /** The SHA-256 (hex) under which a key is stored. */
-export const hashKeySecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+export const hashKeySecret = (secret: string): string => sha256(secret)
 
 /** Whether a text can be an API key at all. */
 export const isKeySecret = (text: string): boolean => SECRET.test(text)

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
+import { sha256 } from '../domain/hash.ts'
 import type { AppEnv } from './dependencies.ts'
 
 interface Content {
@@ -34,7 +34,7 @@ async function prepared(make: () => Content | Promise<Content>): Promise<Constan
   const { content, headers } = await make()
   const plain = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content)
   const zipped = new Uint8Array(await promisify(gzip)(plain))
-  const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+  const etag = `W/"${sha256(plain, 'base64url').slice(0, 22)}"`
   return { plain, zipped, headers: { ...headers, etag, vary: 'accept-encoding' } }
 }
 

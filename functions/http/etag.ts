@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../domain/hash.ts'
 
 /** The tag of a document by its bytes. */
-export const etagOf = (json: Uint8Array): string => `"${hash('sha256', json, 'base64url').slice(0, 22)}"`
+export const etagOf = (json: Uint8Array): string => `"${sha256(json, 'base64url').slice(0, 22)}"`
 
 /** Whether an `If-None-Match` names this tag. Weak tags count, because equal tags mean equal bytes. */
 export const isNamed = (header: string | undefined, tag: string): boolean =>

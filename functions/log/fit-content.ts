@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../domain/hash.ts'
 import type { Policies } from '../domain/agent.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import type { Json } from '../domain/json.ts'
@@ -78,7 +78,7 @@ function fitText(
   { offloadBytes, previewChars }: Limits,
 ): FittedText {
   const { bytes, mediaType } = encodeOutput(text, declared)
-  const output = { bytes: bytes.length, lines: countLines(text), sha256: hash('sha256', bytes), mediaType }
+  const output = { bytes: bytes.length, lines: countLines(text), sha256: sha256(bytes), mediaType }
   if (Buffer.byteLength(text) <= offloadBytes) return { text, output, objects: [] }
   const where = `[Full ${what}: ${pointer}, ${formatBytes(output.bytes)}, ${formatCount(output.lines)} lines]`
   return {

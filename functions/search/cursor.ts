@@ -1,4 +1,5 @@
-import { createHmac, hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { sha256 } from '../domain/hash.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryQuery } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
@@ -40,7 +41,7 @@ const cursorNotFound = (): TooltrailError =>
  * sessions that have the same id, since ids are random.
  */
 export const messageFingerprint = ({ tenant, session }: SessionKey, messageId: string): string =>
-  hash('sha256', JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, FINGERPRINT_CHARACTERS)
+  sha256(JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, FINGERPRINT_CHARACTERS)
 
 /** Letters of a print. */
 export const FINGERPRINT_CHARACTERS = 8

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../domain/hash.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { SessionFilter } from '../domain/session-filter.ts'
 
@@ -39,5 +39,5 @@ function hashOfFilter({
   const { tenant, owner, agent, runStatus, metadata = [], q, since, until } = conditions
   const fields = metadata.map(({ key, value, isPrefix }) => [key, value, isPrefix])
   const all = [tenant, owner, agent, runStatus, fields, q, sort, order, since, until].map((one) => one ?? null)
-  return hash('sha256', JSON.stringify(all), 'base64url').slice(0, 8)
+  return sha256(JSON.stringify(all), 'base64url').slice(0, 8)
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { readdir, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { sha256 } from '../../domain/hash.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { isObjectName } from '../../domain/ids.ts'
 import type { SessionKey } from '../../domain/session.ts'
@@ -31,13 +31,13 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
       storing(`put ${name}`, async () => {
         if (!isObjectName(name)) throw new RangeError(`${JSON.stringify(name)} is not an object name`)
         await prepareOnce()
-        const sha256 = createHash('sha256').update(bytes).digest('hex')
+        const hash = sha256(bytes)
         const home = sessionFolder(root, key)
         const path = join(home, name)
         await makeFolder(home)
-        const chunks = [encodeHeader({ mediaType, bytes: bytes.byteLength, sha256 }), bytes]
+        const chunks = [encodeHeader({ mediaType, bytes: bytes.byteLength, sha256: hash }), bytes]
         const created = await createFile(path, incoming, chunks)
-        if (!created && (await readHeader(path))?.sha256 !== sha256) throw new Error('the name is taken by other bytes')
+        if (!created && (await readHeader(path))?.sha256 !== hash) throw new Error('the name is taken by other bytes')
         // In both cases: another writer that made the folder or the file may not have synced it yet.
         await syncFolder(home)
         await syncFolder(root)
@@ -71,7 +71,7 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
 }
 
 function sessionFolder(root: string, { tenant, session }: SessionKey): string {
-  return join(root, createHash('sha256').update(`${tenant}\0${session}`).digest('hex'))
+  return join(root, sha256(`${tenant}\0${session}`))
 }
 
 /** A put at the same time may leave the folder with its object: a deletion removes everything twice. */

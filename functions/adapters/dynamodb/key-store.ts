@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import { changeCaps, type ApiKey, type CapChange } from '../../domain/keys/api-key.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
@@ -13,7 +13,7 @@ import { createTable, type Table, type TableDependencies } from './table.ts'
 const LIST = 'KEYS'
 const keyOf = (hash: string) => ({ pk: `K#${hash}`, sk: '#KEY' })
 /** Ids may hold any character. */
-const hashOf = (id: string): string => createHash('sha256').update(JSON.stringify(id)).digest('hex')
+const hashOf = (id: string): string => sha256(JSON.stringify(id))
 const placeOf = (id: string, tenant: string) => ({
   pk: LIST,
   sk: `${tenant}#${hashOf(id)}`,

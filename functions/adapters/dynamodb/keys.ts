@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256, sha256Bytes } from '../../domain/hash.ts'
 import type { DeliveryKey } from '../../domain/delivery.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { requiredText, type Item } from './attributes.ts'
@@ -61,7 +61,7 @@ export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key
 /** Says that a delivery is pending: such deliveries are found without reading those that are over. */
 export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
 /** A name may hold any character. */
-export const hashName = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
+export const hashName = (name: string): string => sha256(JSON.stringify(name))
 /** What a name stands for. */
 export const nameKey = (tenant: string, nameHash: string): ItemKey => ({ pk: `N#${tenant}#${nameHash}`, sk: '#NAME' })
 /** Says among a session's rows that it has a name. */
@@ -92,7 +92,7 @@ export function shardOf(kind: DueKind, key: SessionKey): string {
 }
 
 /** A number from 0 to 255 that spreads texts evenly. */
-export const firstByte = (text: string): number => createHash('sha256').update(text).digest()[0] ?? 0
+export const firstByte = (text: string): number => sha256Bytes(text)[0] ?? 0
 
 const LIST_SHARDS = 4
 /** Begins the name of each part of a tenant's list that earlier versions wrote. */
@@ -133,5 +133,4 @@ export const placeAt = (time: number, id: string): string =>
 export const timeOfPlace = (place: string): number => Number(place.slice(0, TIME_DIGITS))
 
 /** A short hash of a text that may be long, for comparison. */
-export const hashOf = (text: string): string =>
-  createHash('sha256').update(JSON.stringify(text)).digest('base64url').slice(0, 22)
+export const hashOf = (text: string): string => sha256(JSON.stringify(text), 'base64url').slice(0, 22)

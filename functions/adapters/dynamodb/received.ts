@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Received } from '../../ports/received.ts'
 import { requiredText, toItem } from './attributes.ts'
@@ -7,7 +7,7 @@ import { createTable, type TableDependencies } from './table.ts'
 
 /** Names may hold any character. */
 const keyOf = (tenant: string, name: string) => ({
-  pk: `W#${tenant}#${createHash('sha256').update(JSON.stringify(name)).digest('hex')}`,
+  pk: `W#${tenant}#${sha256(JSON.stringify(name))}`,
   sk: '#RECEIVED',
 })
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 
 /** What every provider takes as the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
@@ -12,7 +12,7 @@ const HASH = 8
 export function modelName(server: string, tool: string, isTaken: (name: string) => boolean): string {
   const whole = `${server}__${tool}`
   if (FITS.test(whole) && !isTaken(whole)) return whole
-  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH)
+  const hash = sha256(whole).slice(0, HASH)
   const kept = whole.replaceAll(/[^A-Za-z0-9_-]/gu, '_').slice(0, MAX_NAME_CHARACTERS - HASH - 1)
   return `${kept}_${hash}`
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { sha256 } from '../../domain/hash.ts'
 import type { Agent, McpServer } from '../../domain/agent.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -115,7 +115,7 @@ function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: 
 
 /** The object that keeps what an agent's servers declared for a run. */
 function objectOf({ name }: Agent, { runId }: ToolsOfRun): string {
-  return `${runId}.tools.${createHash('sha256').update(name).digest('hex').slice(0, 16)}`
+  return `${runId}.tools.${sha256(name).slice(0, 16)}`
 }
 
 /** Keeps what was declared, unless another thread of the run has come first: then that holds. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -6,6 +5,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
+import { sha256 } from '../../domain/hash.ts'
 
 /** Objects above this are sent in parts of this size, in bytes. */
 export const PART_BYTES = 8 * 1024 * 1024
@@ -48,7 +48,7 @@ async function sendParts(
   const sendNext = async (): Promise<void> => {
     for (let at = next++; at < count; at = next++) {
       const Body = bytes.subarray(at * PART_BYTES, (at + 1) * PART_BYTES)
-      const ChecksumSHA256 = createHash('sha256').update(Body).digest('base64')
+      const ChecksumSHA256 = sha256(Body, 'base64')
       const { ETag } = await client.send(new UploadPartCommand({ ...upload, PartNumber: at + 1, Body, ChecksumSHA256 }))
       parts[at] = { PartNumber: at + 1, ETag, ChecksumSHA256 }
     }

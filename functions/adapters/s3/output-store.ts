@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   DeleteObjectCommand,
   DeleteObjectsCommand,
@@ -10,6 +9,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { sha256 } from '../../domain/hash.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { isObjectName } from '../../domain/ids.ts'
@@ -67,13 +67,12 @@ export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputS
   }
 }
 
-const prefixOf = ({ tenant, session }: SessionKey): string =>
-  `${createHash('sha256').update(`${tenant}\0${session}`).digest('hex')}/`
+const prefixOf = ({ tenant, session }: SessionKey): string => `${sha256(`${tenant}\0${session}`)}/`
 
 const conditionalBody = (bytes: Uint8Array) => ({
   Body: bytes,
   IfNoneMatch: '*',
-  ChecksumSHA256: createHash('sha256').update(bytes).digest('base64'),
+  ChecksumSHA256: sha256(bytes, 'base64'),
 })
 
 /** Returns false if the name is taken. */

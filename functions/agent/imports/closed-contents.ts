@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import type { Policies } from '../../domain/agent.ts'
 import type { ClosedMedia, ClosedMessage, ClosedPart, ClosedToolMessage } from '../../domain/messages/closed-message.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -113,7 +113,7 @@ async function toolMessage(
  * objects may be in the store.
  */
 const attemptOf = (text: string, sources: readonly Source[]): string =>
-  `imported-${hash('sha256', JSON.stringify([text, sources])).slice(0, 16)}`
+  `imported-${sha256(JSON.stringify([text, sources])).slice(0, 16)}`
 
 /** Data stand behind the text, as those of our own results. */
 function withData(parts: readonly ToolPart[], data: Json | undefined): readonly ToolPart[] {

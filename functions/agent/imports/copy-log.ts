@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import type { Session, SessionKey } from '../../domain/session.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { appendClosed } from './append-closed.ts'
@@ -12,7 +12,7 @@ export async function copyLog(
   through: string,
   to: Session,
 ): Promise<number> {
-  const bodyHash = createHash('sha256').update(`${from.session}\n${through}`).digest('hex')
+  const bodyHash = sha256(`${from.session}\n${through}`)
   const name = { keyHash: 'fork', bodyHash, forGood: true }
   const { messages } = await appendClosed(dependencies, to, closedLog(dependencies, from, through), { name })
   return messages

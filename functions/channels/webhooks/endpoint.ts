@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { sha256 } from '../../domain/hash.ts'
 import { countedFor, type Caps } from '../../access/rates.ts'
 import { channelMayEnter } from '../../access/sessions.ts'
 import type { AgentService } from '../../agent/service/agent-service.ts'
@@ -216,5 +216,3 @@ const unusable = (field: string, missing: readonly string[]): Refusal => ({
   detail: `nothing stands in the delivery where the setting ${field} points to`,
   errors: missing.map((place) => ({ path: field, message: `${place} points to nothing` })),
 })
-
-const sha256 = (what: Buffer | string): string => createHash('sha256').update(what).digest('hex')

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 
 /** Characters that a rendered text keeps; with the hash behind them, a session id has 128. */
 const MAX_TEXT_CHARACTERS = 119
@@ -17,4 +17,4 @@ export function sessionIdOf(rendered: string): string {
 export const replacementIdOf = (webhook: string, id: string): string =>
   `${id.slice(0, MAX_TEXT_CHARACTERS)}-${hashOf(`${webhook} ${id}`)}`
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS)
+const hashOf = (text: string): string => sha256(text).slice(0, HASH_DIGITS)

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
+import { sha256Bytes } from '../../domain/hash.ts'
 import type { WebhookSettings } from './settings.ts'
 
 type Preset = WebhookSettings['verify']['preset']
@@ -33,4 +34,4 @@ const CHECKS: { readonly [preset in Preset]: (secret: string, headers: Headers, 
 
 /** Digests have the same length, whatever was given. */
 const isEqual = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right))
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const digest = (text: string): Buffer => sha256Bytes(text)

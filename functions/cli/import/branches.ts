@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import type { Client } from '../../client/client.ts'
 import { digestOfStored, type Digest } from './digests.ts'
 import type { FileSession } from './sessions-of-file.ts'
@@ -84,7 +84,7 @@ const interrupted = (call: string): string => JSON.stringify([call])
 
 /** The conversation of such a file: the whole of it, in a session that is named after the message at which it parts. */
 export function branchAt(source: string, session: FileSession, { digest }: Message) {
-  const mark = createHash('sha256').update(JSON.stringify(digest)).digest('hex').slice(0, 8)
+  const mark = sha256(JSON.stringify(digest)).slice(0, 8)
   const metadata = { ...session.metadata, branch_of: session.id }
   return { source: `${source}#${mark}`, session: { ...session, id: `${session.id.slice(0, 119)}-${mark}`, metadata } }
 }

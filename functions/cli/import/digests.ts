@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
 import { encodeOutput } from '../../log/formats/output-encoding.ts'
@@ -25,7 +25,7 @@ export function digestOf(message: ClosedMessage, isLog: boolean): Digest {
   const call = of.toolCalls[sequence]?.id ?? ''
   if (isLog || mediaType === undefined) return { call, status, text: isLog ? '' : hashOf(textsOf(parts)) }
   const whole = encodeOutput(textsOf(parts).join('\n'), mediaType).bytes
-  return { call, status, text: createHash('sha256').update(whole).digest('hex') }
+  return { call, status, text: sha256(whole) }
 }
 
 /** A message as the API shows it. */
@@ -51,8 +51,7 @@ type Calls = readonly { readonly id: string; readonly name: string; readonly arg
 const spoken = (role: string, parts: readonly object[], calls: Calls): string =>
   hashOf([role, ...textsOf(parts), ...parts.map(bytesOf), ...calls.map((one) => [one.id, one.name, one.arguments])])
 
-const hashOf = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value, wellFormed)).digest('hex').slice(0, 16)
+const hashOf = (value: unknown): string => sha256(JSON.stringify(value, wellFormed)).slice(0, 16)
 
 /** A store may keep no halves of surrogate pairs. */
 const wellFormed = (_name: string, value: unknown): unknown =>

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { sha256 } from '../../domain/hash.ts'
 import { readLangGraph } from '../../log/session-files/langgraph.ts'
 import type { CheckpointRow } from '../../log/session-files/langgraph.ts'
 import type { Transcript } from '../../log/session-files/transcript.ts'
@@ -62,9 +62,4 @@ function openForReading(path: string): DatabaseSync {
 
 /** A thread's own name where nobody else has it, else one that it has in this file alone. */
 const nameOf = (path: string, { thread, place }: Thread): string =>
-  UUID.test(thread) && place === ''
-    ? thread
-    : createHash('sha256')
-        .update(JSON.stringify([resolve(path), thread, place]))
-        .digest('hex')
-        .slice(0, 16)
+  UUID.test(thread) && place === '' ? thread : sha256(JSON.stringify([resolve(path), thread, place])).slice(0, 16)

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { sha256 } from '../../domain/hash.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { readAiSdk } from '../../log/session-files/ai-sdk.ts'
@@ -244,7 +244,7 @@ function conversations(lines: readonly FileLine[]): Read[] {
 function nameOf(kind: Kind, { id }: Read, path: string): string {
   const own = kind === 'claude-code' ? basename(plainPath(path), '.jsonl') : id
   if (own !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,100}$/u.test(own)) return own
-  return createHash('sha256').update(resolve(path)).digest('hex').slice(0, 16)
+  return sha256(resolve(path)).slice(0, 16)
 }
 
 /** Without what the next run may find changed. `idle`: milliseconds since the file was last written to. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import type { CallResolution, IncomingPart } from '../../agent/service/agent-service.ts'
 import type { Caller } from '../../access/caller.ts'
 import { countedFor } from '../../access/rates.ts'
@@ -138,5 +138,3 @@ function partOf(part: UserUiMessage['parts'][number], path: string): IncomingPar
   const type = found.mediaType.startsWith('image/') ? 'image' : 'file'
   return { type, ...found, ...definedFields({ filename: part.filename }) }
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

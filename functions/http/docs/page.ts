@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { html, raw } from 'hono/html'
+import { sha256 } from '../../domain/hash.ts'
 import type { ApiDocument, Operation } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'
 import { fieldsHtml, prose, type Html } from './schema-html.ts'
@@ -115,7 +115,7 @@ function keyHtml({ security, components }: ApiDocument): Html {
 
 /** Lets the page run its own script and style, word for word, and talk to its own server, nothing else. */
 export function docsPolicy({ style, script }: PageAssets): string {
-  const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  const hash = (text: string): string => `'sha256-${sha256(text, 'base64')}'`
   return [
     "default-src 'none'",
     `script-src ${hash(script)}`,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import { createRecent } from '../../domain/cache/lru-cache.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { ResponseBudget } from './response-budget.ts'
@@ -41,7 +41,7 @@ interface Shared {
 const hashes = new WeakMap<Uint8Array, string>()
 
 function hashOf(bytes: Uint8Array): string {
-  const hash = hashes.get(bytes) ?? createHash('sha256').update(bytes).digest('base64')
+  const hash = hashes.get(bytes) ?? sha256(bytes, 'base64')
   hashes.set(bytes, hash)
   return hash
 }

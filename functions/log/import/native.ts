@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { sha256 } from '../../domain/hash.ts'
 import { ImportRefused, PLAIN_TEXT } from '../../domain/messages/closed-message.ts'
 import type { ClosedMessage, ClosedPart, ClosedToolMessage, MemberCall } from '../../domain/messages/closed-message.ts'
 import { MAX_OFFLOAD_BYTES } from '../../domain/agent.ts'
@@ -262,7 +262,7 @@ const hasResult = (status: ToolStatus): boolean => status === 'completed' || sta
 function requireWhole({ output }: ToolOf, parts: readonly ClosedPart[], at: string): void {
   if (output?.sha256 === undefined) return
   const whole = encodeOutput(textOf(parts.filter((part) => part.type === 'text')), output.media_type)
-  if (hash('sha256', whole.bytes) === output.sha256) return
+  if (sha256(whole.bytes) === output.sha256) return
   const reason = 'is not of this content: export with outputs=inline, or leave it out'
   throw new ImportRefused([{ path: `${at}.output.sha256`, message: reason }])
 }

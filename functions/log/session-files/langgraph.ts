@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../../domain/hash.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { graphValue, isGraphObject } from './langgraph-values.ts'
@@ -67,7 +67,7 @@ function named(list: readonly GraphObject[]) {
   const counts = new Map<string, number>()
   return list.map(({ fields }) => {
     const texts = [fields['type'], fields['content'], fields['tool_call_id'], fields['tool_calls']]
-    const text = hash('sha256', JSON.stringify([...texts, fields['invalid_tool_calls']]))
+    const text = sha256(JSON.stringify([...texts, fields['invalid_tool_calls']]))
     const count = counts.get(text) ?? 0
     counts.set(text, count + 1)
     const id = textIn(fields, 'id') ?? `${count} ${text}`

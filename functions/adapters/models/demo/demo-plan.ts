@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../domain/hash.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
 import { dividedAt, outside } from './demo-pieces.ts'
@@ -76,7 +76,7 @@ const MAX_FAILED_REQUESTS = 1_000
 
 /** Whether exactly this request comes for the first time: the request itself does not show a failure. */
 function isFirst({ messages }: ModelRequest): boolean {
-  const name = createHash('sha256').update(JSON.stringify(messages, withoutBytes)).digest('base64')
+  const name = sha256(JSON.stringify(messages, withoutBytes), 'base64')
   if (failed.delete(name)) return false
   for (const oldest of failed) if (failed.size >= MAX_FAILED_REQUESTS) failed.delete(oldest)
   failed.add(name)

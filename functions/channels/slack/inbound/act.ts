@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../domain/hash.ts'
 import { countedFor, type Caps } from '../../../access/rates.ts'
 import type { AgentService, IncomingPart } from '../../../agent/service/agent-service.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
@@ -125,7 +125,7 @@ async function retry(dependencies: ActDependencies, session: Session, action: Ac
 
 async function runAgain(dependencies: ActDependencies, session: Session, action: Action): Promise<boolean> {
   const { service, reader, outputs, outbox, caps, here } = dependencies
-  const name = createHash('sha256').update(`slack retry ${action.run}`).digest('hex')
+  const name = sha256(`slack retry ${action.run}`)
   const accepting = { idempotency: { keyHash: name, bodyHash: name }, ...countedFor(session, caps) }
   const failed = await outbox.read({ tenant: session.tenant, session: session.session, id: action.run })
   if (failed === undefined) return false

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { sha256 } from '../../../domain/hash.ts'
 import type { NewDelivery } from '../../../domain/delivery.ts'
 import { ULID_PATTERN } from '../../../domain/ids.ts'
 import type { JsonObject } from '../../../domain/json.ts'
@@ -68,8 +68,7 @@ export function readPress(payload: unknown): Action | FeedbackPress | undefined 
 }
 
 /** The id of the row that records an action of a run: its retry, or the decision on a call. */
-export const actionId = (run: string, what: string): string =>
-  `${run}.${Number.parseInt(createHash('sha256').update(what).digest('hex').slice(0, 8), 16)}`
+export const actionId = (run: string, what: string): string => `${run}.${Number.parseInt(sha256(what).slice(0, 8), 16)}`
 
 export const actionDelivery = (one: Action): NewDelivery => ({ kind: ACTION_KIND, target: { ...one } })
 

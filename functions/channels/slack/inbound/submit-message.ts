@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../domain/hash.ts'
 import { countedFor, type Caps } from '../../../access/rates.ts'
 import type { AgentService, IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { Session } from '../../../domain/session.ts'
@@ -24,7 +24,7 @@ export async function submitMessage(
   parts: readonly IncomingPart[],
 ): Promise<void> {
   const { team, channel, thread, ts, user } = message
-  const name = hash(`slack ${team} ${channel} ${ts}`)
+  const name = sha256(`slack ${team} ${channel} ${ts}`)
   const submission = {
     parts,
     user: userOf(message, user),
@@ -38,5 +38,3 @@ export async function submitMessage(
   } as const
   await service.submit(session, submission, { here })
 }
-
-const hash = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../domain/hash.ts'
 import type { Work } from '../../../delivery/channel.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { Clock } from '../../../ports/clock.ts'
@@ -163,7 +163,7 @@ function recovered(state: ReplyState, run: string, messages: readonly ThreadMess
 }
 
 /** Tells whether a message that was finished says something else by now. */
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+export const hashOf = (text: string): string => sha256(text).slice(0, 16)
 
 /** Refusals that no later attempt changes. */
 export const isFinal = (error: unknown): boolean =>

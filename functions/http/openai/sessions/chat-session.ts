@@ -1,3 +1,4 @@
+import { sha256 } from '../../../domain/hash.ts'
 import type { Accepted, CallResolution, Submission } from '../../../agent/service/agent-service.ts'
 import { countedFor } from '../../../access/rates.ts'
 import { ImportRefused } from '../../../domain/messages/closed-message.ts'
@@ -19,7 +20,7 @@ import { seenBefore } from '../../run-steps/pause-lookup.ts'
 import { answeredBefore, isReported, noteAnswered } from './repeated-answer.ts'
 import { refused } from '../chat/chat-request.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
-import { REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import { REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { putOnce } from './repeated-request.ts'
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import {} from '../../../domain/hash.ts'
 import type { Submission } from '../../../agent/service/agent-service.ts'
 import type { Caller } from '../../../access/caller.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
@@ -39,5 +39,3 @@ export const KEYS_MS = 86_400_000
 /** Whose requests may be taken for repetitions of each other, as a text. */
 export const scopeOf = ({ caller, agent, user }: ChatTurn): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

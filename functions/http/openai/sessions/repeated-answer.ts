@@ -1,6 +1,7 @@
+import { sha256 } from '../../../domain/hash.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import { KEYS_MS, REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 
 /**

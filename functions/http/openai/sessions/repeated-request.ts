@@ -1,3 +1,4 @@
+import { sha256 } from '../../../domain/hash.ts'
 import { isEnded } from '../../../domain/runs/run.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
@@ -5,7 +6,7 @@ import type { Accepted } from '../../../agent/service/agent-service.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { findRun } from '../../v1/runs/resource.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
-import { KEYS_MS, REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { seenOf } from './message-fingerprint.ts'
 

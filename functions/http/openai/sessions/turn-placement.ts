@@ -1,10 +1,11 @@
+import { sha256 } from '../../../domain/hash.ts'
 import { nextId } from '../../../domain/ids.ts'
 import { isEnded } from '../../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { isCode } from '../../run-steps/open-session.ts'
 import { acceptChatTurn } from './chat-session.ts'
-import { KEYS_MS, REPEAT_MS, scopeOf, sha256 } from './chat-turn.ts'
+import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { AcceptedTurn } from './chat-session.ts'
 import type { ChatTurn } from './chat-turn.ts'
 

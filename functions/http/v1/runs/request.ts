@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { sha256 } from '../../../domain/hash.ts'
 import type { Submission } from '../../../agent/service/agent-service.ts'
 import type { AppEnv } from '../../dependencies.ts'
 import { location, problems, WRITE_PROBLEMS } from '../problem-responses.ts'
@@ -44,5 +44,3 @@ export async function idempotencyOf(c: Context<AppEnv>): Promise<Pick<Submission
   const body = await c.req.text()
   return { idempotency: { keyHash: sha256(key), bodyHash: sha256(`${c.req.path}\n${body}`) } }
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

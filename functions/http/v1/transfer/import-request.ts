@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { sha256 } from '../../../domain/hash.ts'
 import { ImportRefused } from '../../../domain/messages/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
@@ -157,5 +157,3 @@ function resultOf({ from }: Pick<Body, 'from'>, { messages, first, last, progres
   const all = progress ?? { messages, first, last }
   return { object, messages: all.messages, first: all.first ?? null, last: all.last ?? null }
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

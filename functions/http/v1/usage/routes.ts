@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { createRoute } from '@hono/zod-openapi'
+import { sha256 } from '../../../domain/hash.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { PRICE_LISTS } from '../../../domain/usage/model-prices.ts'
 import { dayOf } from '../../../domain/usage/usage-count.ts'
@@ -60,4 +60,4 @@ const HASH_CHARACTERS = 22
 
 /** The cursor of the page after this entry. A key may be longer than a cursor, so it is hashed. */
 const cursorOf = (by: UsageGroup, key: string | null): string =>
-  `usage_${hash('sha256', JSON.stringify([by, key]), 'base64url').slice(0, HASH_CHARACTERS)}`
+  `usage_${sha256(JSON.stringify([by, key]), 'base64url').slice(0, HASH_CHARACTERS)}`

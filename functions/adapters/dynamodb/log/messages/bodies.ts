@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../../domain/hash.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import type { OutputStore } from '../../../../ports/output-store.ts'
 import { textAt, type Item } from '../../attributes.ts'
@@ -63,7 +63,7 @@ export function createBodies({ outputs }: { readonly outputs: OutputStore }): Bo
           if (plan[place] !== true) return { [attribute]: text }
           const content = Buffer.from(text)
           // Named by its content, because a row may be written again with another text, and an object never changes.
-          const name = `${id}.${attribute}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`
+          const name = `${id}.${attribute}-${sha256(content).slice(0, 16)}`
           await outputs.put(key, name, content, 'application/json')
           return { [objectOf(attribute)]: name }
         }),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../../domain/hash.ts'
 import { isEnded } from '../../../../domain/runs/run.ts'
 import { assertCapacity } from '../../../../domain/runs/run-changes.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
@@ -19,7 +19,7 @@ const MAX_LIST_BYTES = 300_000
 
 /** Ids of keys may hold any character. */
 export const activeKey = (keyId: string): ItemKey => ({
-  pk: `A#${createHash('sha256').update(JSON.stringify(keyId)).digest('hex')}`,
+  pk: `A#${sha256(JSON.stringify(keyId))}`,
   sk: '#ACTIVE',
 })
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Bytes } from '../../../../domain/hash.ts'
 import type { Message } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import {
@@ -78,7 +78,7 @@ const DAY_SECONDS = 86_400
 const forgottenAt = (day: string): number => Date.parse(day) / 1_000 + 3 * DAY_SECONDS
 
 function placesOf(key: SessionKey): readonly [number, number, number] {
-  const [first = 0, second = 0, third = 0] = createHash('sha256').update(partitionOf(key)).digest()
+  const [first = 0, second = 0, third = 0] = sha256Bytes(partitionOf(key))
   return [first, second, third]
 }
 

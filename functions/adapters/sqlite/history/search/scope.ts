@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../../../../domain/hash.ts'
 import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../../../domain/history.ts'
 import { coveringTokens, hourOf, MARK, tokensOfHour } from './time-tokens.ts'
 
@@ -115,7 +115,7 @@ export const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 /** Ids may hold anything: a hash is always one token. 80 bits, and the rows found are compared with the ids themselves. */
 function token(kind: string, ...values: readonly string[]): string {
   const name = kind + JSON.stringify(values)
-  const made = hashed.get(name) ?? MARK + kind + hash('sha256', JSON.stringify(values)).slice(0, 20)
+  const made = hashed.get(name) ?? MARK + kind + sha256(JSON.stringify(values)).slice(0, 20)
   if (hashed.size >= REMEMBERED) hashed.clear()
   hashed.set(name, made)
   return made

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../../domain/hash.ts'
 import { LEASE_MS, NO_TOTALS, type SessionKey } from '../../../../domain/session.ts'
 import type { Clock } from '../../../../ports/clock.ts'
 import type { DeletionState, SessionDeletion } from '../../../../ports/session-deletion.ts'
@@ -178,4 +178,4 @@ function state(database: Database, key: SessionKey, owner: string | undefined, n
   })
 }
 
-const hashOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url')
+const hashOf = (owner: string): string => sha256(owner, 'base64url')
