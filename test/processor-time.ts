@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../functions/domain/time/yield-to-event-loop.ts'
 
 /** Milliseconds that this thread has worked. Other work on the machine hardly changes it, as it does the time of the clock. */
 export function processorTime(): number {

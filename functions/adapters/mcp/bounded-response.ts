@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.ts'
 
 /** Values of all events of one stream: progress for hours has fewer. An event counts as so many at least, for what surrounds it. */
@@ -42,7 +42,7 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
       since += values
       if (since > AT_ONCE) {
         since = 0
-        await setImmediate()
+        await yieldToEventLoop()
       }
       const message = messageIn(event.data)
       if (isRequest(message) && ++requests > MAX_SERVER_REQUESTS) throw tooManyRequests(host)

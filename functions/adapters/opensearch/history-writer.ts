@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryChange, HistoryWriter, DeadLetterSink, WriteOutcome } from '../../ports/history-writer.ts'

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'

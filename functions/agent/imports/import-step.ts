@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { DEFAULT_POLICIES } from '../../domain/agent.ts'
 import type { Policies } from '../../domain/agent.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'

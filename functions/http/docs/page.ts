@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { html, raw } from 'hono/html'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { sha256 } from '../../domain/hash.ts'
 import type { ApiDocument, Operation } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'

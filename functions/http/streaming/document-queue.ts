@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
 /** Documents that are made at a time: enough to wait for a store, and too few to fill the memory with what they are made of. */

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createBufferedBodies } from './buffered-bodies.ts'
 import type { NamedText } from './buffered-bodies.ts'
 import { createSequentialBodies, PIECE } from './sequential-bodies.ts'

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 import type { Held, BufferedBodies } from './buffered-bodies.ts'
 import type { ResponseBudget, WaitingText } from './response-budget.ts'

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { lower } from '../tokens/fold-text.ts'
 
 /** A line of an output, or a piece of a very long one. */

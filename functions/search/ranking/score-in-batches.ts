@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
 /** Documents that are read for their words in one go, in some 30 ms whatever they hold; then others get their turn. */

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { keyGoesOnTo, MAX_SECRET_CHARACTERS, type Range } from './private-keys.ts'
 import { findEscaped, mayHide } from './secrets.ts'
 

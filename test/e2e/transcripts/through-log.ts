@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../../functions/domain/time/yield-to-event-loop.ts'
 import { nextId } from '../../../functions/domain/ids.ts'
 import type { AssistantMessage, ToolCall, ToolMessage, UserPart } from '../../../functions/domain/messages/message.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../../../functions/domain/session.ts'

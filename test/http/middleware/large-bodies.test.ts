@@ -1,7 +1,7 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { expect, test } from 'vitest'
+import { yieldToEventLoop } from '../../../functions/domain/time/yield-to-event-loop.ts'
 import { OPEN_CALLER } from '../../../functions/access/caller.ts'
 import type { AppEnv } from '../../../functions/http/dependencies.ts'
 import { createBodyBudget } from '../../../functions/http/middleware/body-budget.ts'

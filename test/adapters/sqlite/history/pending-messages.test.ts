@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { yieldToEventLoop } from '../../../../functions/domain/time/yield-to-event-loop.ts'
 import {
   openDatabase,
   readAll,

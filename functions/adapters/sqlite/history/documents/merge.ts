@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../../../domain/time/yield-to-event-loop.ts'
 import { readAll, reading, transaction, write, type Database } from '../../database.ts'
 import { afterOthers, type WriteGate } from '../../write-gate.ts'
 import type { PendingMessages } from './pending-messages.ts'

@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../../../domain/time/yield-to-event-loop.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, transaction, write, type Database } from '../../database.ts'
 import type { HistoryProjection } from './projection.ts'

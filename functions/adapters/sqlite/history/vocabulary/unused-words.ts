@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../../../domain/time/yield-to-event-loop.ts'
 import { readAll, transaction, write, type Database } from '../../database.ts'
 import { findAudience, reserveWords } from './audiences.ts'
 import { hasWord, removeWord, type KnownWord } from './vocabulary-writer.ts'

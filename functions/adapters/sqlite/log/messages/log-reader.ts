@@ -1,4 +1,4 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { yieldToEventLoop } from '../../../../domain/time/yield-to-event-loop.ts'
 import type { Message } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { createPage, messageLength, runLength } from '../../../../log/message-length.ts'
