@@ -3,7 +3,7 @@ import { ApiProblem } from '../../client/problem.ts'
 import { NotRunning, NOT_RUNNING, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { readSessionFolders } from '../../runtime/settings/config.ts'
 import { usualPlaces } from '../import/find-files.ts'
-import { importFiles, type ImportOrder } from '../import/import-files.ts'
+import { importFiles, type ImportCounts, type ImportOrder } from '../import/import-files.ts'
 import { KINDS, type Kind } from '../import/sessions-of-file.ts'
 import { addressFault } from '../program-address.ts'
 import { note, oneLine, progressLine } from '../terminal.ts'
@@ -33,9 +33,8 @@ await runCommand(USAGE, async (line) => {
     if (counts.failed > 0 || isNothing) process.exitCode = 1
     const [files, messages] = [counted(counts.files, 'file'), counted(counts.messages, 'message')]
     const what = `${messages} in ${counted(counts.sessions, 'session')}`
-    return order.dryRun
-      ? `${files} read; to take: ${what}, with what is there already\n`
-      : `${files} read; new: ${what}\n`
+    const taken = order.dryRun ? `to take: ${what}, with what is there already` : `new: ${what}`
+    return `${files} read; ${taken}\n${heldBackText(counts)}`
   } catch (error) {
     if (!(error instanceof NotRunning) && !(error instanceof ApiProblem)) throw error
     progressLine?.('')
@@ -44,6 +43,13 @@ await runCommand(USAGE, async (line) => {
     return ''
   }
 })
+
+/** The line about messages that a later import takes; empty if there are none. */
+function heldBackText({ heldBack, changingFiles }: ImportCounts): string {
+  if (heldBack === 0) return ''
+  const files = changingFiles === 1 ? 'the file is' : `${changingFiles} files are`
+  return `${counted(heldBack, 'message')} held back: ${files} still changing\n`
+}
 
 /** What to do about a refusal that every file would meet. */
 function nextStep({ status, code }: ApiProblem): string {

@@ -41,11 +41,16 @@ export interface ImportCounts {
   files: number
   sessions: number
   messages: number
+  /** Messages that wait for a later import, because their files may still change, and these files. */
+  heldBack: number
+  changingFiles: number
   /** Files that were read and had nothing to take, for their faults. */
   unreadable: number
   /** Places and files that could not be looked at, and files that the program refused. */
   failed: number
 }
+
+const HELD_BACK = { heldBack: 0, changingFiles: 0 }
 
 /** Characters of the name of a source, with room for those of its parts. */
 const MAX_SOURCE_CHARACTERS = 512
@@ -64,7 +69,14 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const { sessions, agents } = Object.groupBy(found.files, ({ path }) =>
     order.kind === 'claude-code' && isAgentFile(path) ? 'agents' : 'sessions',
   )
-  const counts: ImportCounts = { files: 0, sessions: 0, messages: 0, unreadable: 0, failed: found.faults.length }
+  const counts: ImportCounts = {
+    files: 0,
+    sessions: 0,
+    messages: 0,
+    ...HELD_BACK,
+    unreadable: 0,
+    failed: found.faults.length,
+  }
   const progress = createProgress(terminal, found.files)
   const serialize = createSerializer()
   const client = clientOf(order.target)
@@ -95,15 +107,18 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   const { terminal, counts } = under
   const faultReport = createFaultReport(file.path, terminal.fault)
   try {
-    let [sessions, faults] = [0, 0]
+    let [sessions, faults, heldBack] = [0, 0, 0]
     for await (const content of contentsOfFile(order.kind, file.path, () => terminal.now())) {
       faultReport.take(content.faults)
       under.agents.take(content)
       faultReport.take(await importSessions(order, file, content, under))
       sessions += content.sessions.length
       faults += content.faults.length
+      heldBack += content.heldBack
     }
     counts.files++
+    counts.heldBack += heldBack
+    if (heldBack > 0) counts.changingFiles++
     if (sessions === 0 && faults > 0) counts.unreadable++
   } catch (error) {
     if (error instanceof NotRunning || isForAll(error) || !(error instanceof Error) || !('code' in error)) throw error

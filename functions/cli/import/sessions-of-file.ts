@@ -52,6 +52,8 @@ export interface FileSession {
 export interface FileContent {
   readonly sessions: readonly FileSession[]
   readonly faults: readonly Fault[]
+  /** Messages at the ends of the conversations that the next import takes: they may still change. */
+  readonly heldBack: number
   /** The files of its sub-agents. */
   readonly agents?: FilesBeside['agents'] | undefined
 }
@@ -108,8 +110,11 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
     format: kind === 'openai' ? 'openai' : 'native',
     isLog: kind === 'claude-code' || kind === 'codex',
   } as const
+  let heldBack = 0
   const sessions = read.map((one, place) => {
-    const whole = withoutOpenEnd(one.messages, idle).map((message) => ofProgram(kind, message))
+    const closed = withoutOpenEnd(one.messages, idle)
+    heldBack += one.messages.length - closed.length
+    const whole = closed.map((message) => ofProgram(kind, message))
     const { messages, stored, refused } = countStored(reading, whole)
     faults.push(...one.faults, ...refused)
     const id = `${kind}-${nameOf(kind, one, path)}${place === 0 ? '' : `-${place + 1}`}`
@@ -128,7 +133,7 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
     return session
   })
   const agents = read.find((one) => one.agents !== undefined)?.agents
-  return { sessions: sessions.filter((one) => one.messages.length > 0), faults, agents }
+  return { sessions: sessions.filter((one) => one.messages.length > 0), faults, heldBack, agents }
 }
 
 /** The messages of an earlier parser. Its faults are those of the newest one. */
