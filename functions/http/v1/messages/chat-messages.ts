@@ -131,25 +131,61 @@ function createTurnFinder(
   }
 }
 
-/** Finds the numbers of sources and what was decided about them; looks only if there are sources. */
+/**
+ * Finds the numbers of sources and what was decided about them; looks only if there are sources. Those that no completion has recorded
+ * are numbered over the whole log, as the next request would: each page gives the same.
+ */
 function createSourceFinder(
   reader: LogReader,
   key: SessionKey,
 ): { optionsFor(part: readonly Message[]): Promise<Pick<ReplayOptions, 'numbers' | 'context'>> } {
   let context: ReplayOptions['context']
   let highest: number | undefined
+  const unrecorded = new Map<string, number>()
   return {
     async optionsFor(part) {
       if (!part.some(hasSources)) return {}
       const { citations } = await reader.context(key)
       context ??= definedFields({ citations })
-      const known = await findNumbers(reader, key, part)
+      const recorded = await findNumbers(reader, key, part)
+      const known = new Map([...unrecorded, ...recorded])
       if (part.every((message) => !hasSources(message) || known.has(message.id))) return { context, numbers: known }
-      highest ??= highestOf((await reader.sources(key, { order: 'descending', limit: 1 })).numbered)
+      highest ??= await highestBefore(reader, key, part[0]?.id)
       const next = numberSources(part, known, highest)
-      return { context, numbers: new Map([...known, ...next.map(({ message, from }) => [message, from] as const)]) }
+      highest = next.length === 0 ? highest : highestOf(next)
+      for (const { message, from } of next) unrecorded.set(message, from)
+      return { context, numbers: new Map([...recorded, ...unrecorded]) }
     },
   }
+}
+
+/** The highest number that is recorded, or that a result before this message gets after the recorded ones. */
+async function highestBefore(reader: LogReader, key: SessionKey, before: string | undefined): Promise<number> {
+  const recorded = new Set<string>()
+  let highest = 0
+  for (let more = true; more;) {
+    const page = await reader.sources(key, { order: 'ascending', after: highest, limit: PAGE })
+    for (const { message } of page.numbered) recorded.add(message)
+    highest = Math.max(highest, highestOf(page.numbered))
+    more = page.more
+  }
+  let after: string | undefined
+  for (let more = before !== undefined; more;) {
+    const place = definedFields({ before, after })
+    const query = {
+      order: 'ascending',
+      limit: PAGE,
+      mostCharacters: MAX_PAGE_BYTES,
+      roles: ['tool'],
+      ...place,
+    } as const
+    const page = await reader.messages(key, query)
+    for (const message of page.messages)
+      if (hasSources(message) && !recorded.has(message.id)) highest += message.sources.length
+    after = page.messages.at(-1)?.id
+    more = page.more && after !== undefined
+  }
+  return highest
 }
 
 /** Greater than any id. */
