@@ -73,6 +73,8 @@ export interface Agent {
   readonly instructions?: string
   /** Names of registered tools. */
   readonly tools: readonly string[]
+  /** Its entry lists its tools; left out: it gets all. */
+  readonly listsTools?: true
   /** Servers whose tools it may call, too; left out: none. */
   readonly mcp?: readonly McpServer[]
   /** Names of agents that it may give tasks to; left out: none. */

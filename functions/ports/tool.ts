@@ -66,6 +66,8 @@ export interface Tool {
   readonly idempotent: boolean
   readonly timeoutMs: number
   readonly needsApproval: boolean
+  /** It belongs to an MCP server of the agent: a client's tool of the same name is ignored. */
+  readonly isOfServer?: true
   /** Rejects with a message for the model if the arguments do not fit the schema. */
   execute(input: Json, context: ToolContext): Promise<ToolOutput>
 }

@@ -96,6 +96,7 @@ function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: 
     description,
     parameters,
     timeoutMs,
+    isOfServer: true,
     idempotent: declared.repeatable || server?.idempotent.includes(declared.name) === true,
     needsApproval: server?.needsApproval === true || server?.needsApproval.includes(declared.name) === true,
     async execute(input, { tenant, signal, progressed }) {

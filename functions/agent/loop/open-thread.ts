@@ -10,6 +10,7 @@ import { recordDecision } from './record-decision.ts'
 import type { RunState } from './run-state.ts'
 import { createMember, memberNames, openCalls, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
+import type { WarningCode } from '../../domain/runs/run.ts'
 
 /** Milliseconds that it may take to open a model, or an agent's tools. */
 export const OPEN_MS = 30_000
@@ -45,10 +46,24 @@ export async function withDelegation(
   return new Map([...tools, [tool.name, tool]])
 }
 
-/** Tells the run's followers why tools of a thread are absent. */
+/** Client tools of the run with the names of tools of the agent. */
+function clashesOf({ held }: RunState, { tools }: Thread): { readonly code: WarningCode; readonly detail: string }[] {
+  return held.run.clientTools.flatMap(({ name }): { readonly code: WarningCode; readonly detail: string }[] => {
+    const tool = tools.get(name)
+    if (tool === undefined) return []
+    return tool.isOfServer === true
+      ? [{ code: 'client_tool_ignored', detail: `the tool ${name} of an MCP server is used, not the client's tool` }]
+      : [{ code: 'server_tool_replaced', detail: `the client's tool ${name} is used, not the agent's tool` }]
+  })
+}
+
+/** Tells the run's followers why tools of a thread are absent, and which client tools share their names. */
 export async function warnAboutMissingTools(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
   const warning = { type: 'warning', code: 'mcp_unavailable', after: state.head ?? '', ...memberNames(thread) } as const
-  const notices = absent.map((detail) => ({ ...warning, detail }))
+  const notices = [
+    ...absent.map((detail) => ({ ...warning, detail })),
+    ...clashesOf(state, thread).map((clash) => ({ ...warning, ...clash })),
+  ]
   if (notices.length > 0) await recordDecision(state, { notices })
 }
 

@@ -15,6 +15,7 @@ import type { DeletionState } from '../../ports/session-deletion.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { Appended, AppendOptions } from '../../domain/messages/imported.ts'
 import type { IncomingMedia } from '../../ports/tool.ts'
+import type { Tools } from '../../ports/tool.ts'
 
 /** Content as it arrives: media with its bytes, not stored yet. */
 export type IncomingPart = { readonly type: 'text'; readonly text: string } | IncomingMedia
@@ -142,6 +143,8 @@ export interface AgentService {
    * it has copied.
    */
   copyLog(from: SessionKey, through: string, to: Session): Promise<number>
+  /** The agent's tools of this server, without those of its MCP servers. */
+  toolsOf(agent: string): Promise<Tools>
   search(query: HistoryQuery): Promise<HistoryEntries>
   /**
    * Deletes for a few seconds at most, then continues in the background: `removed` says whether it is done. Rejects

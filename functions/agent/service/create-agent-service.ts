@@ -59,6 +59,10 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
       const { copyLog } = await import('../imports/copy-log.ts')
       return copyLog(dependencies, from, through, to)
     },
+    async toolsOf(name) {
+      const { mcp: _, ...agent } = dependencies.agents.get(name) ?? {}
+      return 'name' in agent ? dependencies.tools.open(agent) : new Map()
+    },
     search: (query) => dependencies.search(query),
     async deleteSession(key) {
       if (!(await deletion.tombstone(key)))

@@ -49,6 +49,8 @@ export type WarningCode =
   | 'sources_dropped'
   | 'media_unavailable'
   | 'mcp_unavailable'
+  | 'client_tool_ignored'
+  | 'server_tool_replaced'
   | 'context_reduced'
   | 'arguments_unchecked'
 

@@ -6,7 +6,12 @@ import { streamEvents } from '../streaming/event-stream.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import { describeError } from '../middleware/error-response.ts'
 import { RequestError } from '../middleware/request-error.ts'
-import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import {
+  refuseFalseImages,
+  refuseMissingTool,
+  refuseServerTools,
+  refuseTakenNames,
+} from '../v1/messages/incoming-content.ts'
 import { whileCounted } from '../v1/runs/response.ts'
 import { followSteps } from '../run-steps/follow-steps.ts'
 import type { FollowedRun } from '../run-steps/follow-steps.ts'
@@ -29,6 +34,7 @@ export const serveAgUi = (
     if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${agent}`)
     const { input, decisions } = readAgUiInput(body)
     refuseTakenNames(input.tools)
+    await refuseServerTools(dependencies, agent, input.tools, { onlyListed: true })
     refuseMissingTool(dependencies.agents, agent, input.tools)
     for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'source.value')
     const run = await acceptChatTurn(dependencies, {

@@ -15,7 +15,12 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { RouteDependencies } from '../dependencies.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import { invalidRequest } from '../middleware/validation.ts'
-import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../v1/messages/incoming-content.ts'
+import {
+  refuseFalseImages,
+  refuseMissingTool,
+  refuseServerTools,
+  refuseTakenNames,
+} from '../v1/messages/incoming-content.ts'
 import { findRun } from '../v1/runs/resource.ts'
 import { clientCallId } from '../run-steps/call-id.ts'
 import type { FollowedRun } from '../run-steps/follow-steps.ts'
@@ -41,6 +46,7 @@ export async function acceptUserMessage(
   const at = `body.messages[${body.messages.length - 1}].parts`
   const parts = message.parts.map((part, index) => partOf(part, `${at}[${index}]`))
   refuseTakenNames(tools)
+  await refuseServerTools(dependencies, agent, tools, { onlyListed: true })
   refuseMissingTool(agents, agent, tools)
   await refuseFalseImages(at, parts, 'url')
   const limits = countedFor(caller, settings.caps)

@@ -202,6 +202,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
     },
     instructions: declared.instructions ?? DEFAULT_INSTRUCTIONS,
     tools,
+    ...(declared.tools === undefined ? {} : { listsTools: true as const }),
     ...(declared.mcp.length === 0 ? {} : { mcp: declared.mcp }),
     members: [...new Set(declared.members)],
     policies: {

@@ -10,8 +10,13 @@ import type { SourceNumbers } from '../../../log/sources.ts'
 import type { Tools } from '../../../ports/tool.ts'
 import type { Thread } from '../thread.ts'
 
+/** The client tools that a run may call: those of the agent's MCP servers keep their names. */
+export const usableClientTools = (tools: Tools, clientTools: readonly ClientTool[]): readonly ClientTool[] =>
+  clientTools.filter(({ name }) => tools.get(name)?.isOfServer !== true)
+
 /** The tools that a run may call: the caller's own first, then the agent's that are not hidden by them. */
-export function declaredTools(tools: Tools, clientTools: readonly ClientTool[]): ToolDeclaration[] {
+export function declaredTools(tools: Tools, brought: readonly ClientTool[]): ToolDeclaration[] {
+  const clientTools = usableClientTools(tools, brought)
   const own = [...tools.values()].filter((tool) => !clientTools.some((client) => client.name === tool.name))
   return [...clientTools, ...own].map(({ name, description, parameters }) => ({ name, description, parameters }))
 }

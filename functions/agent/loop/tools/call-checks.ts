@@ -7,6 +7,7 @@ import type { Checked } from './strict-arguments.ts'
 import { memberNames, refusalOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { parseArguments } from './tool-call.ts'
+import { usableClientTools } from '../model/model-request.ts'
 
 /** Milliseconds in which the checks of one round begin. A call whose check has had no turn by then goes on unchecked. */
 const CHECKS_MS = 10_000
@@ -48,7 +49,7 @@ export async function checkCalls(
 type Check = (tool: Pick<Tool, 'name' | 'parameters'>, text: string) => Promise<Checked>
 
 async function checkCall({ held }: RunState, { tools }: Thread, call: ToolCall, check: Check): Promise<CheckedCall> {
-  const clientTool = held.run.clientTools.find((tool) => tool.name === call.name)
+  const clientTool = usableClientTools(tools, held.run.clientTools).find((tool) => tool.name === call.name)
   if (clientTool !== undefined)
     return clientTool.strict === true ? waiting('result', await check(clientTool, call.arguments)) : { needs: 'result' }
   const tool = tools.get(call.name)

@@ -26,6 +26,7 @@ import type { Thread } from '../thread.ts'
 import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
+import { usableClientTools } from '../model/model-request.ts'
 
 /** Calls of one batch that execute at the same time. */
 const PARALLEL = 8
@@ -242,7 +243,7 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   const fault = thread.faults.get(row.id)
   thread.faults.delete(row.id)
   if (fault !== undefined) return { status: 'error', text: `error: ${fault}` }
-  if (state.held.run.clientTools.some(({ name }) => name === call.name))
+  if (usableClientTools(thread.tools, state.held.run.clientTools).some(({ name }) => name === call.name))
     return { status: 'error', text: 'error: not executed here' }
   const tool = thread.tools.get(call.name)
   if (tool?.needsApproval === true && row.needs !== 'approval')

@@ -8,7 +8,12 @@ import { keyRevoked } from '../../middleware/authentication.ts'
 import { openAiErrorOf } from '../../middleware/openai-error.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import { describeError } from '../../middleware/error-response.ts'
-import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
+import {
+  refuseFalseImages,
+  refuseMissingTool,
+  refuseServerTools,
+  refuseTakenNames,
+} from '../../v1/messages/incoming-content.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
@@ -61,15 +66,17 @@ export const serveChatCompletion = (
 const seconds = ({ clock }: RouteDependencies): number => Math.floor(clock.now() / 1000)
 
 async function readTurn(
-  { agents }: RouteDependencies,
+  dependencies: RouteDependencies,
   c: Context<AppEnv>,
   body: ChatCompletionRequest,
 ): Promise<ChatTurn> {
+  const { agents } = dependencies
   const session = c.req.header('x-session-id') ?? body.metadata?.['session_id']
   if (session !== undefined && !SESSION_PATTERN.test(session)) throw refused('metadata.session_id', BAD_SESSION_ID)
   const agent = modelOf(agents, body.model)
   const input = readChatRequest(body)
   refuseTakenNames(input.tools, 'function.name')
+  await refuseServerTools(dependencies, agent.name, input.tools, { field: 'function.name', onlyListed: true })
   refuseMissingTool(agents, agent.name, input.tools)
   for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url.url')
   return {

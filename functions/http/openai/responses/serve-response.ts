@@ -5,7 +5,12 @@ import { SESSION_PATTERN } from '../../../domain/ids.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { AppEnv, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse, jsonResponse } from '../../streaming/json-response.ts'
-import { refuseFalseImages, refuseMissingTool, refuseTakenNames } from '../../v1/messages/incoming-content.ts'
+import {
+  refuseFalseImages,
+  refuseMissingTool,
+  refuseServerTools,
+  refuseTakenNames,
+} from '../../v1/messages/incoming-content.ts'
 import { whileCounted } from '../../v1/runs/response.ts'
 import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
@@ -93,7 +98,7 @@ export async function serveCancel(dependencies: RouteDependencies, c: Context<Ap
 const waits = ({ metadata }: { readonly metadata: object }): boolean => 'tooltrail_waiting' in metadata
 
 async function readWanted(
-  { agents }: RouteDependencies,
+  dependencies: RouteDependencies,
   c: Context<AppEnv>,
   body: ResponseRequest,
 ): Promise<NewResponse> {
@@ -107,10 +112,12 @@ async function readWanted(
     throw refused(first, `cannot stand beside ${second}: each names the session`)
   if (body.background === true && body.store === false)
     throw refused('background', 'needs the Response to be stored: nobody could read one with store false')
+  const { agents } = dependencies
   const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(body.model)
   const agent = modelOf(agents, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)
   const input = readResponseRequest(body)
   refuseTakenNames(input.tools)
+  await refuseServerTools(dependencies, agent.name, input.tools, { onlyListed: true })
   refuseMissingTool(agents, agent.name, input.tools)
   for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url')
   const user = body.user ?? body.safety_identifier ?? undefined

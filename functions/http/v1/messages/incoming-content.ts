@@ -10,6 +10,7 @@ import { MAX_SOURCES, sourceFault } from '../../../domain/messages/source.ts'
 import type { Source } from '../../../domain/messages/source.ts'
 import { compactJson, itemsAt, propertiesAt, valueAt } from '../../../log/json/json-spans.ts'
 import type { Span } from '../../../log/json/json-spans.ts'
+import type { RouteDependencies } from '../../dependencies.ts'
 import { isObject } from '../fields.ts'
 import { contentParts } from './input-schema.ts'
 import type { toolResults } from './input-schema.ts'
@@ -92,6 +93,27 @@ export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): 
   if (again === undefined) return
   const message = `there is more than one tool of the name ${names[again]}`
   throw invalidRequest([{ path: `body.tools[${again}].${field}`, message }])
+}
+
+/**
+ * Refuses client tools with the name of a tool of the agent. `onlyListed`: only tools that the agent's entry lists, or that a person
+ * must approve; the client's tool then replaces the others in its run. `field`: where a tool has its name.
+ */
+export async function refuseServerTools(
+  { service, agents }: Pick<RouteDependencies, 'service' | 'agents'>,
+  agent: string,
+  tools: readonly ClientTool[],
+  { field = 'name', onlyListed = false } = {},
+): Promise<void> {
+  if (tools.length === 0) return
+  const own = await service.toolsOf(agent)
+  const listsTools = agents.get(agent)?.listsTools === true
+  const errors = tools.flatMap(({ name }, index) => {
+    const tool = own.get(name)
+    if (tool === undefined || (onlyListed && !listsTools && !tool.needsApproval)) return []
+    return [{ path: `body.tools[${index}].${field}`, message: `${name} is the name of a tool of the agent ${agent}` }]
+  })
+  if (errors.length > 0) throw invalidRequest(errors)
 }
 
 /** Where a name stands for a second time. */

@@ -7,7 +7,13 @@ import type { Callbacks } from '../../../ports/callbacks.ts'
 import { invalidRequest } from '../../middleware/validation.ts'
 import type { App, RouteDependencies } from '../../dependencies.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
-import { incomingParts, refuseFalseImages, refuseMissingTool, refuseTakenNames } from './incoming-content.ts'
+import {
+  incomingParts,
+  refuseFalseImages,
+  refuseMissingTool,
+  refuseServerTools,
+  refuseTakenNames,
+} from './incoming-content.ts'
 import { LIST_PROBLEMS } from '../problem-responses.ts'
 import { lastMessage, placementOf, respondWithRun, whileWaitingFor } from '../runs/response.ts'
 import { idempotencyOf, RUN_RESPONSES, startHeaders } from '../runs/request.ts'
@@ -61,6 +67,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       const session = await enterSession(dependencies, caller, c.req.valid('param').session)
       const key = keyOf(session)
       refuseTakenNames(tools)
+      await refuseServerTools(dependencies, session.agent, tools)
       refuseMissingTool(agents, session.agent, tools)
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       const parts = incomingParts(content)

@@ -1,0 +1,21 @@
+import { afterEach, expect, test } from 'vitest'
+import { makeTool, openHarness } from '../../harness.ts'
+import type { Harness } from '../../harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+const clientTools = [{ name: 'crm__find', description: 'mine', parameters: { type: 'object' } }]
+
+test('a tool of an MCP server is used, not the client tool of its name, and a warning says so', async () => {
+  const tool = { ...makeTool('crm__find', async () => ({ text: 'found' })), isOfServer: true as const }
+  const script = [{ calls: [{ name: 'crm__find', id: 'c' }] }, { text: 'Done.' }]
+  harness = await openHarness({ script, tools: [tool] })
+  const run = await harness.settled(await harness.submit('go', { clientTools }))
+  expect(run.status).toBe('completed')
+  expect(harness.requests[0]?.tools.map(({ name, description }) => [name, description])).toEqual([
+    ['crm__find', tool.description],
+  ])
+  const warnings = harness.events.filter(({ type }) => type === 'warning')
+  expect(warnings).toMatchObject([{ code: 'client_tool_ignored' }])
+})
