@@ -35,7 +35,10 @@ export function matchExpression(matching: Matching, stage: Stage): string | unde
     return bounded(matching, `(${content.map(termExpression).join(' AND ')})`)
   }
   const parts = rareParts(terms, MIN_ANY)
-  if (parts.length === 0 || (parts.length === 1 && terms.length === 1)) return undefined
+  // A part of a compound is wider than its term: of a half-typed name, it is what is known.
+  const [only] = parts
+  const isSame = parts.length === 1 && terms.length === 1 && terms[0] && only?.expression === termExpression(terms[0])
+  if (parts.length === 0 || isSame === true) return undefined
   return bounded(matching, `(${parts.map(({ expression }) => expression).join(' OR ')})`)
 }
 
