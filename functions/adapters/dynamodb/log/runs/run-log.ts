@@ -246,7 +246,8 @@ async function steer(
     ...removeSteering(lease, queued),
   ])
   if (refusal === undefined) return message
-  if (hasMoved(refusal, header)) return MOVED
+  // An earlier attempt that did not respond may have landed since the read: the next one finds its message.
+  if (hasMoved(refusal, header) || (await table.read(messageKey(lease, messageId))) !== undefined) return MOVED
   if (refusal[0] !== undefined && !isHeld(refusal[0].item, lease)) throw new LeaseLost(lease.session, lease.generation)
   if (refusal[1 + list.actions.length] !== undefined) return undefined
   throw new TooltrailError('storage_failed', `message id ${messageId} is not greater than the log's last`)

@@ -1,7 +1,7 @@
 import type { Lease } from '../../../../domain/session.ts'
 import type { RunEnd } from '../../../../domain/runs/run-changes.ts'
 import { numberAt, type Item } from '../../attributes.ts'
-import { is, present } from '../../expressions.ts'
+import { all, is, present } from '../../expressions.ts'
 import { detailsKey, headerKey, runKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { mine } from '../sessions/header-item.ts'
@@ -16,12 +16,19 @@ export const someCounters = (header: Item): string[] => counterNames(header).sli
 /** A run of many agents has more counters than its last write may move. */
 export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MAX_COUNTERS
 
-/** Moves some of the counters from the header to the run and the session's totals, before the write that ends the run. */
+/** Counters whose values a move checks: it removes all of its counters at once, so each of them shows whether another was before. */
+const CHECKED_COUNTERS = 50
+
+/**
+ * Moves some of the counters from the header to the run and the session's totals, before the write that ends the run. It is refused
+ * if they have changed since `header` was read: an earlier attempt that did not respond may have moved them.
+ */
 export function moveCounters(lease: Lease, header: Item): Action[] {
   const names = someCounters(header)
   const add = sumsOf(header, names)
+  const unchanged = names.slice(0, CHECKED_COUNTERS).map((name) => is(name, numberAt(header, name) ?? 0))
   return [
-    { update: headerKey(lease), when: mine(lease), change: { remove: names } },
+    { update: headerKey(lease), when: all(mine(lease), ...unchanged), change: { remove: names } },
     { update: runKey(lease, lease.runId), when: is('status', 'running'), change: { add } },
     { update: detailsKey(lease), when: present('pk'), change: { add } },
   ]

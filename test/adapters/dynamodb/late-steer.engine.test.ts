@@ -1,18 +1,14 @@
 /*
  * An operation of the run log that is repeated because its first attempt did not respond returns what is stored, also when the first
- * attempt lands between the second's read and write. Today `steer` returns `undefined`, which means "not queued any more": the loop
- * continues without the message, which is in the log. The model never sees it in this run, and the input's run is `merged`: an
- * acknowledged input is lost. Needs Java: DynamoDB Local.
- *
- * Suite: test/adapters/dynamodb/
+ * attempt lands between the second's read and write.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nextId } from '../../functions/domain/ids.ts'
-import { newRun, openFixture, startRun } from '../contracts/session-fixture.ts'
-import type { Stores } from '../contracts/stores.ts'
-import { withEngines } from '../engines/with-engines.ts'
-import { dynamodbEngine } from '../adapters/dynamodb/engine.ts'
-import { createInterloper } from '../adapters/dynamodb/runs/interloper.ts'
+import { nextId } from '../../../functions/domain/ids.ts'
+import { newRun, openFixture, startRun } from '../../contracts/session-fixture.ts'
+import type { Stores } from '../../contracts/stores.ts'
+import { withEngines } from '../../engines/with-engines.ts'
+import { dynamodbEngine } from './engine.ts'
+import { createInterloper } from './runs/interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
   describe('a first attempt that lands late', () => {
@@ -21,7 +17,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)
     afterAll(() => stores.close())
 
-    test.fails('a repeated steer returns the message that the first attempt stored', async () => {
+    test('a repeated steer returns the message that the first attempt stored', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const input = { parts: [{ type: 'text' as const, text: 'use the other file' }] }
