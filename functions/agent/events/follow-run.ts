@@ -86,6 +86,8 @@ interface Follower {
   readonly after: string | undefined
   /** Holders whose notices have been read. */
   readonly generations: Set<number>
+  /** Threads whose last round has a position. */
+  readonly positioned: Set<string>
   /** The run whose events are shown. */
   target: string
   /** How far the log has been shown; undefined: nothing yet. */
@@ -102,7 +104,7 @@ async function* showStored(
   key: SessionKey,
   follower: Follower,
 ): AsyncGenerator<RunEvent, Run['status'] | undefined> {
-  const { reader, filter, order, after, settled, generations } = follower
+  const { reader, filter, order, after, settled, generations, positioned } = follower
   const { run, hasInput } = await followedRun(reader, key, follower.target)
   const shown = (event: RunEvent): RunEvent => (hasInput && isOfInput(event) ? { ...event, hasInput } : event)
   follower.target = run.id
@@ -119,6 +121,7 @@ async function* showStored(
     isWaiting,
     settled,
     generations,
+    positioned,
   })
   for await (const event of storedEvents({ reader, kept, passed: filter.pass }, key, run, timeline, place))
     if (filter.isNew(event)) yield shown(event)
@@ -159,7 +162,15 @@ export async function* eventsSoFar(
 
 /** A follower that has been shown nothing yet. */
 const newFollower = (reader: LogReader, target: string, after: string | undefined): Follower => ({
-  ...{ reader, target, after, filter: createEventFilter(), order: createLiveOrder(), generations: new Set() },
+  ...{
+    reader,
+    target,
+    after,
+    filter: createEventFilter(),
+    order: createLiveOrder(),
+    generations: new Set(),
+    positioned: new Set(),
+  },
   ...{ place: undefined, settled: undefined, rest: [] },
 })
 

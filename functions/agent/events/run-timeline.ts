@@ -51,6 +51,8 @@ interface Start {
   readonly settled?: EventPosition | undefined
   /** Holders whose notices have been read. */
   readonly generations?: Set<number>
+  /** Threads whose last round has a position, by the delegate call: a follower may read on within a round. */
+  readonly positioned?: Set<string>
 }
 
 interface State {
@@ -75,11 +77,11 @@ interface State {
 /** `run`: as it was read before its messages. */
 export function createTimeline(
   run: Run,
-  { from, position, isWaiting, settled, generations = new Set() }: Start,
+  { from, position, isWaiting, settled, generations = new Set(), positioned = new Set() }: Start,
 ): Timeline {
   const state: State = {
     ...{ run, isWaiting, settled, notices: run.notices ?? [], next: from, last: position, isHeld: false },
-    ...{ isOver: isEnded(run.status), positioned: new Set(), open: new Map(), ends: [], unplaced: new Map() },
+    ...{ isOver: isEnded(run.status), positioned, open: new Map(), ends: [], unplaced: new Map() },
     results: createMemberResults(),
   }
   return {

@@ -54,12 +54,12 @@ test('a later holder comes once it has claimed the calls of the former one', () 
   const messages = (generation: number) => [
     round('m1', at(0)),
     call('m2', 'running', { generation }),
-    call('m3', 'completed', at(2)),
+    call('m3', 'completed', at(1)),
   ]
-  expect(shown(running([resumed]), messages(1))).toMatchObject({ ids: started, isHeld: true })
-  const lost = messages(3).with(2, call('m3', 'completed', at(1)))
-  const ids = [...started, 'm3:tool_call.completed', 'm3:run.resumed']
-  expect(shown(running([resumed]), lost)).toMatchObject({ ids, isHeld: false })
+  const ended = [...started, 'm3:tool_call.completed']
+  expect(shown(running([resumed]), messages(1))).toMatchObject({ ids: ended, isHeld: true })
+  const claimed = [...ended, 'm3:run.resumed']
+  expect(shown(running([resumed]), messages(3))).toMatchObject({ ids: claimed, isHeld: false })
 })
 
 test('a call that was read before it ended keeps the next round of the leader waiting', () => {
@@ -88,6 +88,13 @@ test('calls that end with the run come before its last message', () => {
   ]
   const ids = [...started, 'm3:tool_call.completed', 'm2:tool_call.completed', 'm4:message.completed']
   expect(shown(running([], { status: 'cancelled' }), messages).ids).toEqual(ids)
+})
+
+test('a call ends in its order too where a follower reads on within its round', () => {
+  const start = { from: 0, isWaiting: false, ...at(0), positioned: new Set(['']) }
+  const timeline = createTimeline(running(), start)
+  const events = [...timeline.add(call('m2', 'cancelled')), ...timeline.end()]
+  expect(events.map(({ event }) => event.type)).toEqual(['tool_call.started'])
 })
 
 test('the events of an older log, which has no positions, come in the order of its rows', () => {
