@@ -57,7 +57,8 @@ export function createUiChunks(options: Options): UiChunks {
         case 'call': {
           const isNew = !begun.has(step.sequence)
           begun.add(step.sequence)
-          return [...blocks.close(), ...calls.piece(step, isNew)]
+          // Text that is streamed beside a call's arguments is one part of the completion.
+          return [...(isNew ? blocks.close() : []), ...calls.piece(step, isNew)]
         }
         case 'completion':
           return [...blocks.close(), ...calls.whole(step.message, options.isClients)]

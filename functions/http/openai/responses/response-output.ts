@@ -28,6 +28,8 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
   const writer = createResponseWriter()
   const texts = createTextWriter(writer, () => where().runId)
   const calls = createOwnCalls()
+  /** Calls of this round that have begun: text that is streamed beside their arguments is one part of the completion. */
+  const begun = new Set<number>()
   let passed = 0
   /** Answers to its calls make another Response of the same run. */
   const isBegun = (): boolean => passed === where().asked
@@ -41,15 +43,19 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
       switch (step.type) {
         case 'round': {
           const events = close()
+          begun.clear()
           texts.begin(step.round)
           return events
         }
         case 'discard':
+          begun.clear()
           return isBegun() ? texts.discard() : []
         case 'text':
         case 'reasoning':
           return isBegun() ? texts.piece(step.type, step.text) : []
         case 'call':
+          if (begun.has(step.sequence)) return []
+          begun.add(step.sequence)
           return texts.close()
         case 'completion':
           calls.begin(step.message)
