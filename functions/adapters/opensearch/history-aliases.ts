@@ -1,4 +1,3 @@
-import { steadyTime } from '../../domain/time/steady-time.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
@@ -25,7 +24,10 @@ export interface HistoryAliases {
   drop(name: string): Promise<void>
 }
 
-/** How long a process may go on writing to the indexes that it knows. */
+/**
+ * How long a process may continue to write to the indexes that it knows. A clock that is set back past the reading ends that. One that
+ * is set back by less keeps the names for less than twice as long, which a rebuild waits for.
+ */
 export const KNOWN_MS = 5_000
 
 interface Dependencies {
@@ -38,9 +40,8 @@ interface Dependencies {
 
 /** The aliases of one history index. */
 export function createHistoryAliases({ send, alias, copies, clock }: Dependencies): HistoryAliases {
-  const now = steadyTime(() => clock.now())
   const writeAlias = `${alias}-write`
-  let known: { readonly names: readonly string[]; readonly until: number } | undefined
+  let known: { readonly names: readonly string[]; readonly at: number } | undefined
 
   const behind = (name: string): Promise<readonly string[]> => indexesBehind(send, name)
   const change = (actions: readonly object[]): Promise<unknown> =>
@@ -55,15 +56,15 @@ export function createHistoryAliases({ send, alias, copies, clock }: Dependencie
   return {
     ensure,
     async written() {
-      if (known !== undefined && now() < known.until) return known.names
-      const until = now() + KNOWN_MS
+      const at = clock.now()
+      if (known !== undefined && known.at <= at && at < known.at + KNOWN_MS) return known.names
       let names = await behind(writeAlias)
       if (names.length === 0) {
         await ensure()
         names = await behind(writeAlias)
       }
       if (names.length === 0) throw unavailable(`the alias ${writeAlias} has no index`)
-      known = { names, until }
+      known = { names, at }
       return names
     },
     forget: () => void (known = undefined),
