@@ -12,7 +12,7 @@ export interface Checkout {
   run(program: string, ...argv: readonly string[]): Promise<string>
   /** Puts a line into the settings of an environment. */
   set(environment: string, line: string): void
-  /** Puts the settings back as they are in the tree. */
+  /** Puts the settings back as they were copied. */
   resetSettings(): void
 }
 
@@ -29,6 +29,8 @@ export function createCheckout(folder: string, port: number, logOf: () => string
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const env = environmentFor(port)
+  // The tree may change during the run: everything else is read from the copy.
+  const settings = readFileSync(join(folder, SETTINGS))
   return {
     run: (program, ...argv) =>
       new Promise((succeed, fail) => {
@@ -47,7 +49,7 @@ export function createCheckout(folder: string, port: number, logOf: () => string
       if (after === before) throw new Error(`${SETTINGS} has no environment ${environment}`)
       writeFileSync(path, after)
     },
-    resetSettings: () => copyFileSync(join(ROOT, SETTINGS), join(folder, SETTINGS)),
+    resetSettings: () => writeFileSync(join(folder, SETTINGS), settings),
   }
 }
 
