@@ -17,7 +17,7 @@ export interface Found {
 }
 
 /** Endings of compressed files that `readLines` reads. */
-export const COMPRESSED = ['.zst', '.gz'] as const
+const COMPRESSED = ['.zst', '.gz'] as const
 /** Endings of other files beside session files: what a program has not finished, and copies that editors keep. */
 const UNFINISHED = /\.(?:tmp|part|lock|bak|swp)[^/]*$|~$/u
 /** Lists that programs keep beside their sessions. */
