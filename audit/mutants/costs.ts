@@ -4,7 +4,7 @@ const DYNAMODB = 'functions/adapters/dynamodb'
 
 /** What keeps a cost from growing with what else is stored, queued or followed. */
 export const COST_MUTANTS = [
-  ...inFile('functions/adapters/dynamodb/log/sessions/session-list.ts', [
+  ...inFile('functions/adapters/dynamodb/log/sessions/lists/session-list.ts', [
     [
       'sessions are read whose entry shows that they do not match',
       'if (mayMatch(entry, filter, leading)) batch',
@@ -12,10 +12,10 @@ export const COST_MUTANTS = [
     ],
     ['a page reads until it is full', 'batch.length >= MAX_ROWS\n', 'batch.length >= MAX_ROWS * MAX_ROWS\n'],
   ]),
-  ...inFile('functions/adapters/dynamodb/log/sessions/list-query.ts', [
+  ...inFile('functions/adapters/dynamodb/log/sessions/lists/list-query.ts', [
     ["an owner's page reads the list of the tenant", 'if (owner !== undefined) return', 'if (owner === null) return'],
   ]),
-  ...inFile(`${DYNAMODB}/log/sessions/list-groups.ts`, [
+  ...inFile(`${DYNAMODB}/log/sessions/lists/list-groups.ts`, [
     ["a tenant's list is one partition", '  tenant: 4,', '  tenant: 1,'],
   ]),
   ...inFile(`${DYNAMODB}/keys.ts`, [

@@ -167,7 +167,7 @@ export const DYNAMODB_MUTANTS = [
     ['resolutions do not ask which is the last', 'notCancelled, isLast)', 'notCancelled)'],
     ['a closed call is resolved again', "      when: is('status', 'waiting'),\n", "      when: present('pk'),\n"],
   ]),
-  ...inFile('functions/adapters/dynamodb/log/sessions/deletion-writes.ts', [
+  ...inFile('functions/adapters/dynamodb/log/sessions/deletion/deletion-writes.ts', [
     ['a deletion asks for no generation', "all(live, below('gen', gen), ", 'all(live, '],
     ['an expiry does not ask for due', "...(ifExpired ? [absent('due')] : [])", ''],
     [
@@ -176,7 +176,7 @@ export const DYNAMODB_MUTANTS = [
       '',
     ],
   ]),
-  ...inFile('functions/adapters/dynamodb/log/sessions/session-janitor.ts', [
+  ...inFile('functions/adapters/dynamodb/log/sessions/deletion/session-janitor.ts', [
     [
       'due is cleared under a lease',
       "all(live, absent('lease_owner'), any(idle, blocked))",

@@ -5,7 +5,7 @@ import { BatchWriteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dyna
 import { createDiskOutputStore } from '../../functions/adapters/disk/output-store.ts'
 import { toItem, type Item } from '../../functions/adapters/dynamodb/attributes.ts'
 import { detailsKey, headerKey, runKey } from '../../functions/adapters/dynamodb/keys.ts'
-import { firstListing } from '../../functions/adapters/dynamodb/log/sessions/list-entries.ts'
+import { firstListing } from '../../functions/adapters/dynamodb/log/sessions/lists/list-entries.ts'
 import { listedAs, type Details } from '../../functions/adapters/dynamodb/log/sessions/session-details.ts'
 import { createDynamoSessionStore } from '../../functions/adapters/dynamodb/log/sessions/session-store.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'

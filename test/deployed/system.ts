@@ -1,6 +1,6 @@
 import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import { runKeyCommand } from '../../functions/cli/commands/key-command.ts'
+import { runKeyCommand } from '../../functions/cli/commands/keys/key-command.ts'
 import { createClient } from '../e2e/backend/client.ts'
 import type { Client } from '../e2e/backend/client.ts'
 import { dynamodbClient } from '../engines/clients.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/session-deletion.ts'
+import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/deletion/session-deletion.ts'
 import type { StreamRecord } from '../../functions/adapters/dynamodb/stream/row-records.ts'
 import { redrive } from '../../functions/history/redrive.ts'
 import { NO_TOTALS } from '../../functions/domain/session.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/session-deletion.ts'
+import { createDynamoSessionDeletion } from '../../functions/adapters/dynamodb/log/sessions/deletion/session-deletion.ts'
 import type { HistoryPage } from '../../functions/domain/history.ts'
 import { withEngines } from '../engines/with-engines.ts'
 import { writeCorpus, type WrittenCorpus } from './index-corpus.ts'

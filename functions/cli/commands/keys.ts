@@ -1,5 +1,5 @@
-import { KEYS_USAGE, runKeyCommand } from './key-command.ts'
-import { KeyCommandError } from './key-options.ts'
+import { KEYS_USAGE, runKeyCommand } from './keys/key-command.ts'
+import { KeyCommandError } from './keys/key-options.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { readAgentNames } from '../../runtime/settings/agents-file.ts'
 import { runCommand, UsageError } from '../../runtime/command.ts'

@@ -1,6 +1,6 @@
 import type { Context, DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts'
-import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/sessions/session-deletion.ts'
+import { createDynamoSessionDeletion } from '../../adapters/dynamodb/log/sessions/deletion/session-deletion.ts'
 import { createDynamoSessionStore } from '../../adapters/dynamodb/log/sessions/session-store.ts'
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { shardOf, shardsOf } from '../../../functions/adapters/dynamodb/keys.ts'
-import { listGroup, listGroups } from '../../../functions/adapters/dynamodb/log/sessions/list-groups.ts'
+import { listGroup, listGroups } from '../../../functions/adapters/dynamodb/log/sessions/lists/list-groups.ts'
 
 const sessions = Array.from({ length: 1_000 }, (_, place) => ({ tenant: 'acme', session: `s-${place}` }))
 

@@ -7,8 +7,8 @@ import { isBlocked, isFree, LEASE_MS, type Lease, type SessionHeader } from '../
 import type { RunLease, Started } from '../../../../ports/run-lease.ts'
 import { textAt, type Item } from '../../attributes.ts'
 import { absent, all, any, below, is, together } from '../../expressions.ts'
-import { listedHeader } from '../sessions/adoption.ts'
-import { renewExpiry } from '../sessions/expiry.ts'
+import { listedHeader } from '../sessions/adoption/adoption.ts'
+import { renewExpiry } from '../sessions/deletion/expiry.ts'
 import {
   freeAt,
   headerOf,
@@ -22,7 +22,7 @@ import {
   released,
 } from '../sessions/header-item.ts'
 import { NO_WRITE } from '../sessions/header-write.ts'
-import { relist } from '../sessions/list-entries.ts'
+import { relist } from '../sessions/lists/list-entries.ts'
 import { hasMoved, MOVED, untilUnmoved } from '../sessions/moved.ts'
 import { headerKey, messageKey, runKey } from '../../keys.ts'
 import { changeMessage, putMessage, textsOfMessage } from '../messages/message-item.ts'

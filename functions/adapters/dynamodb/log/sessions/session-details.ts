@@ -6,7 +6,7 @@ import { is } from '../../expressions.ts'
 import { detailsKey, hashOf } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import type { TextFields } from '../messages/bodies.ts'
-import type { Listed } from './list-entries.ts'
+import type { Listed } from './lists/list-entries.ts'
 import type { SessionRows } from './session-rows.ts'
 
 /** The fields of a session that its details keep as JSON. */

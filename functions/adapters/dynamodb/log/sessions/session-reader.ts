@@ -4,10 +4,10 @@ import type { SessionMessages } from '../../../../domain/session-messages.ts'
 import { joinUsages, sumOf } from '../../../../domain/usage/usage.ts'
 import { numberAt, textAt, type Item } from '../../attributes.ts'
 import { contextKey, detailsKey, headerKey, runKey } from '../../keys.ts'
-import type { Outline } from './adopt.ts'
+import type { Outline } from './adoption/adopt.ts'
 import { summaryOf } from './context-item.ts'
 import { isLive, updatedAt } from './header-item.ts'
-import { isListed } from './list-entries.ts'
+import { isListed } from './lists/list-entries.ts'
 import { messagesOf } from './message-numbers.ts'
 import { runIdOf, runStatusOf } from '../runs/run-item.ts'
 import { detailsOf, placedDetails, titledDetails, type Details } from './session-details.ts'
@@ -79,7 +79,7 @@ async function shownDetails(
 ): Promise<{ readonly details: Details; readonly outline?: Outline }> {
   const stored = titledDetails(await detailsOf(rows, key, item), item)
   if (isListed(header)) return { details: stored }
-  const outline = await (await import('./adopt.ts')).outlineOf(rows, key, header)
+  const outline = await (await import('./adoption/adopt.ts')).outlineOf(rows, key, header)
   const details = placedDetails(stored)
   if (details.title !== undefined || outline.opening === undefined) return { details, outline }
   return { details: { ...details, title: outline.opening.title, titleSource: 'input' }, outline }

@@ -5,9 +5,9 @@ import type { NewSession, SessionStore } from '../../../../ports/session-store.t
 import { toItem } from '../../attributes.ts'
 import { absent, all, any, below, is } from '../../expressions.ts'
 import { headerKey, shardOf } from '../../keys.ts'
-import { putExpiry } from './expiry.ts'
+import { putExpiry } from './deletion/expiry.ts'
 import { isLive } from './header-item.ts'
-import { firstListing } from './list-entries.ts'
+import { firstListing } from './lists/list-entries.ts'
 import { listedAs, putDetails, storeDetails, type Details } from './session-details.ts'
 import { readLabels, readSessions } from './session-reader.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
@@ -25,8 +25,8 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
     },
     readLabels: (tenant, sessions) => readLabels(rows, tenant, sessions),
     // A process that executes runs lists none.
-    list: async (filter) => (await import('./session-list.ts')).listSessions(rows, filter),
-    findIds: async (conditions) => (await import('./session-list.ts')).findIds(rows, conditions),
+    list: async (filter) => (await import('./lists/session-list.ts')).listSessions(rows, filter),
+    findIds: async (conditions) => (await import('./lists/session-list.ts')).findIds(rows, conditions),
     update: async (key, change) => {
       await (await changes()).changeSession(rows, key, change)
       const session = await read(key)

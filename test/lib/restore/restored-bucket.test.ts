@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { environmentOf, ofType, synthesise } from './synthesise.ts'
+import { environmentOf, ofType, synthesise } from '../synthesise.ts'
 
 const SETTINGS = { model: 'a/b', search: { kind: 'serverless' } } as const
 const before = synthesise(environmentOf(SETTINGS))

@@ -1,5 +1,5 @@
-import type { SessionDeletion } from '../../../../ports/session-deletion.ts'
-import type { DynamoDependencies } from './session-rows.ts'
+import type { SessionDeletion } from '../../../../../ports/session-deletion.ts'
+import type { DynamoDependencies } from '../session-rows.ts'
 
 /** Deletes sessions step by step, on DynamoDB. */
 export function createDynamoSessionDeletion(dependencies: DynamoDependencies): SessionDeletion {

@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { describe, expect, test } from 'vitest'
-import { createDynamoKeyStore } from '../../functions/adapters/dynamodb/key-store.ts'
-import { partitionOf } from '../../functions/adapters/dynamodb/keys.ts'
-import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
-import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
+import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-store.ts'
+import { partitionOf } from '../../../functions/adapters/dynamodb/keys.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from '../synthesise.ts'
 
 interface Statement {
   readonly Effect: 'Allow' | 'Deny'

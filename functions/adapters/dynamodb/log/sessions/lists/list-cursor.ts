@@ -1,6 +1,6 @@
-import type { SessionFilter } from '../../../../domain/session-filter.ts'
-import { foreignCursor, readSessionCursor, writeSessionCursor } from '../../../../search/session-cursor.ts'
-import { placeAt, timeOfPlace } from '../../keys.ts'
+import type { SessionFilter } from '../../../../../domain/session-filter.ts'
+import { foreignCursor, readSessionCursor, writeSessionCursor } from '../../../../../search/session-cursor.ts'
+import { placeAt, timeOfPlace } from '../../../keys.ts'
 import { hashOfPlace, type ListCursor } from './list-place.ts'
 
 /** Whether the entry is among the silent ones, or an old one; its time; and the print of its session. */

@@ -1,5 +1,5 @@
-import type { SessionKey } from '../../../../domain/session.ts'
-import { firstByte, GROUP_INDEX, OWNER_INDEX, partitionOf } from '../../keys.ts'
+import type { SessionKey } from '../../../../../domain/session.ts'
+import { firstByte, GROUP_INDEX, OWNER_INDEX, partitionOf } from '../../../keys.ts'
 
 /** The field whose value is shared by the sessions of one list; `tenant`: the list of all sessions. */
 export type ListField = 'tenant' | 'owner' | 'agent' | 'runStatus' | 'folder' | 'source'

@@ -1,15 +1,19 @@
-import type { Session, SessionKey } from '../../../../domain/session.ts'
-import { MAX_COMPARED_SESSIONS, type SessionConditions, type SessionFilter } from '../../../../domain/session-filter.ts'
-import type { SessionStore } from '../../../../ports/session-store.ts'
-import { createSessionMatch } from '../../../../search/session-match.ts'
-import { numberAt, textAt, type Item } from '../../attributes.ts'
-import { detailsKey, headerKey, openingKey, hashOf, sessionOf, type ItemKey } from '../../keys.ts'
+import type { Session, SessionKey } from '../../../../../domain/session.ts'
+import {
+  MAX_COMPARED_SESSIONS,
+  type SessionConditions,
+  type SessionFilter,
+} from '../../../../../domain/session-filter.ts'
+import type { SessionStore } from '../../../../../ports/session-store.ts'
+import { createSessionMatch } from '../../../../../search/session-match.ts'
+import { numberAt, textAt, type Item } from '../../../attributes.ts'
+import { detailsKey, headerKey, openingKey, hashOf, sessionOf, type ItemKey } from '../../../keys.ts'
 import { readListCursor, writeListCursor } from './list-cursor.ts'
 import { leadingCondition, listEntries, type LeadingCondition, type ListEntry } from './list-query.ts'
-import { openingText } from './opening-item.ts'
-import { detailsOf, titledDetails } from './session-details.ts'
-import { readSessions } from './session-reader.ts'
-import type { SessionRows } from './session-rows.ts'
+import { openingText } from '../opening-item.ts'
+import { detailsOf, titledDetails } from '../session-details.ts'
+import { readSessions } from '../session-reader.ts'
+import type { SessionRows } from '../session-rows.ts'
 
 /** Sessions read at a time. */
 const BATCH = 50

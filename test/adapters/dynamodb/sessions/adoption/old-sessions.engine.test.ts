@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DeleteItemCommand, GetItemCommand, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { definedFields } from '../../../../functions/domain/defined-fields.ts'
-import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'
-import { requiredText, toItem, type Item } from '../../../../functions/adapters/dynamodb/attributes.ts'
+import { definedFields } from '../../../../../functions/domain/defined-fields.ts'
+import { createDiskOutputStore } from '../../../../../functions/adapters/disk/output-store.ts'
+import { requiredText, toItem, type Item } from '../../../../../functions/adapters/dynamodb/attributes.ts'
 import {
   headerKey,
   ownerGroup,
   partitionOf,
   placeAt,
   sessionsGroups,
-} from '../../../../functions/adapters/dynamodb/keys.ts'
-import type { SessionFilter } from '../../../../functions/domain/session-filter.ts'
+} from '../../../../../functions/adapters/dynamodb/keys.ts'
+import type { SessionFilter } from '../../../../../functions/domain/session-filter.ts'
 import {
   endAfter,
   fresh,
@@ -21,11 +21,11 @@ import {
   openFixture,
   startRun,
   type SessionFixture,
-} from '../../../contracts/session-fixture.ts'
-import { createManualClock, type Stores } from '../../../contracts/stores.ts'
-import { dynamodbClient } from '../../../engines/clients.ts'
-import { withEngines } from '../../../engines/with-engines.ts'
-import { createTestTable, dynamodbPorts } from '../engine.ts'
+} from '../../../../contracts/session-fixture.ts'
+import { createManualClock, type Stores } from '../../../../contracts/stores.ts'
+import { dynamodbClient } from '../../../../engines/clients.ts'
+import { withEngines } from '../../../../engines/with-engines.ts'
+import { createTestTable, dynamodbPorts } from '../../engine.ts'
 
 const DAY = 86_400_000
 const NEW_FIELDS = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { environmentOf, ofType, synthesise, type Synthesised } from './synthesise.ts'
+import { environmentOf, ofType, synthesise, type Synthesised } from '../synthesise.ts'
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
 const STREAM = 'arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/2026-11-22T05:00:00.000'

@@ -1,4 +1,4 @@
-import { placeAt, hashOf } from '../../keys.ts'
+import { placeAt, hashOf } from '../../../keys.ts'
 
 /** The place where a page ended. */
 export interface ListCursor {

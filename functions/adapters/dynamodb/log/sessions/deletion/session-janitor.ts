@@ -1,11 +1,11 @@
-import { fairShares } from '../../../../domain/fair-shares.ts'
-import type { SessionKey } from '../../../../domain/session.ts'
-import type { DueSession, SessionJanitor } from '../../../../ports/session-janitor.ts'
-import { numberAt, type Item } from '../../attributes.ts'
-import { absent, all, any, below, is, present } from '../../expressions.ts'
-import { isLive, live, notCancelled } from './header-item.ts'
-import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../../keys.ts'
-import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+import { fairShares } from '../../../../../domain/fair-shares.ts'
+import type { SessionKey } from '../../../../../domain/session.ts'
+import type { DueSession, SessionJanitor } from '../../../../../ports/session-janitor.ts'
+import { numberAt, type Item } from '../../../attributes.ts'
+import { absent, all, any, below, is, present } from '../../../expressions.ts'
+import { isLive, live, notCancelled } from '../header-item.ts'
+import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../../../keys.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
 /** At most this many pages of each shard are read for expired sessions, if many of them cannot be deleted now. */
 const EXPIRED_PAGES = 10
@@ -15,7 +15,7 @@ export function createDynamoSessionJanitor(dependencies: DynamoDependencies): Se
   const rows = createSessionRows(dependencies)
   return {
     // Needed for some days after an update: loaded by what sweeps alone.
-    adopt: async (limit) => (await import('./old-sessions.ts')).adoptOldSessions(dependencies, limit),
+    adopt: async (limit) => (await import('../adoption/old-sessions.ts')).adoptOldSessions(dependencies, limit),
     due: async (now, limit) =>
       fairShares((await inShards('due', (shard) => oldest(rows, shard, now, limit))).flat(), limit),
     postpone: (seen, until) => postpone(rows, seen, until),

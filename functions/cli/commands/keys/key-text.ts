@@ -1,6 +1,6 @@
-import { isExpired, type ApiKey } from '../../domain/keys/api-key.ts'
-import { timeText } from '../../http/v1/time-text.ts'
-import { harmlessJson } from '../terminal.ts'
+import { isExpired, type ApiKey } from '../../../domain/keys/api-key.ts'
+import { timeText } from '../../../http/v1/time-text.ts'
+import { harmlessJson } from '../../terminal.ts'
 
 /** Describes a key on one line. */
 export function describeKey(key: ApiKey, now: number): string {

@@ -1,8 +1,8 @@
-import type { SessionFilter, SessionSort } from '../../../../domain/session-filter.ts'
-import { requiredText, type Item } from '../../attributes.ts'
-import { all, between, is } from '../../expressions.ts'
-import { GROUP_INDEX, OWNER_INDEX, ownerGroup, placeAt, hashOf, sessionsGroups } from '../../keys.ts'
-import type { Table } from '../../table.ts'
+import type { SessionFilter, SessionSort } from '../../../../../domain/session-filter.ts'
+import { requiredText, type Item } from '../../../attributes.ts'
+import { all, between, is } from '../../../expressions.ts'
+import { GROUP_INDEX, OWNER_INDEX, ownerGroup, placeAt, hashOf, sessionsGroups } from '../../../keys.ts'
+import type { Table } from '../../../table.ts'
 import { hashOfPlace, type ListCursor } from './list-place.ts'
 import { indexOfField, listGroups, type ListClass, type ListField } from './list-groups.ts'
 

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { OPEN_CALLER } from '../../access/caller.ts'
-import { definedFields } from '../../domain/defined-fields.ts'
-import { isTenant, nextId } from '../../domain/ids.ts'
+import { OPEN_CALLER } from '../../../access/caller.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { isTenant, nextId } from '../../../domain/ids.ts'
 import {
   MAX_ACTIVE_RUNS,
   MAX_OPEN_REQUESTS,
   type ApiKey,
   type CapChange,
   type Scope,
-} from '../../domain/keys/api-key.ts'
+} from '../../../domain/keys/api-key.ts'
 
 /** As in `agents.json`. */
 const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/

@@ -1,10 +1,10 @@
-import { TooltrailError } from '../../../../domain/errors.ts'
-import type { SessionKey } from '../../../../domain/session.ts'
-import type { Item } from '../../attributes.ts'
-import { headerKey } from '../../keys.ts'
-import { liveHeader } from './header-item.ts'
-import { isListed } from './list-entries.ts'
-import type { SessionRows } from './session-rows.ts'
+import { TooltrailError } from '../../../../../domain/errors.ts'
+import type { SessionKey } from '../../../../../domain/session.ts'
+import type { Item } from '../../../attributes.ts'
+import { headerKey } from '../../../keys.ts'
+import { liveHeader } from '../header-item.ts'
+import { isListed } from '../lists/list-entries.ts'
+import type { SessionRows } from '../session-rows.ts'
 
 /*
  * Sessions that an earlier version stored are in lists of their own, by `updatedAt`, and count no messages. The next write of

@@ -1,7 +1,7 @@
-import type { SessionKey } from '../../../../domain/session.ts'
-import { numberAt, toItem, type Item } from '../../attributes.ts'
-import { expiryKey, shardOf } from '../../keys.ts'
-import type { Action } from '../../table.ts'
+import type { SessionKey } from '../../../../../domain/session.ts'
+import { numberAt, toItem, type Item } from '../../../attributes.ts'
+import { expiryKey, shardOf } from '../../../keys.ts'
+import type { Action } from '../../../table.ts'
 
 const DAY_MS = 86_400_000
 

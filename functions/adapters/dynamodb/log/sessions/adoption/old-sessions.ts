@@ -1,12 +1,12 @@
 import { ScanCommand, type AttributeValue } from '@aws-sdk/client-dynamodb'
-import { flagAt, numberAt, textAt, type Item } from '../../attributes.ts'
-import { absent, any, createScope, is, startsWith } from '../../expressions.ts'
-import { adoptionKey, GROUP_INDEX, headerKey, OLD_GROUP_PREFIX, sessionOf } from '../../keys.ts'
+import { flagAt, numberAt, textAt, type Item } from '../../../attributes.ts'
+import { absent, any, createScope, is, startsWith } from '../../../expressions.ts'
+import { adoptionKey, GROUP_INDEX, headerKey, OLD_GROUP_PREFIX, sessionOf } from '../../../keys.ts'
 import { listedHeader } from './adoption.ts'
-import { isLive } from './header-item.ts'
-import { isListed } from './list-entries.ts'
-import { createRetry } from '../../retry.ts'
-import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
+import { isLive } from '../header-item.ts'
+import { isListed } from '../lists/list-entries.ts'
+import { createRetry } from '../../../retry.ts'
+import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
 /** Time between two passes: processes of the earlier version may run for a while beside those of this one. */
 const DAY_MS = 86_400_000

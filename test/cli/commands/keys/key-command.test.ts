@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { changeCaps, isExpired, type ApiKey } from '../../../functions/domain/keys/api-key.ts'
-import { runKeyCommand } from '../../../functions/cli/commands/key-command.ts'
-import { KeyCommandError } from '../../../functions/cli/commands/key-options.ts'
-import { hashKeySecret, isKeySecret } from '../../../functions/access/key-secret.ts'
-import type { KeyStore } from '../../../functions/ports/key-store.ts'
-import { createManualClock } from '../../contracts/stores.ts'
+import { changeCaps, isExpired, type ApiKey } from '../../../../functions/domain/keys/api-key.ts'
+import { runKeyCommand } from '../../../../functions/cli/commands/keys/key-command.ts'
+import { KeyCommandError } from '../../../../functions/cli/commands/keys/key-options.ts'
+import { hashKeySecret, isKeySecret } from '../../../../functions/access/key-secret.ts'
+import type { KeyStore } from '../../../../functions/ports/key-store.ts'
+import { createManualClock } from '../../../contracts/stores.ts'
 
 function harness(declared?: () => ReadonlySet<string>) {
   const stored = new Map<string, ApiKey>()

@@ -9,7 +9,7 @@ interface Statement {
 }
 
 const policy = JSON.parse(
-  readFileSync(new URL('../../docs/operations/deployer-policy.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../docs/operations/deployer-policy.json', import.meta.url), 'utf8'),
 ) as { readonly Statement: readonly Statement[] }
 
 test('the policy of deployers names every action, and only resources of Tooltrail where a service can', () => {
@@ -23,7 +23,7 @@ test('the policy of deployers names every action, and only resources of Tooltrai
 })
 
 test('the pages name statements that the policy has', () => {
-  const page = readFileSync(new URL('../../docs/operations/deploy.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/operations/deploy.md', import.meta.url), 'utf8')
   const sids = policy.Statement.map(({ Sid }) => Sid)
   for (const sid of ['Deploy', 'MakeKeys', 'EmptyBuckets']) {
     expect(page).toContain(`\`${sid}\``)
