@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts'
 
 /** Suites of a few seconds, below test/agent, that notice most of what is changed in a file of the agent floor, by its name. */
 const NEAREST: { readonly [file: string]: readonly string[] } = {
-  'run-loop': ['loop/run-loop', 'loop/hand-over', 'loop/pause-and-steer', 'loop/cancel', 'loop/members/team-stops'],
+  'run-loop': ['loop/run-loop', 'loop/hand-off', 'loop/pause-and-steer', 'loop/cancel', 'loop/members/team-stops'],
   'run-ending': ['loop/run-ending', 'loop/cancel', 'loop/takeover', 'loop/run-loop'],
   'open-run': ['loop/open-run', 'loop/takeover', 'loop/failing-store'],
   'open-thread': ['loop/failing-store'],
@@ -19,7 +19,7 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   complete: ['loop/model/complete', 'loop/run-loop', 'loop/cut-off'],
   thread: ['loop/run-loop', 'loop/failing-store', 'loop/cut-off'],
   'tool-call': ['loop/tools/tool-call', 'loop/run-loop', 'loop/cancel'],
-  'session-worker': ['worker/session-worker', 'loop/hand-over', 'loop/takeover', 'loop/cut-off'],
+  'session-worker': ['worker/session-worker', 'loop/hand-off', 'loop/takeover', 'loop/cut-off'],
   'header-polling': ['events/header-polling'],
   'follow-run': ['events/follow-run', 'events'],
   'live-order': ['events/resuming'],
@@ -34,7 +34,6 @@ const NEAREST: { readonly [file: string]: readonly string[] } = {
   'create-agent-service': ['service/create-agent-service', 'loop/pause-and-steer', 'loop/cancel'],
   'accept-run': ['service/accept-run'],
   'delete-session': ['worker/deletion'],
-  'expire-session': ['worker/deletion'],
   'serve-hint': ['worker/deletion'],
 }
 

@@ -183,7 +183,7 @@ export const SERVING_MUTANTS = [
     ],
     ['only one page is looked at', 'full = page.length >= PAGE', 'full = false'],
   ]),
-  ...inFile('functions/agent/worker/expire-session.ts', [
+  ...inFile('functions/agent/worker/serve-hint.ts', [
     ['a session in use expires', '{ ifExpired: true }', '{ ifExpired: false }'],
   ]),
   ...inFile('functions/agent/service/accept-run.ts', [

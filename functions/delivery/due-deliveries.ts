@@ -3,6 +3,7 @@ import { waitAfterDeath } from '../domain/delivery.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
+import { repeatEvery, type Repetition } from '../ports/repeat-every.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 
 /** Due deliveries read at a time, and pages of one sweep. */
@@ -63,22 +64,11 @@ async function hint(
   }
 }
 
-/** Sweeps repeatedly until stopped; `stop` resolves when the current sweep has ended. */
-export function startDueDeliveries(dependencies: Dependencies, everyMs: number): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-  const { clock, logger } = dependencies
-  const done = (async () => {
-    while (!stopping.signal.aborted) {
-      await hintDueDeliveries(dependencies).catch((error: unknown) =>
-        logger.error('a sweep of deliveries failed', error),
-      )
-      await clock.sleep(everyMs, stopping.signal).catch(() => undefined)
-    }
-  })()
-  return {
-    async stop() {
-      stopping.abort()
-      await done
-    },
-  }
-}
+/** Sweeps repeatedly until stopped. */
+export const startDueDeliveries = (dependencies: Dependencies, everyMs: number): Repetition =>
+  repeatEvery(
+    dependencies.clock,
+    everyMs,
+    () => hintDueDeliveries(dependencies),
+    (error) => dependencies.logger.error('a sweep of deliveries failed', error),
+  )

@@ -1,6 +1,7 @@
 import type { SessionKey } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
+import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import { continueDeletion } from './delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
@@ -22,4 +23,18 @@ export async function serveHint(ports: Dependencies, key: SessionKey, deadline: 
   const state = await dependencies.deletion.state(key)
   if (state === undefined) await dependencies.worker.serve(key)
   else if (!state.removed) await continueDeletion(dependencies, key, deadline)
+}
+
+/**
+ * Starts the deletion of a session whose expiry the store has removed, unless it was used since, and hints at the rest
+ * of the work. If the hint is lost, the sweeper finds it.
+ */
+export async function expireSession(
+  {
+    deletion,
+    queue,
+  }: { readonly deletion: Pick<SessionDeletion, 'tombstone'>; readonly queue: Pick<RunQueue, 'send'> },
+  key: SessionKey,
+): Promise<void> {
+  if (await deletion.tombstone(key, { ifExpired: true })) await queue.send(key)
 }

@@ -7,6 +7,7 @@ import type { RunLease } from '../../ports/run-lease.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import type { DueSession, SessionJanitor } from '../../ports/session-janitor.ts'
+import { repeatEvery, type Repetition } from '../../ports/repeat-every.ts'
 import { continueDeletion } from './delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
 
@@ -180,25 +181,11 @@ function report({ logger }: Dependencies, { tenant, session }: SessionKey, error
   logger.error('sweeping a session failed', error, { tenant, session })
 }
 
-/** Sweeps repeatedly until stopped; `stop` resolves when the current sweep has ended. */
-export function startSweeper(dependencies: Dependencies, everyMs: number): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-  const done = (async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        await sweep(dependencies)
-        await dependencies.clock.sleep(everyMs, stopping.signal)
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        dependencies.logger.error('a sweep failed', error)
-        await dependencies.clock.sleep(everyMs)
-      }
-    }
-  })()
-  return {
-    async stop() {
-      stopping.abort()
-      await done
-    },
-  }
-}
+/** Sweeps repeatedly until stopped. */
+export const startSweeper = (dependencies: Dependencies, everyMs: number): Repetition =>
+  repeatEvery(
+    dependencies.clock,
+    everyMs,
+    () => sweep(dependencies),
+    (error) => dependencies.logger.error('a sweep failed', error),
+  )

@@ -1,6 +1,6 @@
 import { createDynamoRowRecords, expiryRemoved } from '../../adapters/dynamodb/stream/row-records.ts'
 import type { StreamRecord } from '../../adapters/dynamodb/stream/row-records.ts'
-import { expireSession } from '../../agent/worker/expire-session.ts'
+import { expireSession } from '../../agent/worker/serve-hint.ts'
 import { createIndexer } from '../../history/indexer.ts'
 import type { BatchResult } from '../../history/indexer.ts'
 import type { Clock } from '../../ports/clock.ts'

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { continueDeletion } from '../../../functions/agent/worker/delete-session.ts'
-import { expireSession } from '../../../functions/agent/worker/expire-session.ts'
-import { serveHint } from '../../../functions/agent/worker/serve-hint.ts'
+import { expireSession, serveHint } from '../../../functions/agent/worker/serve-hint.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import { makeTool, openHarness } from '../harness.ts'

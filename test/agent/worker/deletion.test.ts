@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { continueDeletion } from '../../../functions/agent/worker/delete-session.ts'
-import { expireSession } from '../../../functions/agent/worker/expire-session.ts'
-import { serveHint } from '../../../functions/agent/worker/serve-hint.ts'
+import { expireSession, serveHint } from '../../../functions/agent/worker/serve-hint.ts'
 import type { OutputStore } from '../../../functions/ports/output-store.ts'
 import type { SessionDeletion } from '../../../functions/ports/session-deletion.ts'
 
