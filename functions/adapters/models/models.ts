@@ -1,6 +1,5 @@
 import type { Model, Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
-import { boundFetch } from './bounded-fetch.ts'
 import type { FetchFunction, ModelSettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
 
@@ -42,7 +41,10 @@ const OPENERS: { readonly [provider: string]: Opener } = {
  * of its models.
  */
 export function createModels({ settings, fetch = globalThis.fetch }: Dependencies): Models {
-  const dependencies = { settings, fetch: boundFetch(fetch) }
+  // Loaded with the first request, as the providers are: it needs their package.
+  const bounded: FetchFunction = async (...request) =>
+    (await import('./bounded-fetch.ts')).boundFetch(fetch)(...request)
+  const dependencies = { settings, fetch: bounded }
   const opened = new Map<string, Promise<Model>>()
 
   return {
