@@ -15,10 +15,8 @@ export function checkFixedSettings({ name, encryptionKey, search }: Environment,
   const after = encryptionKey ?? NO_KEY
   if (before === undefined || before === after || deployed?.['SearchKind'] !== search.kind) return
   throw new EnvironmentError(
-    `${name}.encryptionKey: is ${keyText(after)}, and the deployed index is encrypted with ${keyText(before)}. AWS encrypts a ` +
+    `${name}.encryptionKey: is ${after === NO_KEY ? 'left out' : after}, and the deployed index is encrypted with ${before === NO_KEY ? 'a key of AWS' : before}. AWS encrypts a ` +
       `${search.kind === 'domain' ? 'domain' : 'collection'} with one key for good, and its name is taken. Set the key back, or deploy ` +
       'an environment of another name and move to it',
   )
 }
-
-const keyText = (key: string): string => (key === NO_KEY ? 'left out (a key of AWS)' : key)

@@ -69,10 +69,11 @@ const environmentFor = (port: number): NodeJS.ProcessEnv => ({
 })
 
 /** The lines that say what went wrong. */
-const lastWords = (output: string): string =>
-  output
-    .split('\n')
-    .filter((line) => /FAILED|❌|error|refuse|is needed|✗/i.test(line))
+const lastWords = (output: string): string => {
+  const lines = output.split('\n').filter((line) => line.trim() !== '')
+  const faults = lines.filter((line) => /FAILED|❌|error|refuse|is needed|✗/i.test(line))
+  return (faults.length > 0 ? faults : lines)
     .slice(-3)
     .map((line) => line.trim().slice(0, 240))
     .join(' | ')
+}
