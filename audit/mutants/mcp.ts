@@ -58,7 +58,7 @@ export const MCP_MUTANTS = [
     ['a list has no end', 'tools.size >= MAX_TOOLS || ', ''],
     ['two tools have one name', ' || tools.has(tool.name)', ''],
   ]),
-  ...inFile(`${MCP}/tool-names.ts`, [['names are as servers choose', 'FITS.test(whole) && ', '']]),
+  ...inFile(`${MCP}/tool-registry.ts`, [['names are as servers choose', 'FITS.test(whole) && ', '']]),
   ...inFile('functions/tools/guarded-fetch.ts', [
     ['a response has no end', 'if (bytes > most)', 'if (bytes < 0)'],
     ['names may lead inside', 'agent: useAgent(url.href), lookup: withoutInternal([], lookup)', 'lookup'],

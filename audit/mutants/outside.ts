@@ -25,7 +25,7 @@ export const IMPORT_MUTANTS = [
       'const found = read.find((one) => one.isOf(call))',
     ],
   ]),
-  ...inFile('functions/agent/imports/kept-numbers.ts', [
+  ...inFile('functions/agent/imports/import-step.ts', [
     ['a number that a source has is given to another', '[...kept, ...stored].some(isTaken)', 'kept.some(isTaken)'],
     [
       'a number of the same step is given to another source',

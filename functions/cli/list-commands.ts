@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { count, folderPath, messageId, sessionId, value } from './arguments.ts'
+import { count, folderPath, messageId, sessionId, value } from './input.ts'
 import type { SearchOptions } from './commands/search.ts'
 import type { SessionsOptions } from './commands/sessions.ts'
 import type { ShowOptions } from './commands/show.ts'

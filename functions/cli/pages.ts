@@ -1,5 +1,5 @@
 import { definedFields } from '../domain/defined-fields.ts'
-import { Failed } from './failed.ts'
+import { Failed } from './input.ts'
 
 interface Page<Entry> {
   readonly data: readonly Entry[]

@@ -1,7 +1,7 @@
 import { ApiProblem } from '../client/problem.ts'
 import { isUnreachable, MISUSED, NOT_RUNNING, printable } from '../runtime/command.ts'
 import { causeOf } from './commands/doctor.ts'
-import { Failed } from './failed.ts'
+import { Failed } from './input.ts'
 import { oneLine } from './terminal.ts'
 
 /** The line for an error that somebody can do something about, with what to do; undefined for any other. `url`: where it was looked, if not here. */

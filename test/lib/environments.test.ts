@@ -7,7 +7,7 @@ import {
 } from '../../lib/environments.ts'
 import { OWN_ENVIRONMENT } from '../../lib/own-environment.ts'
 import { readSettings } from '../../functions/runtime/settings/config.ts'
-import { capSettings, capVariables } from '../../functions/runtime/settings/cap-variables.ts'
+import { capSettings, capVariables } from '../../functions/runtime/settings/variables.ts'
 import { createStacks } from '../../lib/create-stacks.ts'
 import { createApp, environmentNamed, environmentOf, synthesise } from './synthesise.ts'
 

@@ -7,7 +7,7 @@ import {
 import type { Message, SQSClient } from '@aws-sdk/client-sqs'
 import type { Clock } from '../../ports/clock.ts'
 import type { Hint, RunQueue } from '../../ports/run-queue.ts'
-import { decodeHint, encodeHint } from './hint.ts'
+import { decodeHint, encodeHint } from './queue-messages.ts'
 
 export interface SqsDependencies {
   readonly client: SQSClient

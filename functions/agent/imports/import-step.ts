@@ -1,13 +1,11 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
-import { DEFAULT_POLICIES } from '../../domain/agent.ts'
-import type { Policies } from '../../domain/agent.ts'
-import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
+import { DEFAULT_POLICIES, type Policies } from '../../domain/agent.ts'
+import type { ClosedMessage, ClosedNumbers } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextIds } from '../../domain/ids.ts'
 import { rangesOf, type ImportName, type ImportProgress } from '../../domain/messages/imported.ts'
 import type { Message } from '../../domain/messages/message.ts'
-import { keyOf } from '../../domain/session.ts'
-import type { Session, SessionHeader } from '../../domain/session.ts'
+import { keyOf, type Session, type SessionHeader, type SessionKey } from '../../domain/session.ts'
 import type { LogImport } from '../../ports/log-import.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
@@ -18,8 +16,9 @@ import { programOf } from '../../log/imported-place.ts'
 import { createCutRounds, type CutRounds } from './cut-rounds.ts'
 import { createStepRounds, type BegunTurn, type StepRounds } from './import-rounds.ts'
 import { countRounds, lastIdOf, runsOf, type Touched } from './import-runs.ts'
-import { createKeptNumbers } from './kept-numbers.ts'
 import { createStoredCalls, type StoredCalls } from './stored-calls.ts'
+import type { NumberedSources } from '../../domain/messages/source.ts'
+import { highestOf } from '../../log/sources.ts'
 
 export interface AppendDependencies extends ContentDependencies {
   readonly imports: LogImport
@@ -166,4 +165,34 @@ async function messagesOf(
     if (isLong(message)) await yieldToEventLoop()
   }
   return messages
+}
+
+/**
+ * The numbers of sources that a completion of an import brings, as its row records them. Undefined where the session has one of them
+ * already, a result is not here, or something else has come since and may have numbered it: then a later request gives all that are
+ * missing. Made for one step, after the session's header was read: a step is not stored if anybody has given numbers since.
+ * `since`: the first message of the import behind what came last from elsewhere.
+ */
+function createKeptNumbers(
+  reader: Pick<LogReader, 'sources'>,
+  key: SessionKey,
+  { calls, since }: { readonly calls: Pick<StoredCalls, 'resultIdOf'>; readonly since: string },
+) {
+  const kept: NumberedSources[] = []
+  return async ({ from, results }: ClosedNumbers): Promise<readonly NumberedSources[] | undefined> => {
+    const numbered: NumberedSources[] = []
+    let next = from
+    for (const result of results) {
+      const message = await calls.resultIdOf(result)
+      if (message === undefined || message < since) return undefined
+      const { sources: count = 0 } = result
+      numbered.push({ message, from: next, count })
+      next += count
+    }
+    const { numbered: stored } = await reader.sources(key, { order: 'ascending', after: from - 1, limit: 1 })
+    const isTaken = (one: NumberedSources): boolean => one.from < next && highestOf([one]) >= from
+    if ([...kept, ...stored].some(isTaken)) return undefined
+    kept.push(...numbered)
+    return numbered
+  }
 }

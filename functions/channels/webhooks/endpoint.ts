@@ -16,12 +16,9 @@ import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import { callbackDelivery } from '../callbacks/state.ts'
 import { readBytes, TOO_LARGE } from '../read-bytes.ts'
-import { readJson } from './body.ts'
-import { sessionOfDelivery } from './live-session.ts'
-import { sessionIdOf } from './session-id.ts'
+import { isSigned, readJson, sessionIdOf, sessionOfDelivery } from './receive.ts'
 import type { WebhookSettings } from './settings.ts'
 import { fillTemplate, valueAt, type Delivered } from './template.ts'
-import { isSigned } from './verify.ts'
 
 const PREFIX = '/webhooks/'
 /** Milliseconds for which a delivery is known again: a moment less than the run's idempotency key, which decides after it. */

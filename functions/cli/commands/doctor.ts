@@ -3,7 +3,7 @@ import { createClient } from '../../client/client.ts'
 import { readSettings } from '../../runtime/settings/config.ts'
 import { whileConnected } from '../connect.ts'
 import type { ConnectionOptions } from '../connect.ts'
-import { NEEDS_ATTENTION } from '../failed.ts'
+import { NEEDS_ATTENTION } from '../input.ts'
 import { onOutput, print } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Client } from '../../client/client.ts'
 import type { Queries } from '../../client/api-types.ts'
-import { Failed } from '../failed.ts'
+import { Failed } from '../input.ts'
 import { harmlessPieces, note, oneLine } from '../terminal.ts'
 
 export interface ExportOptions {

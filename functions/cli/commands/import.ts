@@ -5,7 +5,7 @@ import { readSessionFolders } from '../../runtime/settings/config.ts'
 import { usualPlaces } from '../import/find-files.ts'
 import { importFiles, type ImportCounts, type ImportOrder } from '../import/import-files.ts'
 import { KINDS, type Kind } from '../import/sessions-of-file.ts'
-import { addressFault } from '../program-address.ts'
+import { addressFault } from '../input.ts'
 import { note, oneLine, progressLine } from '../terminal.ts'
 
 const USAGE = `Brings in conversations from the session files of other programs. Run it again at any time: it takes only what is new.

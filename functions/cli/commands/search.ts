@@ -1,7 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { Queries, SearchHit } from '../../client/api-types.ts'
 import { readableText } from '../../search/documents/readable-text.ts'
-import { metadataQuery, type PlaceOptions } from '../arguments.ts'
+import { metadataQuery, type PlaceOptions } from '../input.ts'
 import { readPages } from '../pages.ts'
 import { localTime, note, oneLine, onOutput, print, printJson } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts'
 import type { Queries, Session } from '../../client/api-types.ts'
-import { metadataQuery, type PlaceOptions } from '../arguments.ts'
+import { metadataQuery, type PlaceOptions } from '../input.ts'
 import { readPages } from '../pages.ts'
 import { localTime, note, oneLine, print, printJson, table } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'

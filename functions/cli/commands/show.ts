@@ -2,7 +2,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import type { Message } from '../../client/api-types.ts'
 import type { Client } from '../../client/client.ts'
 import { MISUSED } from '../../runtime/command.ts'
-import { Failed } from '../failed.ts'
+import { Failed } from '../input.ts'
 import { messageText } from '../message-text.ts'
 import { note, print, printJson } from '../terminal.ts'
 

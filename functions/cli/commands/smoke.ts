@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { isUnreachable, NOT_RUNNING, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
-import { addressFault } from '../program-address.ts'
+import { addressFault } from '../input.ts'
 import { SmokeError, smokeTour, type Target } from './smoke-tour.ts'
 import { writeToTerminal } from '../../runtime/terminal-output.ts'
 

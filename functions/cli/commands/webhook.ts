@@ -7,7 +7,7 @@ import { readChannels } from '../../runtime/settings/agents-file.ts'
 import { NotRunning, runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { readSettings, SettingsError } from '../../runtime/settings/config.ts'
 import { withSecrets } from '../../runtime/settings/named-secrets.ts'
-import { addressFault } from '../program-address.ts'
+import { addressFault } from '../input.ts'
 
 const USAGE = `Sends a webhook of agents.json a delivery, signed as its sender signs, and shows the response.
 

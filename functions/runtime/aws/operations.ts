@@ -10,7 +10,7 @@ import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history
 import { failedRecords } from '../../adapters/s3/failed-batches.ts'
 import { createS3OutputStore } from '../../adapters/s3/output-store.ts'
 import { deadLetterMessages } from '../../adapters/sqs/dead-letters.ts'
-import { createSqsDeadLetterSink } from '../../adapters/sqs/dead-letter-sink.ts'
+import { createSqsDeadLetterSink } from '../../adapters/sqs/queue-messages.ts'
 import { resendDeadLetters } from '../../adapters/sqs/queue-depth.ts'
 import { rebuildIndex } from '../../history/rebuild.ts'
 import { redrive } from '../../history/redrive.ts'

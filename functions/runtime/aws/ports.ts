@@ -14,7 +14,7 @@ import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history
 import { createBucketIfAbsent } from '../../adapters/s3/create-bucket.ts'
 import { createS3OutputStore } from '../../adapters/s3/output-store.ts'
 import { createQueueIfAbsent } from '../../adapters/sqs/create-queue.ts'
-import { createSqsDeadLetterSink } from '../../adapters/sqs/dead-letter-sink.ts'
+import { createSqsDeadLetterSink } from '../../adapters/sqs/queue-messages.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { rebuildIndex } from '../../history/rebuild.ts'
 import { clientOptions, openDynamo, openSqs, signingOf } from './clients.ts'

@@ -5,7 +5,7 @@ import { createDynamoSessionStore } from '../../adapters/dynamodb/log/sessions/s
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryWriter } from '../../adapters/opensearch/history-writer.ts'
-import { createSqsDeadLetterSink } from '../../adapters/sqs/dead-letter-sink.ts'
+import { createSqsDeadLetterSink } from '../../adapters/sqs/queue-messages.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { openDynamo, openSqs, signingOf } from '../aws/clients.ts'
 import { createStreamHandler } from '../aws/indexing.ts'

@@ -1,7 +1,7 @@
 import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { createOpenSearchClient } from '../../adapters/opensearch/client.ts'
 import { createOpenSearchHistoryIndex } from '../../adapters/opensearch/history-index.ts'
-import { createLateHints } from '../../adapters/sqs/late-hint.ts'
+import { createLateHints } from '../../adapters/sqs/queue-messages.ts'
 import { createSqsRunQueue } from '../../adapters/sqs/run-queue.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { HistoryIndex } from '../../ports/history-index.ts'

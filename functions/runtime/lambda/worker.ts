@@ -1,6 +1,6 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch'
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
-import { decodeHint } from '../../adapters/sqs/hint.ts'
+import { decodeHint } from '../../adapters/sqs/queue-messages.ts'
 import { serveHint } from '../../agent/worker/serve-hint.ts'
 import type { LoopSettings } from '../settings/config.ts'
 import { invoke } from './invocation.ts'

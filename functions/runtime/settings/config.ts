@@ -1,13 +1,18 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import { definedFields } from '../../domain/defined-fields.ts'
-import { capSettings, capVariables } from './cap-variables.ts'
-import { listVariables } from './list-variables.ts'
+import {
+  capSettings,
+  capVariables,
+  listVariables,
+  slackPlace,
+  slackVariables,
+  traceSettings,
+  traceVariables,
+} from './variables.ts'
 import { LOG_LEVELS } from '../logger.ts'
 import { DEFAULT_MODELS, defaultBedrock, modelSettings, modelVariables, namesCredentials } from './model-variables.ts'
 import { httpAddress, settingText, variableFault } from './setting-text.ts'
-import { slackPlace, slackVariables } from './slack-variables.ts'
-import { traceSettings, traceVariables } from './trace-variables.ts'
 
 const portText = 'must be a port number, 1 to 65535, or 0 for any free one'
 const port = z.coerce.number(portText).int(portText).min(0, portText).max(65_535, portText)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeHint, encodeHint } from '../../../functions/adapters/sqs/hint.ts'
+import { decodeHint, encodeHint } from '../../../functions/adapters/sqs/queue-messages.ts'
 
 test.each([
   { tenant: 'acme', session: 's1' },

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { NO_CAPS } from '../../../functions/access/rates.ts'
-import { liveSessionOf } from '../../../functions/channels/webhooks/live-session.ts'
+import { liveSessionOf } from '../../../functions/channels/webhooks/receive.ts'
 import type { SessionKey } from '../../../functions/domain/session.ts'
 import { channelFields, channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'
 import { openEndpoints } from '../../../functions/runtime/channels.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sessionIdOf } from '../../../functions/channels/webhooks/session-id.ts'
+import { sessionIdOf } from '../../../functions/channels/webhooks/receive.ts'
 import { fillTemplate, templateFault, valueAt } from '../../../functions/channels/webhooks/template.ts'
 import { isSessionId } from '../../../functions/domain/ids.ts'
 import type { Json } from '../../../functions/domain/json.ts'

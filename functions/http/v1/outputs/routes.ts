@@ -1,18 +1,16 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { TooltrailError } from '../../../domain/errors.ts'
-import { isMediaType, UNKNOWN_TYPE } from '../../../domain/messages/media-type.ts'
-import { textOf } from '../../../domain/messages/message.ts'
-import type { Message } from '../../../domain/messages/message.ts'
+import { UNKNOWN_TYPE, isMediaType } from '../../../domain/messages/media-type.ts'
+import { textOf, type Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { encodeOutput } from '../../../log/formats/output-encoding.ts'
 import type { ByteRange } from '../../../ports/output-store.ts'
 import { loggedBody } from '../../streaming/logged-body.ts'
 import { whileKeyLasts } from '../../streaming/until-key-revoked.ts'
-import { readRange } from './byte-range.ts'
 import { isNamed } from '../../etag.ts'
 import type { App, AppDependencies, RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
-import { problems, READ_PROBLEMS } from '../problem-responses.ts'
+import { READ_PROBLEMS, problems } from '../problem-responses.ts'
 import { messageParams, ulid } from '../fields.ts'
 import { findSession } from '../../../access/sessions.ts'
 
@@ -218,4 +216,22 @@ function attachment(filename: string): string {
     (character) => `%${character.charCodeAt(0).toString(16)}`,
   )
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`
+}
+
+/**
+ * The part of `size` bytes that a `Range` header asks for: `whole` if it asks for none, for several, or for something that
+ * is not a byte range (RFC 9110 lets all of these be ignored).
+ */
+export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '')
+  const [first, last] = [match?.[1] ?? '', match?.[2] ?? '']
+  if (first === '' && last === '') return 'whole'
+  if (first === '')
+    return Number(last) === 0 || size === 0
+      ? 'unsatisfiable'
+      : { start: Math.max(0, size - Number(last)), end: size - 1 }
+  const start = Number(first)
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
+  if (last !== '' && Number(last) < start) return 'whole'
+  return start >= size ? 'unsatisfiable' : { start, end }
 }

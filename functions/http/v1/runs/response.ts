@@ -3,20 +3,17 @@ import type { JSONParsed } from 'hono/utils/types'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { OpenRequest } from '../../../access/open-requests.ts'
 import type { Accepted, Placement } from '../../../agent/service/agent-service.ts'
-import type { RunEvent } from '../../../domain/events.ts'
-import { eventId } from '../../../domain/events.ts'
+import { eventId, type RunEvent } from '../../../domain/events.ts'
 import type { Message } from '../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { AppDependencies, AppEnv, RouteDependencies } from '../../dependencies.ts'
-import { streamEvents, isEventStream } from '../../streaming/event-stream.ts'
+import { isEventStream, streamEvents } from '../../streaming/event-stream.ts'
 import { bytesResponse } from '../../streaming/json-response.ts'
 import { bodyOf } from '../../streaming/response-bodies.ts'
 import { keyRevoked } from '../../middleware/authentication.ts'
-import { acceptsEventStream, readPreferences } from './preferences.ts'
 import { runDocument } from './document.ts'
 import { framesOf } from './frames.ts'
-import { isSettled, requireRun, runResource } from './resource.ts'
-import type { RunResource, RunView } from './resource.ts'
+import { isSettled, requireRun, runResource, type RunResource, type RunView } from './resource.ts'
 
 /** Characters. A longer run is not held for its 202. */
 const LONG = 4 * 1024
@@ -218,3 +215,32 @@ async function unlessAborted<Result>(
     signal.removeEventListener('abort', stop)
   }
 }
+
+const DEFAULT_WAIT_SECONDS = 60
+const MAX_WAIT_SECONDS = 240
+
+export interface Preferences {
+  readonly respondAsync: boolean
+  /** Milliseconds to wait for a run. */
+  readonly waitMs: number
+  /** For `Preference-Applied`. */
+  readonly applied: string | undefined
+}
+
+/** What `Prefer` (RFC 7240) asks for; the rest is ignored, and a longer wait is cut to 240 s. */
+export function readPreferences(header: string | undefined): Preferences {
+  const wishes = (header ?? '').split(',').map((wish) => wish.trim().toLowerCase())
+  const wait = wishes.flatMap((wish) => /^wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/.exec(wish)?.[1] ?? []).at(0)
+  const seconds = wait === undefined ? undefined : Math.min(Number(wait), MAX_WAIT_SECONDS)
+  const respondAsync = wishes.some((wish) => /^respond-async\s*(?:;.*)?$/.test(wish))
+  const applied = [...(respondAsync ? ['respond-async'] : []), ...(seconds === undefined ? [] : [`wait=${seconds}`])]
+  return {
+    respondAsync,
+    waitMs: (seconds ?? (respondAsync ? 0 : DEFAULT_WAIT_SECONDS)) * 1000,
+    applied: applied.length === 0 ? undefined : applied.join(', '),
+  }
+}
+
+/** Whether `Accept` asks for server-sent events. */
+const acceptsEventStream = (accept: string | undefined): boolean =>
+  (accept ?? '').split(',').some((range) => /^\s*text\/event-stream\s*(?:;(?!\s*q=0(?:\.0*)?\s*$).*)?$/i.test(range))

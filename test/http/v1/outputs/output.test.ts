@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ports } from '../../../../functions/runtime/program.ts'
 import { makeTool } from '../../../agent/harness.ts'
-import { readRange } from '../../../../functions/http/v1/outputs/byte-range.ts'
+import { readRange } from '../../../../functions/http/v1/outputs/routes.ts'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
 

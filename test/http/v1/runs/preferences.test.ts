@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readPreferences } from '../../../../functions/http/v1/runs/preferences.ts'
+import { readPreferences } from '../../../../functions/http/v1/runs/response.ts'
 
 test.each([
   [undefined, false, 60_000, undefined],

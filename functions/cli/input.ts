@@ -1,8 +1,22 @@
 import { isAbsolute, resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { MetadataQuery } from '../client/client.ts'
-import { isSessionId, isTenant, ULID_PATTERN } from '../domain/ids.ts'
-import { addressFault } from './program-address.ts'
+import { ULID_PATTERN, isSessionId, isTenant } from '../domain/ids.ts'
+
+export const NEEDS_ATTENTION = 2
+export const NEEDS_A_PERSON = 3
+export const INTERRUPTED = 130
+
+/** A command could not do what was asked. The message is the one line that is shown; `exitCode` is the process's. */
+export class Failed extends Error {
+  override readonly name = 'Failed'
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
 
 /** Each reads a word of the command line, or says what it must be. */
 
@@ -67,3 +81,13 @@ export const metadataQuery = ({ folder, source, branch }: PlaceOptions): Metadat
   'metadata.source': source,
   'metadata.branch': branch,
 })
+
+/** What keeps a text from being the address of a program, for a sentence about it; undefined if it is one. */
+export function addressFault(text: string): string | undefined {
+  const address = URL.parse(text)
+  if (address === null || !/^https?:$/.test(address.protocol))
+    return 'must be an http or https address such as https://api.example.com'
+  if (address.username + address.password + address.search + address.hash !== '')
+    return 'must be the address alone, without a name, a password, ? and #'
+  return undefined
+}
