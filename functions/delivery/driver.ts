@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
+import { pollUntil } from '../ports/poll-until.ts'
 import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
 import { dueOf } from './due-of-session.ts'
@@ -198,14 +199,19 @@ async function unclaimed(
   how: 'by_run' | 'by_hint',
   stopping: AbortSignal,
 ): Promise<Delivery | undefined> {
-  for (let poll = 0; poll < MAX_CLAIM_POLLS && !stopping.aborted; poll++) {
-    const seen = await outbox.read(key)
-    if (seen === undefined || seen.status !== 'pending') return undefined
-    if (isUnclaimed(seen, clock.now())) return seen
-    if (how === 'by_hint') return undefined
-    await clock.sleep(TAKEN_MS, stopping).catch(() => undefined)
+  let polls = 0
+  try {
+    const { found } = await pollUntil(clock, { everyMs: TAKEN_MS, signal: stopping }, async () => {
+      const delivery = await outbox.read(key)
+      if (delivery === undefined || delivery.status !== 'pending') return { found: undefined }
+      if (isUnclaimed(delivery, clock.now())) return { found: delivery }
+      return how === 'by_hint' || ++polls === MAX_CLAIM_POLLS ? { found: undefined } : undefined
+    })
+    return found
+  } catch (error) {
+    if (stopping.aborted) return undefined
+    throw error
   }
-  return undefined
 }
 
 /** The run as it is now that the delivery is claimed; or the one that it was merged into. */

@@ -7,6 +7,7 @@ import type { Logger } from '../../../ports/logger.ts'
 import type { Outbox } from '../../../ports/outbox.ts'
 import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
+import { pollUntil } from '../../../ports/poll-until.ts'
 import type { SlackMessage } from './event.ts'
 import { isBudgetUsedUp, sayBudgetUsedUp } from './notices.ts'
 import type { NoticeDependencies } from './notices.ts'
@@ -111,10 +112,13 @@ async function earlierMessages(
 ): Promise<Outcome | undefined> {
   const isEarlier = (one: Delivery): boolean => one.kind === INCOMING_KIND && one.id < delivery.id
   const now = steadyTime(() => clock.now())
-  for (const begun = now(); (await outbox.pending(delivery, MAX_EARLIER_MESSAGES)).some(isEarlier);) {
-    if (now() - begun > EARLIER_MESSAGES_TIMEOUT_MS) return { retryAt: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS }
-    await clock.sleep(EARLIER_MS, signal)
-  }
+  const begun = now()
+  const outcome = await pollUntil(clock, { everyMs: EARLIER_MS, signal }, async () => {
+    const isWaiting = (await outbox.pending(delivery, MAX_EARLIER_MESSAGES)).some(isEarlier)
+    if (!isWaiting) return 'first'
+    const isLate = now() - begun > EARLIER_MESSAGES_TIMEOUT_MS
+    return isLate ? { retryAt: clock.now() + EARLIER_MESSAGES_TIMEOUT_MS } : undefined
+  })
   signal.throwIfAborted()
-  return undefined
+  return outcome === 'first' ? undefined : outcome
 }

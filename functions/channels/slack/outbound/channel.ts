@@ -5,6 +5,7 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { Outbox } from '../../../ports/outbox.ts'
 import type { RunInbox } from '../../../ports/run-inbox.ts'
+import { pollUntil } from '../../../ports/poll-until.ts'
 import { approval, decided, failure, plain } from './blocks.ts'
 import { finishPart, finishReply } from './finish-reply.ts'
 import type { Finishing } from './finish-reply.ts'
@@ -131,17 +132,15 @@ async function complete(
  */
 async function earlierReplies({ outbox, reader, clock }: ChannelDependencies, work: Work): Promise<void> {
   const { delivery, signal } = work
-  for (;;) {
-    signal.throwIfAborted()
+  await pollUntil(clock, { everyMs: EARLIER_MS, signal }, async () => {
     let isWaiting = false
     for (const one of await outbox.pending(delivery, MAX_EARLIER_DELIVERIES)) {
       if (one.kind !== delivery.kind || one.id >= delivery.id) continue
       const run = await reader.run(delivery, one.id)
       isWaiting ||= run !== undefined && run.status !== 'paused' && run.status !== 'cancelled'
     }
-    if (!isWaiting) return
-    await clock.sleep(EARLIER_MS, signal)
-  }
+    return isWaiting ? undefined : true
+  })
 }
 
 /** Follows a run to its end or pause, and shows what came of it from time to time. */
