@@ -4,9 +4,8 @@ import { ManagedPolicy, PermissionsBoundary } from 'aws-cdk-lib/aws-iam'
 import { AppStack } from './app-stack.ts'
 import { HouseChecks } from './checks.ts'
 import { DataStack } from './data-stack.ts'
-import type { Environment } from './environments.ts'
+import { EnvironmentError, type Environment } from './environments.ts'
 import { MonitoringStack } from './monitoring-stack.ts'
-import { checkRegions } from './regions.ts'
 import { SearchStack } from './search-stack.ts'
 
 /**
@@ -55,4 +54,24 @@ export function createStacks(app: App, environment: Environment, deployer: Place
   Tags.of(app).add('tooltrail:environment', name)
   Validations.of(app).addPlugins(new HouseChecks(app))
   return { data, search, app: main, monitoring }
+}
+
+/**
+ * Throws `EnvironmentError` for what is named by an ARN of another region than that of the stacks: AWS would refuse it in the middle of
+ * a deployment.
+ */
+function checkRegions(environment: Environment, region: string): void {
+  const { name, encryptionKey, customDomain, restoredTable } = environment
+  const named = {
+    encryptionKey,
+    'customDomain.certificate': customDomain?.certificate,
+    'restoredTable.stream': restoredTable?.stream,
+  }
+  for (const [setting, arn] of Object.entries(named)) {
+    const own = arn?.split(':')[3] ?? region
+    if (own !== region)
+      throw new EnvironmentError(
+        `${name}.${setting}: is in ${own}, and the environment in ${region}: they must be in one`,
+      )
+  }
 }

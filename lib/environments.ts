@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { faultText, reasonOf, settingText } from '../functions/runtime/settings/setting-text.ts'
 import { keyCaps, tenantBudget } from './cap-settings.ts'
-import { searchKinds } from './search-kinds.ts'
 import {
   addressRange,
   allowedHost,
@@ -11,6 +10,7 @@ import {
   restoredTable,
   tags,
   traceEndpoint,
+  searchKinds,
 } from './setting-formats.ts'
 
 /** Settings of an environment that cannot be used; the message names each wrong one. */
