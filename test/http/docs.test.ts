@@ -113,13 +113,13 @@ describe('an example', () => {
     paths: {},
     components: {
       schemas: {
-        Report: { type: 'object', example: { id: 'told' } },
+        Report: { type: 'object', example: { id: 'example' } },
         Made: {
           type: 'object',
           required: ['name', 'all', 'size'],
           properties: {
             name: { type: 'string' },
-            all: { type: 'array', items: { $ref: '#/components/schemas/Told' } },
+            all: { type: 'array', items: { $ref: '#/components/schemas/Report' } },
             size: { enum: ['s', 'm'] },
             optional: { type: 'string' },
           },
@@ -129,12 +129,12 @@ describe('an example', () => {
   }
 
   test('is the one that the schema gives', () =>
-    expect(exampleOf(document, { $ref: '#/components/schemas/Told' })).toEqual({ id: 'told' }))
+    expect(exampleOf(document, { $ref: '#/components/schemas/Report' })).toEqual({ id: 'example' }))
 
   test('is made of the fields that are required where the schema gives none', () =>
     expect(exampleOf(document, { $ref: '#/components/schemas/Made' })).toEqual({
       name: 'text',
-      all: [{ id: 'told' }],
+      all: [{ id: 'example' }],
       size: 's',
     }))
 })

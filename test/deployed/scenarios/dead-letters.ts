@@ -1,6 +1,6 @@
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { nextId } from '../../../functions/domain/ids.ts'
 import type { RunBody } from '../../e2e/backend/client.ts'
 import { s3Client, sqsClient } from '../../engines/clients.ts'
@@ -18,7 +18,7 @@ const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}
 /** How long the attempts may take that nothing comes of: nobody promises anything of them. */
 const GIVEN_UP_MS = 180_000
 /** By the template of the queue. */
-const HINT_ATTEMPTS = 3
+const HINT_ATTEMPTS = 5
 const FORBIDDEN = {
   kind: 'respond',
   status: 400,
@@ -74,11 +74,11 @@ export function declareDeadLetters(system: () => System): void {
     functions.Worker.disturb((service, { body }) =>
       service === 'dynamodb' && body.includes('#unserved') ? FORBIDDEN : undefined,
     )
+    onTestFinished(() => functions.Worker.disturb(() => undefined))
     await client.post('/v1/sessions', { id: 'unserved' })
     const path = '/v1/sessions/unserved/messages'
     const run = await client.post<RunBody>(path, { content: 'what time is it' }, { prefer: 'respond-async' })
     await within(GIVEN_UP_MS, 'the dead letter', async () => (await depth(system(), 'RunDeadLetterUrl')) > 0)
-    functions.Worker.disturb(() => undefined)
     expect(hintsOf(functions.Worker.events, 'unserved')).toHaveLength(HINT_ATTEMPTS)
     expect((await client.get<RunBody>(`/v1/sessions/unserved/runs/${run.id}`)).status).toBe('queued')
   })
