@@ -48,8 +48,8 @@ export const DELIVERY_GUARDS: readonly Guard[] = [
   one(
     'delivery, claim: what another has is left alone',
     DRIVER,
-    'if (isUnclaimed(seen, clock.now())) return seen',
-    'return seen',
+    'if (isUnclaimed(delivery, clock.now())) return { found: delivery }',
+    'return { found: delivery }',
   ),
   one(
     'delivery, claim: ends some time',

@@ -5,8 +5,8 @@ export const DELIVERY_MUTANTS = [
   ...inFile('functions/delivery/driver.ts', [
     [
       'a delivery that another has claimed is claimed',
-      'if (isUnclaimed(seen, clock.now())) return seen',
-      'return seen',
+      'if (isUnclaimed(delivery, clock.now())) return { found: delivery }',
+      'return { found: delivery }',
     ],
     ['a failure of the channel counts as none', 'const failures = claim.delivery.failures + 1', 'const failures = 0'],
     ['what was stopped counts as a failure', 'if (signal.aborted) return { retryAt: clock.now() }', ''],
