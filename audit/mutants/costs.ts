@@ -31,8 +31,12 @@ export const COST_MUTANTS = [
     ],
   ]),
   ...inFile('functions/agent/events/header-polling.ts', [
-    ['who waits for an end glances five times a second', 'const SELDOM_MS = 950', 'const SELDOM_MS = 200'],
-    ['each consumer glances for itself', '  if (known !== undefined) {\n', '  if (known?.latest === null) {\n'],
+    [
+      'a consumer that waits for an end polls five times a second',
+      'const ENDS_POLL_MS = 950',
+      'const ENDS_POLL_MS = 200',
+    ],
+    ['each consumer polls for itself', '  if (known !== undefined) {\n', '  if (known?.latest === null) {\n'],
   ]),
   ...inFile('functions/agent/events/coalescing-reader.ts', [
     ['each consumer reads for itself', 'if (one === undefined || one.begun <= since) {', 'if (one?.begun !== -1) {'],

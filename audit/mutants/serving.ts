@@ -41,8 +41,12 @@ export const SERVING_MUTANTS = [
   ]),
   ...inFile('functions/agent/events/header-polling.ts', [
     ['a change of the header is not told', 'if (hasChanged) changes++', 'if (hasChanged && changes < 0) changes++'],
-    ['a glance that fails is told to nobody', '      changes++\n      wake()', '      void tails'],
-    ['a glance wakes nobody', "if (hasChanged || of === 'events') wake()", "if (hasChanged && of === 'events') wake()"],
+    ['a failed poll wakes no consumer', '      changes++\n      wake()', '      void tails'],
+    [
+      'a poll wakes no consumer',
+      "if (hasChanged || of === 'events') wake()",
+      "if (hasChanged && of === 'events') wake()",
+    ],
   ]),
   ...inFile('functions/agent/events/follow-run.ts', [
     [
@@ -106,7 +110,7 @@ export const SERVING_MUTANTS = [
     ],
   ]),
   ...inFile('functions/agent/events/until-settled.ts', [
-    ['who waits for an end wakes for nothing', "poll.since(seen) !== 'change'", "poll.since(seen) !== 'time'"],
+    ['who waits for an end wakes for nothing', "poll.since(state) !== 'change'", "poll.since(state) !== 'time'"],
     ['a run that waits is waited for', '      if (header !== undefined && isBlocked(header)) return\n', ''],
   ]),
   ...inFile('functions/agent/events/coalescing-reader.ts', [

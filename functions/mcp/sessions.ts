@@ -63,9 +63,9 @@ export const listSessionsTool: MemoryTool<typeof listInput> = {
     }
     const list = (most: number) => sessions.list({ tenant: caller.tenant, limit: most, ...filter })
     let page = await list(limit)
-    const room = fitting(page.sessions, PAGE_BYTES).length
+    const count = fitting(page.sessions, PAGE_BYTES).length
     // Only the store knows the cursor of a shorter page.
-    if (room < page.sessions.length) page = await list(room)
+    if (count < page.sessions.length) page = await list(count)
     const data = await Promise.all(page.sessions.map((session) => shapes.session(reader, session)))
     const isNarrowed = [asked.q, asked.agent, folder, source, branch, since, until].some((value) => value !== undefined)
     const none = page.next !== undefined ? 'None so far.' : isNarrowed ? 'No session fits.' : 'There are no sessions.'
@@ -114,9 +114,9 @@ export const readSessionTool: MemoryTool<typeof readInput> = {
     const session = await findSession(dependencies, caller, id)
     const { older, newer, hasOlder, hasNewer } = await readPlace(reader, session, place, limit)
     const show = await shapes.messages(reader, session, [...older, ...newer])
-    const room = older.length === 0 || newer.length === 0 ? PAGE_BYTES : PAGE_BYTES / 2
-    const from = fitting(await Promise.all(newer.map(show)), room)
-    const before = fitting(await Promise.all(older.map(show)), room)
+    const maxBytes = older.length === 0 || newer.length === 0 ? PAGE_BYTES : PAGE_BYTES / 2
+    const from = fitting(await Promise.all(newer.map(show)), maxBytes)
+    const before = fitting(await Promise.all(older.map(show)), maxBytes)
     const shown = [...older.slice(0, before.length).toReversed(), ...newer.slice(0, from.length)]
     const isCutBefore = hasOlder || before.length < older.length
     const isCutAfter = hasNewer || from.length < newer.length

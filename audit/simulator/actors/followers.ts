@@ -14,7 +14,7 @@ import type { Follower, Watch } from './sessions.ts'
 /** Milliseconds between two connections. */
 const RECONNECT_MS = 500
 /** Milliseconds after the last fault in which a follower still connects. */
-const PATIENCE_MS = 90_000
+const QUIET_TIMEOUT_MS = 90_000
 /** The share of its events after which a follower disconnects. */
 const CUT_OFF = 0.3
 
@@ -24,7 +24,7 @@ export async function followRun(harness: Harness, servers: Servers, watch: Watch
   if (runId === undefined) return
   const follower: Follower = { runId, ids: [], hasEnded: false }
   watch.followers.push(follower)
-  const until = harness.script.quietAt + PATIENCE_MS
+  const until = harness.script.quietAt + QUIET_TIMEOUT_MS
   for (let tried = 0; !follower.hasEnded && !watch.unwanted && harness.elapsed() < until; tried++) {
     const { process, program } = servers.all[(server + tried) % servers.all.length] ?? {}
     if (process !== undefined && program !== undefined) {

@@ -21,20 +21,20 @@ import type { Place } from './run-messages.ts'
 import { createTimeline } from './run-timeline.ts'
 import { storedEvents } from './stored-run-events.ts'
 
-/** Milliseconds in which a consumer is woken at the latest; a glance does that long before. */
+/** Longest wait for an event. A poll wakes the consumer earlier. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 export interface FollowDependencies {
   readonly reader: LogReader
   readonly lease: Pick<RunLease, 'readHeader' | 'readHeaderEventually'>
-  /** Whether this process is executing a run of the session: then it is told of everything. */
+  /** Whether this process executes a run of the session: then its bus gets every event. */
   readonly worker: { isServing(key: SessionKey): boolean }
   readonly bus: EventBus
 }
 
 /**
- * A run's events: first those derived from its log, from the round of event `after` on, then live ones; each stored
- * event once. What other processes store is found by glances at the header, and by tailing the log while they execute the run.
+ * Yields a run's events: first those derived from its log, from the round of event `after`, then live ones. Each stored event
+ * occurs once. Changes of other processes are found by polling the header, and by reading the log's end while they execute the run.
  * Ends after the run's terminal event or when `signal` aborts.
  */
 export async function* followRun(
@@ -51,18 +51,18 @@ export async function* followRun(
     subscription.close()
     poll.close()
   }
-  // Also if nobody takes another event: then this function never gets to its end.
+  // A consumer that stops reading never lets this function end.
   signal.addEventListener('abort', leave)
   const follower = newFollower(reader, runId, after)
   try {
     while (!signal.aborted) {
-      const seen = await poll.seen()
+      const state = await poll.state()
       const status = yield* showStored(dependencies, key, follower)
       if (status === undefined) return
       const isStale = (): boolean => {
         if (status === 'running' && worker.isServing(key)) return false
-        const since = poll.since(seen)
-        // The header says nothing of a call that has ended.
+        const since = poll.since(state)
+        // The header does not change when a call ends.
         return since === 'change' || (since === 'time' && status === 'running')
       }
       if (yield* liveEvents({ subscription, follower, signal, isStale, drop: begin })) return
@@ -72,7 +72,7 @@ export async function* followRun(
     leave()
   }
 
-  /** All who are woken by the same glance read what has come since together. */
+  /** Consumers that one poll wakes share the next read of the log. */
   function wake(): void {
     begin()
     subscription.wake()

@@ -2,35 +2,36 @@ import type { SessionHeader, SessionKey } from '../../domain/session.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import { nameOf } from './event-bus.ts'
 
-/** Milliseconds between two glances at a session of which every event is shown. */
-const OFTEN_MS = 450
-/** The same where somebody waits for an end alone. */
-const SELDOM_MS = 950
+/** Polling interval for consumers that show every event, in milliseconds. */
+const EVENTS_POLL_MS = 450
+/** Polling interval for consumers that wait for the end of a run. */
+const ENDS_POLL_MS = 950
 
-/** Every so many glances, what a header says nothing of is looked for, too. */
-const TAIL = 2
+/** Every n-th poll also counts as a change of the log: a header does not show all of them. */
+const POLLS_PER_TAIL = 2
 
-interface Moment {
+/** Counters of a poll. */
+interface PollState {
   readonly changes: number
   readonly tails: number
 }
 
-/** What one consumer sees of a session's header as time passes. */
+/** One consumer's view of a session's header. */
 export interface HeaderPoll {
-  /** The moment of the last glance. What is read of the log afterwards is as new as that, or newer. */
-  seen(): Promise<Moment>
-  /** What has come since: a change, or time in which something may have changed of which a header says nothing. */
-  since(moment: Moment): 'change' | 'time' | 'nothing'
+  /** The state after the latest read. The log, read afterwards, is at least as new. */
+  state(): Promise<PollState>
+  /** Whether the header changed since, or whether the log may have changed without it (`time`). */
+  since(state: PollState): 'change' | 'time' | 'nothing'
   close(): void
 }
 
 interface Consumer {
   readonly everyMs: number
-  take(glance: Seen): void
+  take(read: HeaderRead): void
   fail(): void
 }
 
-interface Seen {
+interface HeaderRead {
   readonly header: SessionHeader | undefined
   readonly tails: number
 }
@@ -38,18 +39,18 @@ interface Seen {
 interface Poller {
   readonly consumers: Set<Consumer>
   readonly first: Promise<void>
-  latest: Seen | undefined
+  latest: HeaderRead | undefined
 }
 
-/** Who glances at which session, so that all of a process's consumers share it. */
+/** Pollers by session. All consumers of a process share one for each session. */
 const pollers = new WeakMap<HeaderReader, Map<string, Poller>>()
 
 type HeaderReader = Pick<RunLease, 'readHeaderEventually'>
 
-/** Everything of a header that an event tells of: not the lease's end, which moves by itself. */
+/** The fields of a header that change with events. The lease's expiry is left out, because a heartbeat moves it. */
 const allOf = (header: SessionHeader | undefined): unknown[] => [endOf(header), header?.head, header?.waiting]
 
-/** What moves when a run begins, ends or pauses: whoever lets a lease go raises the generation. */
+/** The fields of a header that change when a run starts, ends or pauses. A release raises the generation. */
 function endOf(header: SessionHeader | undefined): unknown[] {
   if (header === undefined) return []
   const { status, generation, activeRun, waiting, queued, cancel } = header
@@ -57,23 +58,23 @@ function endOf(header: SessionHeader | undefined): unknown[] {
 }
 
 /**
- * Glances at a session for as long as it is not closed: at all that events tell of, or for the ends of runs alone. Calls back at
- * every change, when a glance fails, which reading the log will explain, and with `events` at every glance: all consumers of a
- * session at the same time.
+ * Polls a session's header until closed, for every event or for the ends of runs. Calls `wake` after each change, and after a
+ * failed read, because the consumer's next read of the log reports the failure. With `events`, calls it after each poll. All
+ * consumers of a session are woken together.
  */
 export function pollHeader(
   lease: HeaderReader,
   key: SessionKey,
   { of, wake }: { readonly of: 'events' | 'ends'; readonly wake: () => void },
 ): HeaderPoll {
-  const [show, everyMs] = of === 'events' ? [allOf, OFTEN_MS] : [endOf, SELDOM_MS]
+  const [show, everyMs] = of === 'events' ? [allOf, EVENTS_POLL_MS] : [endOf, ENDS_POLL_MS]
   let [changes, tails] = [0, 0]
   let known: string | undefined
   const consumer: Consumer = {
     everyMs,
-    take(glance) {
-      const now = JSON.stringify(show(glance.header))
-      tails = glance.tails
+    take(read) {
+      const now = JSON.stringify(show(read.header))
+      tails = read.tails
       const hasChanged = known !== undefined && now !== known
       known = now
       if (hasChanged) changes++
@@ -90,13 +91,13 @@ export function pollHeader(
     tails = poller.latest.tails
   }
   return {
-    async seen() {
+    async state() {
       await poller.first
       return { changes, tails }
     },
-    since(moment) {
-      if (moment.changes !== changes) return 'change'
-      return moment.tails === tails ? 'nothing' : 'time'
+    since(state) {
+      if (state.changes !== changes) return 'change'
+      return state.tails === tails ? 'nothing' : 'time'
     },
     close: () => void poller.consumers.delete(consumer),
   }
@@ -122,13 +123,13 @@ async function pollOn(lease: HeaderReader, key: SessionKey, poller: Poller, hasR
   const { consumers } = poller
   for (let count = 0; consumers.size > 0; count++) {
     try {
-      poller.latest = { header: await lease.readHeaderEventually(key), tails: Math.floor(count / TAIL) }
+      poller.latest = { header: await lease.readHeaderEventually(key), tails: Math.floor(count / POLLS_PER_TAIL) }
       for (const consumer of consumers) consumer.take(poller.latest)
     } catch {
       for (const consumer of consumers) consumer.fail()
     }
     hasRead()
-    const wait = Math.min(...[...consumers].map(({ everyMs }) => everyMs), SELDOM_MS)
+    const wait = Math.min(...[...consumers].map(({ everyMs }) => everyMs), ENDS_POLL_MS)
     await new Promise<void>((resolve) => void setTimeout(resolve, wait).unref())
   }
 }

@@ -8,8 +8,7 @@ import type { Run, RunNotice } from '../../domain/runs/run.ts'
 import { isDelegation } from '../../domain/runs/team.ts'
 import { callCompleted, noticeEvents } from '../../log/run-events.ts'
 import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-events.ts'
-import { createMemberResults } from './member-results.ts'
-import type { MemberResults } from './member-results.ts'
+import { messageLength } from '../../log/message-length.ts'
 
 /** An event; `calls`: the rows that a pause waited for, to be read. */
 export interface TimelineEvent {
@@ -239,4 +238,38 @@ function* addMessage(state: State, message: Exclude<Message, ToolMessage>, isInp
   }
   state.last = position ?? state.last
   if (!isInput) for (const event of messageEvents(message)) yield { event }
+}
+
+/** Results that wait, and characters of them: a log that was imported may have thousands before what comes after them. */
+const MAX_RESULTS = 1_000
+const MAX_CHARACTERS = 8_000_000
+
+/** The ends of delegate calls, which stand in the log before what their members did, and are told after it. */
+interface MemberResults {
+  /** Lets the end of a call wait. Returns those that must be told now, because too much would wait. */
+  add(call: ToolMessage, end: readonly RunEvent[]): readonly RunEvent[]
+  /** All that wait, the inner ones first. */
+  take(): readonly RunEvent[]
+  isEmpty(): boolean
+}
+
+/** None yet. */
+export function createMemberResults(): MemberResults {
+  let waiting: RunEvent[] = []
+  let characters = 0
+  const take = (): readonly RunEvent[] => {
+    const all = waiting.toReversed()
+    waiting = []
+    characters = 0
+    return all
+  }
+  return {
+    add(call, end) {
+      waiting.push(...end)
+      characters += messageLength(call)
+      return waiting.length > MAX_RESULTS || characters > MAX_CHARACTERS ? take() : []
+    },
+    take,
+    isEmpty: () => waiting.length === 0,
+  }
 }

@@ -6,12 +6,12 @@ import { currentRun } from './follow-run.ts'
 import type { FollowDependencies } from './follow-run.ts'
 import { pollHeader } from './header-polling.ts'
 
-/** How long nothing is asked at all; a glance that sees a change, or an event of this process, comes before. */
+/** Longest wait for an event. A poll that finds a change, or an event of this process, ends it earlier. */
 const NEXT_EVENT_TIMEOUT_MS = 60_000
 
 /**
- * Resolves when the run has ended or waits for somebody, wherever it is executed, and when `signal` aborts. Asks for no more than a
- * glance at the header each second while the run is under way.
+ * Resolves when the run has ended or waits for its caller, in whichever process it executes, and when `signal` aborts. While the
+ * run is in progress, it reads one header a second.
  */
 export async function untilSettled(
   { reader, lease, bus }: FollowDependencies,
@@ -24,12 +24,12 @@ export async function untilSettled(
   signal.addEventListener('abort', subscription.close)
   try {
     while (!signal.aborted) {
-      const seen = await poll.seen()
+      const state = await poll.state()
       const run = await currentRun(reader, key, runId)
       if (isEnded(run.status)) return
       const header = run.status === 'paused' ? await lease.readHeader(key) : undefined
       if (header !== undefined && isBlocked(header)) return
-      for (let isOver = false; !isOver && !signal.aborted && poll.since(seen) !== 'change';) {
+      for (let isOver = false; !isOver && !signal.aborted && poll.since(state) !== 'change';) {
         const { events, gap } = await subscription.next(NEXT_EVENT_TIMEOUT_MS)
         isOver = gap || events.some((event) => event.runId === run.id && isTerminal(event))
       }

@@ -213,7 +213,7 @@ test('a consumer that was too slow reads the log as it is, and not as another ha
   expect(await last).toBe('run.completed')
 })
 
-test('a consumer that leaves, and takes no other event, costs no glance any more', async () => {
+test('a consumer that leaves and reads no other event is not polled for', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let poll = 0
   const lease = {

@@ -24,19 +24,19 @@ const down = (): Promise<never> => Promise.reject(new Error('the store is down')
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Who glances at a session once, after which a test says what the next glance sees. */
+/** A consumer of a session: after its first poll, the test says what the next one reads. */
 async function watch(of: 'events' | 'ends') {
   let look: () => Promise<SessionHeader | undefined> = async () => BUSY
   let woken = 0
   const poll: HeaderPoll = pollHeader({ readHeaderEventually: () => look() }, KEY, { of, wake: () => woken++ })
-  const seen = await poll.seen()
+  const state = await poll.state()
   woken = 0
   return {
-    async next(glance: typeof look): Promise<[since: string, woken: number]> {
-      look = glance
+    async next(read: typeof look): Promise<[since: string, woken: number]> {
+      look = read
       await vi.advanceTimersByTimeAsync(1_000)
       poll.close()
-      return [poll.since(seen), Math.min(woken, 1)]
+      return [poll.since(state), Math.min(woken, 1)]
     },
   }
 }

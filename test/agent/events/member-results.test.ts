@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMemberResults } from '../../../functions/agent/events/member-results.ts'
+import { createMemberResults } from '../../../functions/agent/events/run-timeline.ts'
 import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { callCompleted } from '../../../functions/log/run-events.ts'
 

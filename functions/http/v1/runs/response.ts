@@ -167,7 +167,7 @@ async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGener
 
 /**
  * The run as soon as it has ended or waits for the caller, or when the time is over. A run that this process executes is not
- * read: the loop hands over what it has, with all of the run's messages. For others a glance each second tells when to read.
+ * read: the loop hands over what it has, with all of the run's messages. For others, one read of the header a second tells when to read the run.
  */
 async function waitForRun(
   dependencies: AppDependencies,
