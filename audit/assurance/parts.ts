@@ -41,6 +41,17 @@ export const PARTS: readonly Part[] = [
     command: node('audit/index-difference/index-difference.ts'),
   },
   {
+    name: 'engines-long',
+    question: 'Do search quality, lists and deletions hold on the engines in their long form?',
+    minutes: 5,
+    command: vitest(
+      'engines',
+      'test/adapters/opensearch/search-quality.engine.test.ts',
+      'test/adapters/dynamodb/sessions/lists/session-list.engine.test.ts',
+      'test/adapters/dynamodb/sessions/deletion/large-deletion.engine.test.ts',
+    ),
+  },
+  {
     name: 'large-outputs',
     question: 'Does the index stay within its memory with outputs of 100 MB?',
     minutes: 5,

@@ -5,6 +5,7 @@ import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { hasRecordings, readCorpus, readRecordedQueries } from '../../search-corpus.ts'
 import { RETELLINGS, retellings } from '../../search-retellings.ts'
+import { isWhole } from '../../whole.ts'
 import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
 const TENANT = 'corpus'
@@ -13,6 +14,8 @@ interface Ranks {
   readonly [kind: string]: readonly number[]
 }
 
+/** CI asks one query in three; SQLite's suite asks all of them. */
+const STRIDE = isWhole ? 1 : 3
 /** It takes a minute on a machine that does nothing else. */
 const MEASURING_MS = 1_800_000
 const CLEAN = 'clean'
@@ -74,7 +77,7 @@ async function ranksOf(
   places: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>,
 ): Promise<Ranks> {
   const ranks: Record<string, number[]> = {}
-  for (const { query, kind, relevant } of readRecordedQueries()) {
+  for (const { query, kind, relevant } of readRecordedQueries().filter((_, place) => place % STRIDE === 0)) {
     const wanted = new Set(relevant.map(([conversation, place]) => `${conversation} ${place}`))
     const { hits } = await index.search({ scope: { tenant: TENANT }, text: query, filters: {}, limit: 10 })
     const right = hits.findIndex(({ session, messageId }) =>
