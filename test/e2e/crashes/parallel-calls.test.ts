@@ -5,4 +5,4 @@ import { scenarios } from './scenarios.ts'
 
 const parallel = scenarios.filter(({ name }) => name === 'parallel')
 
-everyStepOn(localBackend, isWhole ? parallel : parallel.map((scenario) => ({ ...scenario, stride: 3 })))
+everyStepOn(localBackend, isWhole ? parallel : parallel.map((scenario) => ({ ...scenario, stride: 8 })))
