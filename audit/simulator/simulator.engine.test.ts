@@ -11,7 +11,7 @@ import type { Options } from './simulation.ts'
 
 const execute = promisify(execFile)
 
-/** No further seed is begun after so many milliseconds, once `MIN_SEEDS` have been played. */
+/** Time in ms after which no further seed starts, once `MIN_SEEDS` were played. */
 const BUDGET_MS = isWhole ? 25_000 : 10_000
 const MIN_SEEDS = isWhole ? 2 : 1
 

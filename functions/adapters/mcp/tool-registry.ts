@@ -153,7 +153,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const reasonOf = (error: unknown): string => messageOf(error).slice(0, SHOWN).replaceAll(/\s+/gu, ' ')
 
-/** What every provider takes as the name of a tool. */
+/** The form of a tool's name that every provider accepts. */
 const MAX_NAME_CHARACTERS = 64
 const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAME_CHARACTERS}}$`)
 const HASH = 8

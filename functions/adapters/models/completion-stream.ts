@@ -30,7 +30,7 @@ export async function* readCompletion(
       const usage = toUsage(part.usage)
       const { parts, toolCalls, finishReason } = whole(draft, part.finishReason, usage)
       const completion = { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage }
-      // What is stored has more than the texts: signatures, and the provider's own usage.
+      // A stored completion has more than texts: signatures, and the provider's own usage.
       checkSize(JSON.stringify(completion).length, draft)
       yield { type: 'completion', completion }
       return

@@ -24,7 +24,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 /** The longest that SQS keeps a message back, in seconds. */
 const MAX_DELAY_SECONDS = 900
 
-/** Returns what sends a hint that nobody gets before so many milliseconds are over, in whole seconds. */
+/** Returns a sender of delayed hints. The delay is in ms, rounded up to whole seconds. */
 export function createLateHints({
   client,
   queueUrl,

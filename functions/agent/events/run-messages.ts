@@ -67,7 +67,7 @@ export interface Place {
   readonly after: string | undefined
   /** How many of the run's notices come before. */
   readonly notices: number
-  /** Of the last event before. */
+  /** The position of the event before. */
   readonly position: EventPosition | undefined
   /** Calls that were found to wait for somebody else. */
   readonly waiting: readonly ToolMessage[]
@@ -77,14 +77,14 @@ export interface Place {
   pass(message: Message, shown: Shown): void
 }
 
-/** What has been shown with the messages so far. */
+/** How far the messages were shown. */
 interface Shown {
   readonly isSettled: boolean
   readonly shown: number
   readonly position: EventPosition | undefined
 }
 
-/** A place after this message, undefined: before all, and so many notices. */
+/** A place behind this message and this number of notices; without a message, the beginning. */
 export function createPlace(after: string | undefined, notices: number): Place {
   let passed: Pick<Place, 'after' | 'notices' | 'position'> = { after, notices, position: undefined }
   let waiting: ToolMessage[] = []
