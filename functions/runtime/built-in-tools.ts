@@ -6,13 +6,16 @@ import { searchHistory } from '../tools/search-history.ts'
 import { tools as customTools } from './custom-tools.ts'
 
 /**
- * The tools that agents may name, in the order in which the default agent declares them: the built-in ones, then custom
- * ones. One with a built-in tool's name replaces it.
+ * Returns the tools that agents may name: built-in tools, then custom tools. The default agent declares them in this
+ * order. A custom tool with the name of a built-in tool replaces it.
  */
 export function builtInTools(own: readonly Tool[] = customTools): Tools {
   const tools: Tool[] = [searchHistory, readOutput, currentTime, createHttpFetchTool(), ...own]
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 
-/** The default tools of agents on AWS: inside a network, an agent must name `http_fetch` to get it. */
+/**
+ * Returns the default tools of agents on AWS, without `http_fetch`. Inside a network, an agent must name `http_fetch`
+ * to get it.
+ */
 export const withoutHttpFetch = (tools: Tools): string[] => [...tools.keys()].filter((name) => name !== 'http_fetch')

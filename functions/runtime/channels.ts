@@ -11,11 +11,14 @@ import { withSecrets } from './settings/named-secrets.ts'
 interface Dependencies extends Omit<CallbackDependencies, 'settings' | 'render'> {
   readonly reader: LogReader
   readonly channels: ChannelSettings
-  /** The secrets that settings name, as they are now. */
+  /** Reads the current values of the secrets that settings name. */
   readonly secrets: () => Promise<(name: string) => string | undefined>
 }
 
-/** Where deliveries go, by their kind. Each is loaded with its first delivery: most processes never have one. */
+/**
+ * Opens the destinations of deliveries, by their kind. Each is loaded with its first delivery: most processes never
+ * have one.
+ */
 export function openChannels(dependencies: Dependencies): ReadonlyMap<string, RunChannel> {
   const { clock } = dependencies
   const callbacks: RunChannel = {
@@ -50,7 +53,10 @@ type WebhookPorts = Pick<
   'sessions' | 'deletion' | 'received' | 'agents' | 'caps' | 'clock' | 'logger'
 >
 
-/** The webhooks' address, over the service that takes their inputs; none without webhooks. Loaded with the first delivery. */
+/**
+ * Opens the inbound endpoint of webhooks, which hands inputs to the service. Returns none if no webhook is configured.
+ * Its module is loaded with the first request.
+ */
 export function openEndpoints(
   {
     channels,

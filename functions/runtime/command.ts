@@ -5,10 +5,10 @@ import { reportLostOutput } from './output-errors.ts'
 import { SettingsError } from './settings/config.ts'
 import { writeToTerminal } from './terminal-output.ts'
 
-/** The exit code of a mistake on the command line. */
+/** Exit code of a mistake on the command line. */
 export const MISUSED = 2
 
-/** The exit code where no program responds at the address that was named. */
+/** Exit code if no program responds at the given address. */
 export const NOT_RUNNING = 3
 
 /** A mistake on the command line; the message names it. */
@@ -21,20 +21,21 @@ export class NotRunning extends Error {
   override readonly name = 'NotRunning'
 }
 
-/** Whether `fetch` rejected with this because nothing responds. */
+/** Whether `fetch` rejected because no program responds at the address. */
 export const isUnreachable = (error: unknown): boolean => error instanceof TypeError && error.message === 'fetch failed'
 
 export interface CommandLine {
-  /** The value of `--env`; absent: this machine. */
+  /** The value of `--env`. If absent, the command is about this machine. */
   readonly environment?: string
-  /** The other words. */
+  /** The remaining arguments. */
   readonly argv: readonly string[]
 }
 
 /**
- * Runs a command: prints what `work` returns, or its usage on request. A mistake that the user can correct is one line
- * that ends with the next step, with exit code 1, or 2 if it is on the command line (with the usage where the command stands
- * alone), or 3 if no program responds; only unexpected errors show their stack.
+ * Runs a command and prints the result of `work`, or the usage on request. For a mistake that the user can correct,
+ * prints one line that ends with the next step.
+ * The exit code is then 1, or 2 for a mistake on the command line, or 3 if no program responds. If the command was
+ * given alone, a mistake also prints the usage. Only unexpected errors print their stack.
  */
 export async function runCommand(usage: string, work: (line: CommandLine) => Promise<string>): Promise<void> {
   reportLostOutput()
@@ -52,20 +53,20 @@ export async function runCommand(usage: string, work: (line: CommandLine) => Pro
   }
 }
 
-/** Which of these flags were given. Throws `UsageError` for any other word. */
+/** Returns which of these flags were given. Throws `UsageError` for any other argument. */
 export function readFlags<Flag extends string>(argv: readonly string[], flags: readonly Flag[]): ReadonlySet<Flag> {
   const unknown = argv.find((word) => !flags.some((flag) => word === `--${flag}`))
   if (unknown !== undefined) throw new UsageError(`unexpected: ${unknown}`)
   return new Set(flags.filter((flag) => argv.includes(`--${flag}`)))
 }
 
-/** The words of a command that knows no environments. Throws `UsageError` if one was named. */
+/** Returns the arguments of a command that has no environments. Throws `UsageError` if an environment was given. */
 export function argsWithoutEnvironment({ environment, argv }: CommandLine): readonly string[] {
   if (environment === undefined) return argv
   throw new UsageError('--env is not for this command: name a program with --url')
 }
 
-/** The environment of a command that needs one. Throws `UsageError` if none was named. */
+/** Returns the environment of a command that needs one. Throws `UsageError` if none was given. */
 export function environmentOf({ environment }: CommandLine): string {
   if (environment === undefined) throw new UsageError('name the environment: --env <environment>')
   return environment
@@ -89,7 +90,9 @@ function takeEnvironment(argv: readonly string[]): CommandLine {
   return { environment: option.value, argv: rest }
 }
 
-/** The line for an error that the user can correct: settings, credentials, permissions, the network. */
+/**
+ * Returns the line to print for an error that the user can correct: settings, credentials, permissions, the network.
+ */
 export function printable(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof UsageError || error instanceof NotRunning) return error.message
   if (!(error instanceof Error)) return undefined

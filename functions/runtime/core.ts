@@ -28,11 +28,11 @@ export interface CoreSettings {
   readonly tools: Tools
   /** Adds the tools of agents' remote servers. */
   readonly remote?: (list: ToolRegistry) => ToolRegistry
-  /** Where deliveries go, by their kind; left out: no run owes any. */
+  /** Destinations of deliveries, by their kind. Without it, no run has deliveries. */
   readonly channels?: ReadonlyMap<string, Channel>
-  /** Sees every event of the runs that this process executes. */
+  /** Receives every event of the runs that this process executes. */
   readonly observe?: (key: SessionKey, event: RunEvent) => void
-  /** As `DriverDependencies` says. */
+  /** See `DriverDependencies`. */
   readonly deliver?: Pick<DriverDependencies, 'hintLater' | 'noteFailure'>
 }
 
@@ -42,7 +42,7 @@ export interface Core {
   readonly deliveries: DeliveryDriver
 }
 
-/** What executes and accepts runs in a process, without servers and timers. */
+/** Creates the parts of a process that accept and execute runs, without servers and timers. */
 export function createCore(
   ports: CorePorts,
   { agents, tools, remote, channels = new Map(), observe, deliver }: CoreSettings,

@@ -1,4 +1,6 @@
 import type { Tool } from '../ports/tool.ts'
 
-/** Tools beside the built-in ones. Bundling for AWS replaces this module with that of `toolsFile`. */
+/**
+ * Custom tools, in addition to the built-in ones. Bundling for AWS replaces this module with the module at `toolsFile`.
+ */
 export const tools: readonly Tool[] = []

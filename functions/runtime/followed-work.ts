@@ -5,13 +5,16 @@ import type { Clock } from '../ports/clock.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 
 export interface FollowedWork {
-  /** The same service, which tells of the sessions whose runs are followed. */
+  /** The service, which also sends a hint for each session whose run is followed. */
   readonly service: AgentService
-  /** Calls `handle` for each of them, at once and then again and again, until `stop`. */
+  /** Calls `handle` for each followed session, at once and then repeatedly, until `stop`. */
   consume: RunQueue['consume']
 }
 
-/** The work of a program that executes only what is followed in it: runs of these sessions, whoever left them. */
+/**
+ * Creates the queue of a program that executes only runs that its callers follow. It also resumes runs that another
+ * process left in these sessions.
+ */
 export function createFollowedWork(service: AgentService, clock: Clock, everyMs: number): FollowedWork {
   const hints = createMemoryRunQueue({ clock })
 

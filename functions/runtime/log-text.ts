@@ -1,15 +1,17 @@
 import type { Json } from '../domain/json.ts'
 import { KEY_BEGINNINGS, NAME_AND_PASSWORD, PRIVATE_KEY_BEGINS, SIGNATURES } from '../domain/keys/key-forms.ts'
 
-/** Base64 of at least so many characters is a file, as providers quote it when they refuse a request. */
+/** Base64 of 256 characters or more counts as a file. Providers quote files when they reject a request. */
 const ENCODED = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g
 const QUOTES = String.raw`[\\"']{0,3}`
 const VALUE = '[A-Za-z0-9_.~+/=-]'
-/** A sentence may end behind it. */
+/** Last character of a key: a full stop is excluded, because a sentence may end after the key. */
 const LAST = '[A-Za-z0-9_~+/=-]'
 const WITH_DIGIT = '(?=[A-Za-z_.~+/=-]{0,200}[0-9])'
 
-/** A whole key or a part of one, as providers and servers quote them when they refuse one. Sources of regular expressions. */
+/**
+ * Whole or partial keys, as providers and servers quote them when they reject a key. Sources of regular expressions.
+ */
 export const KEY_PATTERNS = {
   'name and password in an address': NAME_AND_PASSWORD,
   signature: SIGNATURES.join('|'),
@@ -23,23 +25,23 @@ export const KEY_PATTERNS = {
 } as const
 const KEYS = Object.values(KEY_PATTERNS).map((pattern) => new RegExp(pattern, 'gi'))
 
-/** Characters of a text that are looked at, and that a line may show of it. */
-const [MAX_DELIVERIES_READ, MAX_SOURCES_SHOWN] = [100_000, 8_000]
+/** Maximum characters that are read of a text, and that a log line shows of it. */
+const [MAX_READ_CHARACTERS, MAX_SHOWN_CHARACTERS] = [100_000, 8_000]
 
 type Fields = { readonly [name: string]: Json | undefined }
 
-/** A text for a log line: without the bytes of files and what has the form of a key, and of bounded length. */
+/** Prepares a text for a log line: removes file contents and anything that looks like a key, and limits the length. */
 export function logText(text: string): string {
-  // A part of a key may be as long as a file.
+  // Keys are removed first, because a part of a key may be as long as a file.
   const shown = KEYS.reduce(
     (rest, key) => rest.replaceAll(key, '[redacted]'),
-    text.slice(0, MAX_DELIVERIES_READ),
+    text.slice(0, MAX_READ_CHARACTERS),
   ).replaceAll(ENCODED, ({ length }) => `[${length} characters of base64]`)
-  if (text.length <= MAX_DELIVERIES_READ && shown.length <= MAX_SOURCES_SHOWN) return shown
-  return `${shown.slice(0, MAX_SOURCES_SHOWN)} … [${text.length} characters]`
+  if (text.length <= MAX_READ_CHARACTERS && shown.length <= MAX_SHOWN_CHARACTERS) return shown
+  return `${shown.slice(0, MAX_SHOWN_CHARACTERS)} … [${text.length} characters]`
 }
 
-/** The same for every text in a line's fields. */
+/** Applies `logText` to every text in a line's fields. */
 export const logFields = (fields: Fields): Fields =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value === undefined ? value : logValue(value)]),
@@ -52,6 +54,6 @@ function logValue(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, logValue(inner as Json)]))
 }
 
-/** What a line says of an error: its stack. */
+/** Returns the stack of an error as text for a log line. */
 export const logError = (cause: unknown): string =>
   logText(cause instanceof Error ? (cause.stack ?? cause.message) : String(cause))

@@ -4,7 +4,7 @@ import { logError, logFields, logText } from './log-text.ts'
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Logs JSON lines, one object each, of at least `level`. */
+/** Creates a logger that writes one JSON object per line, for messages of at least `level`. */
 export function createLogger(level: LogLevel, write: (line: string) => void): Logger {
   const line: (at: LogLevel, message: string, fields: object) => void = (at, message, fields) => {
     if (LOG_LEVELS.indexOf(at) < LOG_LEVELS.indexOf(level)) return

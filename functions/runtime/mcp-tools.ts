@@ -13,13 +13,13 @@ export interface McpSettings {
   readonly clock: Clock
   readonly logger: Logger
   readonly allowedHosts: readonly string[]
-  /** The secrets that settings name, as they are now. */
+  /** Reads the current values of the secrets that settings name. */
   secrets(): Promise<(name: string) => string | undefined>
 }
 
 /**
- * Adds the tools of agents' MCP servers to a registry. The protocol's package is loaded when an agent with a server is opened;
- * agents share the connection to a server that they configure alike.
+ * Adds the tools of agents' MCP servers to a registry. The MCP package is loaded when an agent with a server is opened.
+ * Agents with the same configuration of a server share its connection.
  */
 export function withMcpTools(settings: McpSettings): (list: ToolRegistry) => ToolRegistry {
   return (list) => {

@@ -4,7 +4,9 @@ import { searchHitResource } from '../http/v1/search/resource.ts'
 import { sessionResource } from '../http/v1/sessions/resource.ts'
 import type { McpDependencies } from '../mcp/serving.ts'
 
-/** The MCP server over the backend. Its package is loaded with the first request: most processes never get one. */
+/**
+ * Opens the MCP server over the backend. Its package is loaded with the first request: most processes never get one.
+ */
 export function openMcp(dependencies: Omit<McpDependencies, 'shapes'>): AppDependencies['mcp'] {
   const shapes = { session: sessionResource, messages: messageMaker, searchHit: searchHitResource }
   let opening: Promise<AppDependencies['mcp']> | undefined

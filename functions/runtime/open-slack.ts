@@ -19,16 +19,16 @@ import { withSecrets } from './settings/named-secrets.ts'
 
 export interface SlackOptions {
   readonly settings: SlackSettings
-  /** Where Slack's Web API is. */
+  /** Address of Slack's Web API. */
   readonly apiUrl: string
   readonly allowedHosts: readonly string[]
-  /** Seconds after which a stream goes on in a new message. */
+  /** Seconds after which a stream continues in a new message. */
   readonly streamSeconds: number
   readonly agents: ReadonlyMap<string, Agent>
   readonly caps: Caps
-  /** Whether this process executes what it accepts. */
+  /** Whether this process executes the runs that it accepts. */
   readonly here: boolean
-  /** The secrets that settings name, as they are now. */
+  /** Reads the current values of the secrets that settings name. */
   secrets(): Promise<(name: string) => string | undefined>
 }
 
@@ -44,18 +44,23 @@ type Ports = Pick<ChannelDependencies, 'inbox' | 'clock' | 'logger'> & {
 }
 
 export interface Slack {
-  /** Where its deliveries go, by their kind. */
+  /** Destinations of its deliveries, by their kind. */
   readonly channels: ReadonlyMap<string, Channel>
-  /** What comes from Slack, over the service that executes it; deliveries need the service too. */
+  /**
+   * Creates the inbound endpoint for Slack over the service that executes its runs. Deliveries need the service too.
+   */
   endpoint(service: AgentService): InboundEndpoint
-  /** Receives in Socket Mode what would come to the door, until `signal` aborts. */
+  /** Receives the endpoint's input in Socket Mode instead, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 
-/** Where Slack may be slow: in one channel, or with one person. */
+/** Key for rate limits and delays: Slack may be slow in one channel, or with one person. */
 const destination = ({ team, channel }: JsonObject): Json => [team ?? null, channel ?? null]
 
-/** Slack over the program's ports. It is loaded when something comes from Slack or goes there: most processes never do. */
+/**
+ * Opens Slack over the program's ports. It is loaded with the first input from Slack or delivery to Slack: most
+ * processes never need it.
+ */
 export function openSlack(options: SlackOptions, given: Ports): Slack {
   const ports = inTime(given)
   const { settings, apiUrl, allowedHosts, streamSeconds, secrets } = options

@@ -1,7 +1,7 @@
 import { writeToTerminal } from './terminal-output.ts'
 /**
- * Keeps the process alive when its output has no reader any more: without a listener, the first write to a closed pipe or terminal
- * ends it.
+ * Keeps the process alive when its output's reader has closed. Without a listener, the first write to a closed pipe or
+ * terminal ends the process.
  */
 export function ignoreOutputErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
@@ -10,8 +10,8 @@ export function ignoreOutputErrors(): void {
 let isWatched = false
 
 /**
- * The same for a command, whose output is its result. A reader may leave early, such as `head`. Any other failure to write, such as
- * a full disk, is reported on standard error, and the exit code is 1.
+ * Handles output errors of a command, whose output is its result. A reader may close early, such as `head`. Any other
+ * failed write, such as to a full disk, is reported on standard error, and the exit code is 1.
  */
 export function reportLostOutput(): void {
   if (isWatched) return

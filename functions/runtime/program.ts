@@ -35,10 +35,10 @@ import { createCore } from './core.ts'
 import { createFollowedWork } from './followed-work.ts'
 import { openMcp } from './open-mcp.ts'
 
-/** Milliseconds that one hint may spend on a deletion; the sweeper continues it. */
+/** Time that one hint may spend on a deletion, in milliseconds. The sweeper continues it. */
 const DELETION_MS = 60_000
 
-/** One adapter for every port: everything that a program needs. */
+/** All ports that a program needs, one adapter each. */
 export interface Ports {
   readonly sessions: SessionStore
   readonly inbox: RunInbox
@@ -62,9 +62,12 @@ export interface Ports {
   readonly logger: Logger
 }
 
-/** Ports with their connections and the rebuild of their history index. */
+/** Ports with their connections and a function that rebuilds their history index. */
 export interface OpenPorts extends Ports {
-  /** Rebuilds the history index from the log while the program runs. `onProgress` hears on one machine how many messages are done. */
+  /**
+   * Rebuilds the history index from the log while the program runs. On one machine, `onProgress` receives the number of
+   * messages done.
+   */
   rebuildHistory(
     onProgress?: (messages: number) => void,
   ): Promise<{ readonly messages: number; readonly removed: number }>
@@ -75,35 +78,39 @@ export interface ProgramSettings {
   readonly agents: ReadonlyMap<string, Agent>
   readonly tools: Tools
   readonly remote?: (list: ToolRegistry) => ToolRegistry
-  /** Where deliveries go, by their kind. */
+  /** Destinations of deliveries, by their kind. */
   readonly channels?: ReadonlyMap<string, Channel>
-  /** Names of callbacks that requests may name. */
+  /** Names of the callbacks that requests may use. */
   readonly callbacks?: ReadonlySet<string>
-  /** Their addresses, over the service that they hand their inputs to. */
+  /** Creates the channels' inbound endpoints over the service that gets their inputs. */
   readonly endpoints?: (service: AgentService) => readonly InboundEndpoint[]
   readonly app: AppSettings
   /** Milliseconds between two sweeps. */
   readonly sweepMs: number
-  /** Only runs of sessions that requests follow are executed, and nothing is swept. */
+  /** Executes only runs of sessions that requests follow, and sweeps nothing. */
   readonly onlyFollowed?: boolean
 }
 
 export interface Program {
   readonly app: App
   readonly service: AgentService
-  /** Begins to execute sessions' runs, whichever process accepted them, and to sweep. With `onlyFollowed` as it says. */
+  /**
+   * Starts executing runs, whichever process accepted them, and starts sweeping. With `onlyFollowed`, executes only
+   * followed runs.
+   */
   start(): void
   /**
-   * After `start`: ends streams and waits, hands runs over between two rounds, and stops sweeping. The ports stay open.
+   * Ends streams and waits, hands off runs between two rounds, and stops sweeping. Call it after `start`. The ports
+   * stay open.
    */
   stop(): Promise<void>
-  /** Hurries stopping: cuts off completions under way; the next holder requests them again. */
+  /** Stops faster: aborts completions in flight. The next holder requests them again. */
   cutOff(): void
-  /** Whether clients leave so much unread that those who do not read must leave sooner. */
+  /** Whether many bytes are unread, so that clients that do not read must be disconnected sooner. */
   isCrowded(): boolean
 }
 
-/** The whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
+/** Creates the whole program in one process, on any ports: API, loop, queue consumer and sweeper. */
 export function createProgram(ports: Ports, settings: ProgramSettings): Program {
   const { agents, app: appSettings, sweepMs } = settings
   const { service, worker, deliveries } = createCore(ports, settings)
@@ -131,10 +138,10 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       throw error
     }
   }
-  /** Deliveries wait for no run, which may last for hours. */
+  /** Serves deliveries separately from runs, because a run may last for hours. */
   const deliver = (key: SessionKey): Promise<void> =>
     deliveries.serve(key).catch((error: unknown) => {
-      // A later sweep finds them.
+      // A later sweep finds the deliveries.
       ports.logger.error('delivering failed', error, { tenant: key.tenant, session: key.session })
     })
   let consumer: ReturnType<typeof ports.queue.consume> | undefined

@@ -3,10 +3,13 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Signing } from '../../adapters/opensearch/client.ts'
 
-/** Milliseconds after which a request to a store has failed. */
+/** Timeout of a request to a store, in milliseconds. */
 const REQUEST_MS = 10_000
 
-/** A response may not stand still for longer either: its connection would be one of the client's fifty for ever. */
+/**
+ * Also limits how long a response may stall. A stalled response would occupy one of the client's fifty connections for
+ * ever.
+ */
 const limits = (milliseconds: number) => ({
   requestTimeout: milliseconds,
   socketTimeout: milliseconds,
@@ -15,7 +18,7 @@ const limits = (milliseconds: number) => ({
 
 export interface ClientSettings {
   readonly region: string
-  /** @default the SDK finds them, and renews them when they expire */
+  /** @default the SDK finds credentials itself, and renews them when they expire */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
   /** The address of an engine instead of AWS. @default the SDK's own endpoints */
   readonly endpoints: {
@@ -36,17 +39,20 @@ export function clientOptions({ region, credentials }: ClientSettings, endpoint:
 
 /** The client of the table. */
 export const openDynamo = (settings: ClientSettings): DynamoDBClient =>
-  // The adapter repeats its requests: repeating them here as well would multiply the waits.
+  // The adapter retries its requests. Retrying here as well would multiply the waits.
   new DynamoDBClient({ ...clientOptions(settings, settings.endpoints.dynamodb), maxAttempts: 1 })
 
-/** The client of the queues. A poll waits up to 20 s for a message and must not be cut off before. */
+/** The client of the queues. A poll waits up to 20 s for a message, so its timeout is longer. */
 export const openSqs = (settings: ClientSettings): SQSClient =>
   new SQSClient({
     ...clientOptions(settings, settings.endpoints.sqs),
     requestHandler: limits(3 * REQUEST_MS),
   })
 
-/** How requests to this address are signed: signed for collections and domains on AWS, not for your own node. */
+/**
+ * Returns how to sign requests to this address. Requests to AWS collections and domains are signed; requests to your
+ * own node are not.
+ */
 export function signingOf(
   endpoint: string,
   region: string,

@@ -26,8 +26,8 @@ const Outputs = {
 }
 
 /**
- * What an environment's stacks created, from their outputs. Rejects with `SettingsError` if they are not deployed, or
- * by another version.
+ * Reads from the stacks' outputs which resources an environment has. Rejects with `SettingsError` if the stacks are not
+ * deployed, or were deployed by another version.
  */
 export async function readDeployment(client: CloudFormationClient, environment: string) {
   const data = await outputsOf(client, environment, 'data')

@@ -23,9 +23,9 @@ interface Dependencies {
 }
 
 /**
- * Does what the records of the table's stream ask for: keeps the history index up to date, and deletes sessions whose expiry was
- * removed. Returns the earliest record that failed, so that the stream is sent again from there; once `signal` is aborted, the
- * first that there was no time for.
+ * Handles records of the table's stream: updates the history index, and deletes sessions whose expiry was removed.
+ * Returns the earliest record that failed, so that the stream is sent again from that record. Once `signal` is aborted,
+ * returns the first unprocessed record.
  */
 export function createStreamHandler(
   dependencies: Dependencies,

@@ -1,7 +1,7 @@
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { ClientSettings } from './clients.ts'
 
-/** The outputs in this bucket. The client is loaded on first use: most invocations of a function need none. */
+/** Opens the outputs in this bucket. The client is loaded on first use: most invocations of a function need none. */
 export function openOutputsLate(settings: ClientSettings & { readonly bucket: string }): OutputStore {
   let opened: Promise<OutputStore> | undefined
   const open = (): Promise<OutputStore> =>

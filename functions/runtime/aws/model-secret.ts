@@ -5,7 +5,7 @@ import { environment, parse, SettingsError } from '../settings/config.ts'
 import { keySettings } from '../settings/model-variables.ts'
 import { beforeEachLine } from '../settings/setting-text.ts'
 
-/** The fields of the secret: settings of models, what is sent with traces, and the secrets that settings name. */
+/** Schema of the secret's fields: settings of models, headers of traces, and the secrets that settings name. */
 const modelSecret = {
   ...environment.pick({ ANTHROPIC_API_KEY: true, OPENAI_API_KEY: true, MODEL_API_KEY: true }).shape,
   ...environment.pick({ MODEL_BASE_URL: true, AWS_BEARER_TOKEN_BEDROCK: true }).shape,
@@ -16,13 +16,13 @@ export interface SecretSettings {
   readonly models: ModelSettings
   readonly bedrockKey?: string
   readonly traceHeaders: Readonly<Record<string, string>>
-  /** A secret that a setting names; undefined if there is none. */
+  /** The value of a secret that a setting names; undefined if the secret lacks it. */
   named(name: string): string | undefined
 }
 
 /**
- * The settings in a secret's text, a JSON object. Throws `SettingsError`, which names the secret and what is wrong with it, and
- * quotes none of it. `named`: the fields besides those of models and traces that there may be.
+ * Parses a secret's text, a JSON object, into settings. Throws `SettingsError`, which names the secret and the fault,
+ * but quotes nothing of the text. `named` lists allowed fields in addition to those of models and traces.
  */
 export function parseModelSecret(name: string, text: string, named: readonly string[] = []): SecretSettings {
   const value = parseJson(text)
@@ -44,7 +44,7 @@ export function parseModelSecret(name: string, text: string, named: readonly str
   }
 }
 
-/** Undefined if the text is not JSON: the parser's own error would quote it. */
+/** Returns undefined if the text is not JSON. The parser's own error would quote the text. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

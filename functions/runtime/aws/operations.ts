@@ -23,7 +23,7 @@ import { createAwsStores } from './stores.ts'
 import type { OperationSettings } from '../settings/config.ts'
 import { readDeployment } from './deployment.ts'
 
-/** What people can do with a deployed environment from their own machine, with their own credentials. */
+/** Operations on a deployed environment that people run on their own machine, with their own credentials. */
 export type Operations = Awaited<ReturnType<typeof openOperations>>
 
 /** Finds an environment by its stacks. Rejects with `SettingsError` if it is not deployed. */
@@ -61,7 +61,10 @@ export async function openOperations(environment: string, { region, index, endpo
       const builder = createOpenSearchHistoryBuilder({ ...search, indexDeadLetters })
       return rebuildIndex({ ...indexing, indexDeadLetters, builder, clock })
     },
-    /** Returns dead letters to their queue, which needs no index, and then indexes again what was put aside. */
+    /**
+     * Returns dead letters to their queue, which needs no index. Then indexes dead-lettered messages and failed batches
+     * again.
+     */
     async redrive(): Promise<Redriven & { readonly deadLetters: number }> {
       const deadLetters = await resendDeadLetters(sqs, deployment.deadLetterUrl)
       const records = createDynamoRowRecords({ outputs: ports.outputs })
@@ -85,7 +88,7 @@ async function* deadLetter(...sources: readonly FailedBatches[]): FailedBatches 
   for (const source of sources) yield* source
 }
 
-/** The changes in the batches that Lambda gave up on. */
+/** Yields the changes in the batches that Lambda gave up on. */
 async function* batchesOf(batches: ReturnType<typeof failedRecords>, records: RowRecords<StreamRecord>): FailedBatches {
   for await (const { records: given, forget } of batches) {
     const changes = given.flatMap((record): FailedChange[] => {

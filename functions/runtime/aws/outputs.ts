@@ -4,13 +4,16 @@ import type { OutputStore } from '../../ports/output-store.ts'
 import { clientOptions } from './clients.ts'
 import type { ClientSettings } from './clients.ts'
 
-/** The client of the outputs' bucket. Engines do not support host names of buckets. */
+/**
+ * Opens the client of the outputs' bucket. It uses path-style addresses, because engines do not support bucket names in
+ * host names.
+ */
 export const openS3 = (settings: ClientSettings): S3Client =>
   new S3Client({
     ...clientOptions(settings, settings.endpoints.s3),
     forcePathStyle: settings.endpoints.s3 !== undefined,
   })
 
-/** The outputs in this bucket. */
+/** Opens the outputs in this bucket. */
 export const openOutputs = (settings: ClientSettings & { readonly bucket: string }): OutputStore =>
   createS3OutputStore({ client: openS3(settings), bucket: settings.bucket })

@@ -27,14 +27,15 @@ import { createLogger } from '../logger.ts'
 import type { OpenPorts } from '../program.ts'
 import { writeToTerminal } from '../terminal-output.ts'
 
-/** Milliseconds that a store has at the start to make what is missing. */
+/** Time limit for each store to create missing resources at the start, in milliseconds. */
 const START_MS = 30_000
 
 type AwsSettings = NonNullable<Settings['aws']>
 
 /**
- * Everything on DynamoDB, S3, SQS and OpenSearch, or on engines that speak their protocols. Table, bucket and queues are made
- * if their endpoint is set; on AWS the stacks make them. The table's stream is polled here; on AWS, Lambda polls it.
+ * Opens all ports on DynamoDB, S3, SQS and OpenSearch, or on engines with their protocols. If an endpoint is set, its
+ * table, bucket and queues are created here; on AWS, the stacks create them. With an endpoint, the table's stream is
+ * polled here; on AWS, Lambda polls it.
  */
 export async function openAwsPorts(
   settings: Pick<Settings, 'logLevel' | 'modelSettings'> & { readonly aws: AwsSettings },
@@ -113,7 +114,10 @@ async function prepare(aws: AwsSettings, clients: Clients): Promise<{ queueUrl: 
   }
 }
 
-/** What a store comes to at the start. Throws `SettingsError` if it takes connections and then leaves requests without a response. */
+/**
+ * Returns the result of a store's work at the start. Throws `SettingsError` if the store accepts connections but leaves
+ * requests without a response.
+ */
 async function answered<Result>(store: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await withinTime(START_MS, store, work)

@@ -10,18 +10,21 @@ import { SettingsError } from '../settings/config.ts'
 import { parseModelSecret } from './model-secret.ts'
 import type { SecretSettings } from './model-secret.ts'
 
-/** Seconds after which a changed key is in use at the latest. */
+/** Maximum time until a changed key is in use, in seconds. */
 const SECRET_SECONDS = 300
 
-/** The secret's settings, read when first asked for, and again every five minutes, so that a rotated key is used. */
+/** A secret's settings. They are read on first use and again every five minutes, so that a rotated key is used. */
 export interface Secret {
   /** Name or ARN. */
   readonly name: string
-  /** The same object until the secret has changed. Rejects with `SettingsError` when it cannot be used. */
+  /**
+   * Returns the settings: the identical object until the secret changes. Rejects with `SettingsError` if the secret
+   * cannot be used.
+   */
   read(): Promise<SecretSettings>
 }
 
-/** `named`: fields that it may have besides those of models and traces. */
+/** Opens a secret. `named` lists allowed fields in addition to those of models and traces. */
 export function openSecret(config: SecretsManagerClientConfig, name: string, named: readonly string[] = []): Secret {
   let opening: Promise<SecretsProvider> | undefined
   let last: { readonly text: string; readonly settings: SecretSettings } | undefined
@@ -54,8 +57,8 @@ interface Dependencies {
 }
 
 /**
- * Models whose keys are in a secret, read when the first model is opened; while the secret cannot be read, the last good one stays
- * in use. Rejects with `ModelError`, which names the secret.
+ * Opens models whose keys are in a secret. The secret is read when the first model is opened. While it cannot be read,
+ * the last valid keys stay in use. Rejects with `ModelError`, which names the secret.
  */
 export function createSecretModels({ secret, bedrock, logger, fetch }: Dependencies): Models {
   let current: { readonly settings: SecretSettings; readonly models: Models } | undefined

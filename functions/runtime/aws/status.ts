@@ -13,7 +13,7 @@ import type { QueueDepth } from '../../adapters/sqs/queue-depth.ts'
 import type { Operations } from './operations.ts'
 
 /**
- * Counting the documents of a table reads all of it. Without `--count`, only tables up to this size in bytes are
+ * Counting the documents of a table reads the whole table. Without `--count`, only tables up to this size in bytes are
  * counted.
  */
 const COUNTED_UNASKED = 256 * 1024 * 1024
@@ -21,31 +21,37 @@ const METRICS_MS = 15 * 60_000
 const ERRORS_MS = 60 * 60_000
 const ERRORS_SHOWN = 5
 
-/** The state of a deployed environment. What could not be read is an `Error` instead. */
+/** The state of a deployed environment. Each field that could not be read is an `Error`. */
 export interface Status {
   readonly environment: string
   readonly region: string
   readonly apiUrl: string
   readonly table: { readonly name: string; readonly items: number; readonly bytes: number } | Error
   readonly queue: QueueDepth | Error
-  /** Seconds that the oldest hint has waited, in the latest minute with a value; undefined without one. */
+  /** Age of the oldest hint in seconds, in the latest minute with a value; undefined without a value. */
   readonly oldestSeconds: number | undefined | Error
   readonly deadLetters: QueueDepth | Error
   readonly indexDeadLetters: QueueDepth | Error
   readonly failedBatches: number | Error
-  /** Milliseconds, the maximum of the last 15 minutes; undefined if nothing was indexed. */
+  /** Maximum of the last 15 minutes; undefined if nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
-  /** Of the index; undefined before anything was indexed. `refused`: these credentials may not read the index. */
+  /**
+   * Document count of the index; undefined before anything was indexed. `refused`: these credentials may not read the
+   * index.
+   */
   readonly documents: { readonly count: number | undefined; readonly tookMs: number } | 'refused' | Error
-  /** The most documents that the table's messages can have; undefined if not counted. */
+  /** Upper limit of the documents that the table's messages can have; undefined if not counted. */
   readonly documentsOfTable: number | undefined | Error
-  /** Of a managed domain. */
+  /** Health of a managed search domain. */
   readonly domain: { readonly green: boolean; readonly text: string } | undefined | Error
-  /** Of the last hour, newest first. */
+  /** Errors of the last hour, newest first. */
   readonly errors: readonly LoggedError[] | Error
 }
 
-/** Reads everything at once. Does not reject if one service refuses. `count`: count the table however large it is. */
+/**
+ * Reads the whole status in parallel. Does not reject if one service fails. `count`: count the table regardless of its
+ * size.
+ */
 export async function readStatus(operations: Operations, { count }: { readonly count: boolean }): Promise<Status> {
   const { deployment, clients, region } = operations
   const { environment, apiUrl, search } = deployment

@@ -22,7 +22,7 @@ export interface StoreDependencies {
   readonly clock: Clock
 }
 
-/** The ports for rows and outputs that executing runs needs, on DynamoDB. */
+/** Creates the ports for rows and outputs on DynamoDB that executing runs needs. */
 export function createAwsStores({ dynamodb, outputs, table, clock }: StoreDependencies) {
   const rows = { client: dynamodb, tableName: table, outputs, clock }
   return {

@@ -13,13 +13,16 @@ import { createStreamingHandler } from './streaming.ts'
 import type { StreamingHandler } from './streaming.ts'
 import { VERSION } from '../version.ts'
 
-/** API Gateway ends a stream after 15 minutes: ours end before that and say that there is more. */
+/**
+ * Maximum duration of a stream. API Gateway ends streams after 15 minutes. Ours end earlier and report that more
+ * follows.
+ */
 const MAX_STREAM_MS = 14 * 60_000 - 15_000
-/** Streams and waits end this many milliseconds before the function's time is over. */
+/** Streams and waits end this many milliseconds before the function times out. */
 const CLOSING_MS = 10_000
 
 /**
- * Handles the requests of the REST API. Runs whose callers wait or listen are executed here; those of `Prefer:
+ * Handles the requests of the REST API. Runs whose callers wait or listen are executed here; runs with `Prefer:
  * respond-async` go to the queue. Lambda sends a process one request at a time.
  */
 export function createApiHandler(settings: LoopSettings): StreamingHandler {

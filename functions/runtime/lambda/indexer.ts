@@ -14,10 +14,13 @@ import type { IndexerSettings } from '../settings/config.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createFailureMetric, createLagMetric } from './metrics.ts'
 
-/** Milliseconds kept free at the end of the function's time for what is being written then. */
+/** Time kept free at the end of the invocation to finish writes in progress. */
 const MARGIN_MS = 30_000
 
-/** Handles batches of the table's stream; the stream goes on at the first record that failed, or that there was no time for. */
+/**
+ * Handles batches of the table's stream. After a failure or when time runs out, the stream continues at the first
+ * unprocessed record.
+ */
 export function createIndexerHandler(
   settings: IndexerSettings,
 ): (event: DynamoDBStreamEvent, context: Context) => Promise<DynamoDBBatchResponse> {
@@ -28,7 +31,7 @@ export function createIndexerHandler(
   const handle = createStreamHandler({ ...openStores(settings, clock, logger), clock, logger })
   return async ({ Records: records }, context) => {
     logger.begin(context)
-    // Lambda passes binary values as text: this table has none.
+    // Lambda passes binary values as text, but this table has none.
     const signal = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - MARGIN_MS))
     const { failed } = await handle(records as readonly StreamRecord[], signal)
     if (failed.length > 0) countFailure()
@@ -38,7 +41,7 @@ export function createIndexerHandler(
   }
 }
 
-/** Milliseconds since 1970; the stream has seconds. */
+/** Returns milliseconds since 1970. The stream has seconds. */
 const createdAt = ({ dynamodb }: DynamoDBRecord): number[] =>
   dynamodb?.ApproximateCreationDateTime === undefined ? [] : [dynamodb.ApproximateCreationDateTime * 1000]
 

@@ -8,31 +8,30 @@ import type { TraceExport } from '../tracing/trace-export.ts'
 import type { InvocationLogger } from './logger.ts'
 import type { RunMetrics } from './metrics.ts'
 
-/**
- * A session that was handed over this often in a row waits for the next sweep, so that no chain is endless (record 13).
- */
+/** After this many hand-offs in a row, a session waits for the next sweep, so that no chain is endless (record 13). */
 const MAX_HANDOFFS = 100
-/** Milliseconds kept free at the end of the function's time, to give a lease back and send a hint. */
+/** Time kept free at the end of the invocation, to release a lease and send a hint. */
 const CUT_OFF_MS = 10_000
 
-/** What executes runs in a function. */
+/** The parts of a function that execute runs. */
 export interface Invoked {
   readonly ports: { readonly clock: Clock; readonly queue: Pick<RunQueue, 'send'> }
   readonly worker: Pick<SessionWorker, 'idle' | 'callsEnded' | 'handOff' | 'cutOff' | 'resume'>
   readonly deliveries: Pick<DeliveryDriver, 'idle' | 'handOff' | 'resume'>
   readonly logger: InvocationLogger
   readonly metrics: Pick<RunMetrics, 'flush'>
-  /** Resolves once spans are recorded, where they are. */
+  /** Resolves once recording of spans has started, if it is configured. */
   readonly traces: Promise<Pick<TraceExport, 'flush'>>
-  /** Says once a process which secrets are missing. Never rejects. */
+  /** Reports missing secrets once per process. Never rejects. */
   readonly checkSecrets: () => Promise<void>
   readonly stopMarginMs: number
 }
 
 /**
- * Does the work of one invocation and everything that it began: a function that returns early is frozen, and would thaw
- * with stale work. What still runs `stopMarginMs` before the function's time is over is handed over through the queue,
- * with one hop more: between two rounds or, at the very end, in the middle of a completion (record 14).
+ * Does the work of one invocation and waits for everything that it started. If a function returned early, it would be
+ * frozen and would later resume stale work.
+ * Work that still runs `stopMarginMs` before the function times out is handed off through the queue, with one hop more.
+ * The hand-off happens between two rounds or, at the very end, in the middle of a completion (record 14).
  */
 export async function invoke<Result>(
   loop: Invoked,
@@ -60,24 +59,25 @@ export async function invoke<Result>(
     await handedOff
     await checked
     metrics.flush()
-    // Before Lambda freezes the process: its timers stand still then.
+    // Flushes before Lambda freezes the process, because timers stop while it is frozen.
     await traces.flush()
-    // A call that was given up must not go on in a later invocation: one that never ends is ended with the function.
+    // An abandoned call must not continue in a later invocation. A call that never ends stops when the function times
+    // out.
     await worker.callsEnded()
   }
 }
 
 async function handOff({ ports, worker, deliveries, logger }: Invoked, hops: number): Promise<void> {
   for (const key of await leftBy({ worker, deliveries })) {
-    if (hops > MAX_HANDOFFS) logger.warn('a session was handed over too often and waits for a sweep', { ...key, hops })
+    if (hops > MAX_HANDOFFS) logger.warn('a session was handed off too often and waits for a sweep', { ...key, hops })
     else
       await ports.queue.send({ ...key, hops }).catch((error: unknown) => {
-        logger.error('handing over failed: a sweep will find the session', error, { ...key })
+        logger.error('handing off failed: a sweep will find the session', error, { ...key })
       })
   }
 }
 
-/** The sessions that the worker and the deliveries leave, each once. */
+/** Returns the sessions that the worker and the deliveries hand off, without duplicates. */
 async function leftBy({ worker, deliveries }: Pick<Invoked, 'worker' | 'deliveries'>): Promise<Iterable<SessionKey>> {
   const left = await Promise.all([worker.handOff(), deliveries.handOff()])
   return new Map(left.flat().map((key) => [`${key.tenant}/${key.session}`, key])).values()

@@ -4,11 +4,11 @@ import type { Logger } from '../../ports/logger.ts'
 import { logError, logFields, logText } from '../log-text.ts'
 import type { LogLevel } from '../logger.ts'
 
-/** A logger whose lines carry the ids of the invocation and of its session and run. */
+/** A logger that adds the ids of the invocation, its session and its run to each line. */
 export interface InvocationLogger extends Logger {
-  /** Begins an invocation; the ids of the previous one are dropped. */
+  /** Begins an invocation and drops the ids of the previous one. */
   begin(context: Context): void
-  /** Adds these ids to the invocation's later lines. */
+  /** Adds these ids to later lines of the invocation. */
   identify(ids: { readonly tenant: string; readonly session: string; readonly run?: string }): void
 }
 

@@ -26,7 +26,7 @@ import { createFailureMetric, createRunMetrics } from './metrics.ts'
 import { createSecretsCheck } from './missing-secrets.ts'
 import type { SecretsUse } from './missing-secrets.ts'
 
-/** Everything that executes runs in a function, created once for all its invocations. */
+/** Creates the parts of a function that execute runs, once for all its invocations. */
 export function openLoop(settings: LoopSettings) {
   const { environment, region, allowedHosts } = settings
   const clock = createSystemClock()
@@ -56,7 +56,7 @@ export function openLoop(settings: LoopSettings) {
     logger,
     index: openIndex(settings, credentials),
   }
-  // What comes from Slack is executed by the worker: Slack waits three seconds at most.
+  // The worker executes runs from Slack, because Slack waits at most three seconds.
   const places = { ...settings.slack, settings: slackSettings, allowedHosts }
   const slack = openSlack({ ...places, agents, caps: settings.caps, here: false, secrets }, all)
   const core = createCore(all, {
@@ -82,7 +82,7 @@ function openIndex({ search, region }: LoopSettings, credentials: Parameters<typ
   return createOpenSearchHistoryIndex({ client, alias })
 }
 
-/** What the agents' file says, checked as far as that goes without secrets; `checks` look at them, too. */
+/** Reads and checks the agents' file. `checks` repeat the checks with the secrets, once these can be read. */
 function readAgentsFile({ agentsFile, model, allowedHosts }: LoopSettings, tools: Tools) {
   const agents = readAgents(agentsFile, { model, tools, defaultTools: withoutHttpFetch(tools) })
   const slackSettings = readSlack(agentsFile)

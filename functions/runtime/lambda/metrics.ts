@@ -2,19 +2,22 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics'
 import type { Agent } from '../../domain/agent.ts'
 import type { RunEvent } from '../../domain/events.ts'
 
-/** CloudWatch's namespace; every metric has the dimension `environment`, and metrics of runs also `agent`. */
+/** CloudWatch namespace. Every metric has the dimension `environment`; metrics of runs also have `agent`. */
 const NAMESPACE = 'Tooltrail'
-/** The name for agents that are no longer configured: dimensions must be bounded. */
+/** Dimension value for agents that are no longer configured. It keeps the number of dimension values bounded. */
 const OTHER_AGENT = 'other'
 
 export interface RunMetrics {
   /** Counts an event of a run. */
   observe(event: RunEvent): void
-  /** Writes the counts since the last time, one line per agent. */
+  /** Writes the counts since the last flush, one line per agent. */
   flush(): void
 }
 
-/** Counts turns, rounds, tool errors and tokens by agent from the runs' events, as lines that CloudWatch reads (EMF). */
+/**
+ * Counts turns, rounds, tool errors and tokens per agent from the runs' events. Writes them as lines that CloudWatch
+ * reads (EMF).
+ */
 export function createRunMetrics(environment: string, agents: ReadonlyMap<string, Agent>): RunMetrics {
   const byAgent = new Map<string, Metrics>()
   const of = (agent: string): Metrics => {
@@ -52,7 +55,7 @@ export function createRunMetrics(environment: string, agents: ReadonlyMap<string
   }
 }
 
-/** Writes how old a batch's oldest record was, in milliseconds, one line per batch. */
+/** Writes the age of a batch's oldest record, in milliseconds, one line per batch. */
 export function createLagMetric(environment: string): (milliseconds: number) => void {
   const metrics = createMetrics({ environment })
   return (milliseconds) => {
@@ -61,10 +64,10 @@ export function createLagMetric(environment: string): (milliseconds: number) => 
   }
 }
 
-/** What is counted because Lambda sees no failure: the invocation that tells of it succeeds. */
+/** Failures that Lambda does not see, because the invocation that reports them succeeds. */
 type FailureName = 'FailedHints' | 'FailedBatches' | 'FailedDeliveries' | 'LateDeliveries' | 'MissingSecrets'
 
-/** Counts what failed; nothing is written for none. */
+/** Counts failures; writes nothing for a count of zero. */
 export function createFailureMetric(environment: string, name: FailureName): (count?: number) => void {
   const metrics = createMetrics({ environment })
   return (count = 1) => {

@@ -3,21 +3,23 @@ import type { Secret } from '../aws/secrets.ts'
 import { slackSecrets } from '../settings/slack-settings.ts'
 import { DEFAULT_SLACK } from '../../channels/slack/settings.ts'
 
-/** Throws what is wrong with settings; with `read`, also what is wrong with the secrets that they name. */
+/** Throws if settings are invalid. With `read`, also checks the secrets that the settings name. */
 export type SecretsUse = (read?: (name: string) => string | undefined) => void
 
 interface Dependencies {
   readonly checks: readonly SecretsUse[]
-  /** Secrets that the settings name, and those of every Slack app. */
+  /** Secrets that the settings name, and the secrets of every Slack app. */
   readonly names: readonly string[]
   readonly logger: Pick<Logger, 'error'>
-  /** Counts for an alarm. */
+  /** Counts missing secrets for an alarm. */
   readonly count: (missing: number) => void
 }
 
 /**
- * Returns what says in the log, and to an alarm, which secrets the settings name and the deployment's secret lacks: once, however
- * often it is called. The process goes on: everything else works. Nothing is read if the settings name no secret. Never rejects.
+ * Returns a function that logs the secrets that settings name but the deployment's secret lacks, and counts them for an
+ * alarm. It does so once, however often it is called.
+ * The process continues, because everything else works. The secret is not read if the settings name no secret. The
+ * function never rejects.
  */
 export function createSecretsCheck(
   secret: Pick<Secret, 'name' | 'read'>,

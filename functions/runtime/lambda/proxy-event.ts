@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda'
 
-/** The request of a proxy event, at its path in the app. Throws if it cannot be a `Request`. */
+/** Returns the request of a proxy event, at its path in the app. Throws if it cannot be a `Request`. */
 export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   const url = new URL(`https://${event.requestContext.domainName ?? 'localhost'}`)
   url.pathname = path
@@ -10,34 +10,34 @@ export function requestOf(event: APIGatewayProxyEvent, path: string): Request {
   for (const [name, values] of Object.entries(event.multiValueHeaders ?? {}))
     for (const value of values ?? []) headers.append(name, bytesAsLatin1(value))
   const { httpMethod: method, body } = event
-  // A `Request` takes no body with these methods, whatever the caller sent.
+  // A `Request` with one of these methods accepts no body, so a body is dropped.
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(url, { method, headers })
   const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8')
   headers.set('content-length', String(bytes.byteLength))
   return new Request(url, { method, headers, body: bytes })
 }
 
-/** Decodes a header that is not ASCII as Node does, so that the app reads the same on one machine and on Lambda. */
+/** Decodes a header that is not ASCII as Node does, so that the app reads the same text locally and on Lambda. */
 const bytesAsLatin1 = (value: string): string => Buffer.from(value, 'utf8').toString('latin1')
 
 /**
- * Where the app's paths begin: after the stage in the address of the API itself, after the base path of a custom domain, which is
- * also in the event's `path`.
+ * Splits an address into its base and the app's path. The base is the stage in the API's own address, or the base path
+ * of a custom domain. A custom domain's base path is also in the event's `path`.
  */
 export function placeOf(event: Pick<APIGatewayProxyEvent, 'path' | 'pathParameters' | 'requestContext' | 'resource'>): {
   readonly base: string
   readonly path: string
 } {
-  // Such as `/v1/{proxy+}`. A function replacement, so that no `$` of a path is a pattern.
+  // For a resource such as `/v1/{proxy+}`. The replacement is a function, so that `$` in a path has no special meaning.
   const route = event.resource.replace('{proxy+}', () => event.pathParameters?.['proxy'] ?? '')
   const mapping = beginning(event.path, route)
   return { base: beginning(event.requestContext.path, route), path: event.path.slice(mapping.length) || '/' }
 }
 
-/** What precedes `route`, which API Gateway decodes. */
+/** Returns the part of `path` before `route`. API Gateway decodes `route`. */
 function beginning(path: string, route: string): string {
   const whole = trimmed(decode(path))
-  // A base consists of letters, digits and `_.-`, so it is as long decoded as it was sent.
+  // A base consists of letters, digits and `_.-`, so decoding does not change its length.
   return whole.endsWith(trimmed(route)) ? path.slice(0, whole.length - trimmed(route).length) : ''
 }
 

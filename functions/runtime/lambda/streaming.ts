@@ -4,18 +4,18 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import { unreadableRequest } from '../../http/middleware/error-response.ts'
 import { placeOf, requestOf } from './proxy-event.ts'
 
-/** Lambda's handler of streamed responses; its stream is Lambda's own. */
+/** Lambda's handler of streamed responses. The stream is provided by Lambda. */
 export type StreamingHandler = (event: APIGatewayProxyEvent, stream: Writable, context: Context) => Promise<void>
 
 /** Returns the response to one request; `base` precedes the app's paths in the address that the caller used. */
 export type Respond = (request: Request, base: string, context: Context) => Promise<Response>
 
 /**
- * A response breaks off if less than a piece is seen to be taken of it in so many milliseconds: API Gateway ends a stream that
- * stands still for as long (https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode.html).
+ * A response is aborted if its caller reads less than one chunk in this time. API Gateway ends a stalled stream after
+ * the same time (https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode.html).
  */
 const UNREAD_MS = 300_000
-/** Bytes written at a time: a stream says that it takes more only once all that was written to it is gone. */
+/** Bytes per write. A stream emits `drain` only after everything written to it was read. */
 const PIECE = 64 * 1024
 
 interface Prelude {
@@ -26,20 +26,21 @@ interface Prelude {
 
 interface LambdaGlobal {
   readonly streamifyResponse?: (handler: StreamingHandler) => StreamingHandler
-  /** The same stream, which sends status and headers with its first write, and never without one. */
+  /** Returns the stream with status and headers, which are sent with the first write, and never without a write. */
   readonly HttpResponseStream: { from(stream: Writable, prelude: Prelude): Writable }
 }
 
 /**
- * The Lambda handler that streams what `respond` returns, each invocation within `around`. Only this module knows
- * Lambda's global; without it, as in a test, the module loads and its handler rejects. Rejects if a body breaks
- * off, or its caller reads no more, so that Lambda breaks off the response too: a partial response must not look complete.
+ * Creates the Lambda handler that streams the response of `respond`, each invocation within `around`. Only this module
+ * uses Lambda's global. Without the global, as in a test, the module loads and its handler rejects.
+ * The handler rejects if a body fails or its caller stops reading. Lambda then aborts the response too, because a
+ * partial response must not look complete.
  */
 export function createStreamingHandler(
   respond: Respond,
   around: (context: Context, work: () => Promise<void>) => Promise<void>,
 ): StreamingHandler {
-  // AWS packages define the global if it is missing, without its streaming part.
+  // AWS packages define the global if it is missing, but without the streaming function.
   const lambda = (globalThis as unknown as { awslambda?: LambdaGlobal }).awslambda
   if (lambda?.streamifyResponse === undefined)
     return () => Promise.reject(new Error('this handler runs on Lambda only: no awslambda'))
@@ -65,7 +66,8 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   const cookies = headers.getSetCookie()
   const others = Object.fromEntries([...headers].filter(([name]) => name !== 'set-cookie'))
   const out = HttpResponseStream.from(stream, { statusCode, headers: others, cookies })
-  // This sends status and headers, before the first byte and also if none follows, which would be a 500 of the gateway.
+  // An empty write sends status and headers. It comes first, because a response without any write would be a 500 of the
+  // gateway.
   out.write('')
   for await (const bytes of body ?? [])
     for (let at = 0; at < bytes.length; at += PIECE) {
@@ -75,7 +77,10 @@ async function send({ HttpResponseStream }: LambdaGlobal, stream: Writable, resp
   out.end()
 }
 
-/** Waits until the stream takes more, or is closed. Rejects when neither comes: the function would stand still until it is over. */
+/**
+ * Waits until the stream drains or closes. Rejects if it stalls, because the function would otherwise wait until it
+ * times out.
+ */
 async function drained(stream: Writable): Promise<void> {
   if (stream.destroyed) return
   const either = new AbortController()
@@ -93,7 +98,7 @@ async function drained(stream: Writable): Promise<void> {
   }
 }
 
-/** Corrects `Location` for the caller: the app writes it from its own root. */
+/** Prefixes `Location` with the base. The app writes it relative to its own root. */
 function withBase(response: Response, base: string): Response {
   const location = response.headers.get('location')
   if (base !== '' && location?.startsWith('/') === true) response.headers.set('location', base + location)

@@ -16,17 +16,20 @@ import type { SweeperSettings } from '../settings/config.ts'
 import { createLambdaLogger } from './logger.ts'
 import { createFailureMetric } from './metrics.ts'
 
-/** Milliseconds kept free at the end of the function's time for a request that is under way. */
+/** Time kept free at the end of the invocation for a request in flight. */
 const MARGIN_MS = 15_000
 
-/** How often the batches that were given up are looked at, and how far back: often enough for a sweeper that was down. */
+/** Interval and lookback of the search in failed batches. The lookback also covers time when no sweeper ran. */
 const FORGET_EVERY_MINUTES = 10
 const LOOKBACK_MS = 7_200_000
 
 type IsDeleted = (key: SessionKey) => Promise<boolean>
 type ForgetFailures = (isDeleted: IsDeleted, within: Pick<Stripping, 'since' | 'isOver'>) => Promise<boolean>
 
-/** Takes what was said in deleted sessions out of the stream batches that Lambda gave up on; resolves with whether it came to an end. */
+/**
+ * Opens the function that removes the content of deleted sessions from stream batches that Lambda gave up on. It
+ * resolves with whether it finished.
+ */
 function forgettingFailures(settings: SweeperSettings): ForgetFailures {
   const open = async (): Promise<(stripping: Stripping) => Promise<boolean>> => {
     const [{ openS3 }, { createBatchStripper }] = await Promise.all([
@@ -45,7 +48,10 @@ function forgettingFailures(settings: SweeperSettings): ForgetFailures {
   }
 }
 
-/** Removes with a session's outputs what batches that were given up before hold of its messages. Rejects if there was no time for all. */
+/**
+ * Wraps the outputs so that removing a session's outputs also removes its messages from failed batches. Rejects if time
+ * runs out first.
+ */
 const withFailures = (outputs: OutputStore, forgetFailures: ForgetFailures, isOver: () => boolean): OutputStore => ({
   ...outputs,
   async removeAll(key) {
@@ -60,7 +66,7 @@ const isThis =
   async (other: SessionKey): Promise<boolean> =>
     other.tenant === tenant && other.session === session
 
-/** For batches that were given up after their session was deleted. */
+/** Selects deleted sessions, for batches that failed after their session was deleted. */
 const isDeleted =
   (sessions: Pick<SessionStore, 'living'>) =>
   async ({ tenant, session }: SessionKey): Promise<boolean> =>
@@ -81,7 +87,7 @@ export function createSweeperHandler(settings: SweeperSettings): (event: unknown
   return async (_event, context) => {
     logger.begin(context)
     deadline = clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS
-    // Each gets a share of the time.
+    // Deliveries get half of the remaining time, so that the sweep gets the rest.
     countLate(await hintDueDeliveries({ ...ports, queue, logger }, (clock.now() + deadline) / 2))
     await sweep({ ...ports, queue, logger }, deadline)
     if (Math.floor(clock.now() / 60_000) % FORGET_EVERY_MINUTES === 0)

@@ -7,7 +7,7 @@ import { invoke } from './invocation.ts'
 import { openLoop } from './loop.ts'
 import { createFailureMetric } from './metrics.ts'
 
-/** Serves the sessions that hints from the run queue name; a hint that could not be served is delivered again. */
+/** Serves the sessions that hints from the run queue name. A hint that could not be served is delivered again. */
 export function createWorkerHandler(
   settings: LoopSettings,
 ): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {

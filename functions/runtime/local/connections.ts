@@ -1,21 +1,26 @@
 import type { Socket } from 'node:net'
 
-/** Milliseconds that a connection may send no whole request, while connections are crowded. */
+/** While connections are crowded, a connection without a complete request is closed after this time. */
 const CROWDED_HEADERS_MS = 5_000
 
 interface Limits {
   readonly maxConnections: number
-  /** Connections of one address: what a single client machine, or a proxy in front of all clients, may have. */
+  /**
+   * Maximum connections per address. One address may be a single client machine, or a proxy in front of all clients.
+   */
   readonly maxOfAddress: number
 }
 
 /** The open connections of a server. */
 export interface Connections {
-  /** Adds a connection. Where a limit is reached, one without a request gives way; if there is none, the new one is closed. */
+  /**
+   * Adds a connection. At a limit, an idle connection is closed to admit it; if none is idle, the new connection is
+   * closed.
+   */
   add(socket: Socket): void
-  /** A request of the connection begins; call the result when its response has ended. */
+  /** Marks the start of a request; call the result when its response has ended. */
   begin(socket: Socket): () => void
-  /** Closes those that have sent nothing for too long, if connections are crowded. */
+  /** If connections are crowded, closes those that have never sent a request for too long. */
   cutSilent(now: number): void
 }
 
@@ -27,13 +32,13 @@ interface Connection {
 }
 
 /**
- * Bounds the connections of a server so that silent ones keep nobody out: the oldest connection without any request yet gives way
- * first, then the one that waits longest for another request.
+ * Limits a server's connections so that idle connections cannot block new clients. At a limit, the oldest connection
+ * that never had a request is closed first, then the connection that has been idle longest.
  */
 export function createConnections({ maxConnections, maxOfAddress }: Limits): Connections {
   const open = new Map<Socket, Connection>()
   const ofAddress = new Map<string, number>()
-  /** Connections without a request, the oldest first: those that never had one, and those that have had one. */
+  /** Idle connections, oldest first: `silent` never had a request, `resting` had at least one. */
   const silent = new Set<Connection>()
   const resting = new Set<Connection>()
 
@@ -51,7 +56,7 @@ export function createConnections({ maxConnections, maxOfAddress }: Limits): Con
     connection.socket.destroy()
   }
 
-  /** Makes room for one more; returns whether there is room. */
+  /** Closes an idle connection if a limit is reached. Returns whether a new connection may be added. */
   function makeWay(address: string): boolean {
     const isFull = open.size >= maxConnections
     const isOver = (ofAddress.get(address) ?? 0) >= maxOfAddress

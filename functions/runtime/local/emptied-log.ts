@@ -1,21 +1,22 @@
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
 
-/** After the first of several deletions, and between two attempts. */
+/** Delay after the first of several deletions, and between two attempts, in milliseconds. */
 const WAIT_MS = 2_000
 
 interface Dependencies {
   readonly deletion: SessionDeletion
-  /** Whether a program that was killed has left texts in the log: of a deletion, perhaps, after which it was not emptied. */
+  /** Whether a killed program has left a write-ahead log. The log may still contain deleted texts. */
   readonly isLeft: boolean
-  /** False: try again. */
+  /** Returns false if it must be retried. */
   readonly emptyLog: () => Promise<boolean>
-  /** Is called with the reason when it failed; the next deletion tries again. */
+  /** Called with the reason when emptying the log failed; the next deletion retries. */
   readonly report: (error: unknown) => void
 }
 
 /**
- * Deletes as before; soon after each session the write-ahead log is emptied, which still had its texts. It keeps no program running:
- * one that stops in order removes the log, and after a kill the next one empties it soon after its start.
+ * Wraps a deletion so that the write-ahead log is emptied soon after each session, because the log still has its texts.
+ * The timer does not keep the program running. A program that stops in order removes the log. After a kill, the next
+ * program empties it soon after its start.
  */
 export function emptyLogAfterwards({ deletion, isLeft, emptyLog, report }: Dependencies): SessionDeletion {
   let isDue = false

@@ -7,18 +7,20 @@ import type { Settings } from '../settings/config.ts'
 import { startForCommand } from './start-for-command.ts'
 import { DATABASE } from './private-data.ts'
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
   readonly name: string
   readonly state: 'good' | 'warning' | 'bad'
-  /** What was found, and what to do about it. */
+  /** The observed state, and the next step if it is bad. */
   readonly detail: string
 }
 
 const MEGABYTE = 1_048_576
 const LITTLE_SPACE = 1_024 * MEGABYTE
 
-/** Looks at everything that the program needs on this machine. Starts it for a moment, which makes the data folder. */
+/**
+ * Checks everything that the program needs on this machine. Starts the program briefly, which creates the data folder.
+ */
 export async function* examineMachine(settings: Settings): AsyncGenerator<Finding> {
   yield nodeFinding(process.versions.node)
   yield* folderFindings(settings.dataFolder)
@@ -28,7 +30,7 @@ export async function* examineMachine(settings: Settings): AsyncGenerator<Findin
 }
 
 function nodeFinding(version: string): Finding {
-  // As `scripts/require-node.mjs` says.
+  // Same minimum version as `scripts/require-node.mjs`.
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isNew = major > 24 || (major === 24 && minor >= 7)
   return {
@@ -59,10 +61,13 @@ function* folderFindings(folder: string): Generator<Finding> {
   if (existsSync(path)) yield databaseFinding(path)
 }
 
-/** The folder in which the first one that is missing is made. */
+/** Returns the nearest ancestor folder that exists; missing folders are created in it. */
 const existingAbove = (path: string): string => (existsSync(path) ? path : existingAbove(dirname(path)))
 
-/** Why nothing can be made in a folder; undefined where it can. Rights alone do not tell: its disk may be read-only. */
+/**
+ * Returns why nothing can be created in a folder; undefined if it is writable. It tries a write, because a disk may be
+ * read-only whatever the permissions are.
+ */
 function refusalOf(folder: string): string | undefined {
   try {
     rmdirSync(mkdtempSync(join(folder, 'doctor-')))
@@ -102,7 +107,7 @@ function modelFinding({ model, modelSettings }: Settings): Finding {
   }
 }
 
-/** Agents, tools and the rest of the settings are checked by starting. */
+/** Starts the program, which checks agents, tools and all other settings. */
 async function startFinding(settings: Settings): Promise<Finding> {
   try {
     const server = await startForCommand(settings, {

@@ -5,26 +5,29 @@ import type { HistoryMerger } from '../../adapters/sqlite/history/documents/merg
 import type { FromThread, ThreadSettings, ToThread, Work } from './history-worker.ts'
 
 interface Dependencies extends Omit<ThreadSettings, 'gate'> {
-  /** The connection of this thread, whose writes go first. */
+  /** The connection of the calling thread. Its writes have priority. */
   readonly database: Database
-  /** Is called with the reason when a message could not be indexed. */
+  /** Called with the reason when a message could not be indexed. */
   readonly report: (error: unknown) => void
 }
 
 export interface HistoryThread extends HistoryMerger {
-  /** Leaves the write-ahead log with no bytes. False if somebody is reading or writing just then: try again. */
+  /** Empties the write-ahead log. Returns false if another connection is reading or writing: retry later. */
   emptyLog(): Promise<boolean>
 }
 
-/** New objects on the thread's heap soon become garbage: more memory for them would be used without any gain. */
+/** Heap size for new objects of the thread. They soon become garbage, so a larger heap would have no benefit. */
 const YOUNG_MB = 24
-/** Pages in the write-ahead log at which the thread that serves moves them to the file itself: the one that indexes does so before. */
+/**
+ * Size of the write-ahead log, in pages, at which the serving thread checkpoints. The indexing thread has a lower
+ * limit, so it normally checkpoints first.
+ */
 const CHECKPOINT_PAGES = 16_000
-/** How long a stopping thread may take for its current transaction, in milliseconds. */
+/** Time limit for a stopping thread to finish its current transaction. */
 const STOP_MS = 2_000
 
 /**
- * Indexes in its own thread, on its own connection, so that no text holds up a request, whatever its length and kind.
+ * Indexes in a separate thread with its own connection, so that no text delays a request, whatever its length and kind.
  * The thread starts with the first text to index and never keeps the program running.
  */
 export function createHistoryThread({ database, path, outputs, report }: Dependencies): HistoryThread {
@@ -46,7 +49,7 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
     async merge(tenant) {
       await ask({ merge: tenant })
     },
-    // The log goes with the last connection.
+    // Closing the last connection removes the log.
     emptyLog: () => (closed ? Promise.resolve(true) : ask('emptyLog')),
     async close() {
       closed = true
@@ -56,7 +59,7 @@ export function createHistoryThread({ database, path, outputs, report }: Depende
 }
 
 interface Thread {
-  /** Whether the log is empty, if that was asked for. */
+  /** Sends work to the thread. Resolves with whether the log is empty, if that was the work. */
   ask(work: Work): Promise<boolean>
   stop(): Promise<void>
 }
@@ -71,7 +74,7 @@ function startThread(
   report: (error: unknown) => void,
   ended: (thread: Thread) => void,
 ): Thread {
-  // TypeScript in a checkout, JavaScript in the package.
+  // The worker file is TypeScript in a checkout and JavaScript in the package.
   const worker = new Worker(new URL(import.meta.url.replace('history-thread', 'history-worker')), {
     workerData: settings,
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },

@@ -5,7 +5,7 @@ import { createHistoryMerger } from '../../adapters/sqlite/history/documents/mer
 import { emptyLog } from '../../adapters/sqlite/write-ahead-log.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
 
-/** The thread that indexes (`history-thread.ts`): its data and its messages. */
+/** Types of the indexing thread (`history-thread.ts`): its data and its messages. */
 export interface ThreadSettings {
   /** Path of the database's file. */
   readonly path: string
@@ -19,11 +19,15 @@ export type FromThread =
   | { readonly request: number; readonly error?: string; readonly emptied?: boolean }
   | { readonly report: string }
 
-/** Pages of the index kept in memory, in KB: more than SQLite's 2 MB, because new words are spread over all of it. */
+/**
+ * Page cache of the index, in KB. It is larger than SQLite's default of 2 MB, because new words are spread over the
+ * whole index.
+ */
 const CACHE_KB = 16_384
 /**
- * Pages (of 8 KB) in the write-ahead log at which this thread moves them to the file: four times SQLite's. The index changes the same
- * pages again and again, so fewer are moved, and the thread that serves never waits for it (`history-thread.ts`).
+ * Size of the write-ahead log, in pages of 8 KB, at which this thread checkpoints: four times SQLite's default. The
+ * index changes the same pages repeatedly, so a larger log moves fewer pages. The serving thread never waits for this
+ * (`history-thread.ts`).
  */
 const CHECKPOINT_PAGES = 4_000
 
@@ -32,7 +36,8 @@ const port = parentPort
 const { path, outputs, gate } = workerData as ThreadSettings
 const database = openDatabase(path)
 database.exec(`PRAGMA cache_size = -${CACHE_KB}`)
-// What a crash takes back is marked again with it, in the same file: nothing has to wait for the disk.
+// A crash may lose index writes. Their completion record is in the same file, so it is lost too, and they are repeated. No
+// write has to wait for the disk.
 database.exec('PRAGMA synchronous = NORMAL')
 database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 const say = (message: FromThread): void => port.postMessage(message)

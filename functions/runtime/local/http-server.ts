@@ -8,37 +8,43 @@ import { createConnections } from './connections.ts'
 import type { Settings } from '../settings/config.ts'
 import { SettingsError } from '../settings/config.ts'
 
-/** Longer than clients and load balancers keep idle connections, so that none is closed just when it is reused. */
+/**
+ * Longer than clients and load balancers keep idle connections, so that the server does not close a connection that is
+ * being reused.
+ */
 const KEEP_ALIVE_MS = 65_000
 
-/** A whole request must have arrived by then. A slower client is cut off. */
+/** A request must arrive completely within this time, or its connection is closed. */
 const REQUEST_MS = 120_000
 const HEADERS_MS = 20_000
 /**
- * A response is cut off if nothing is seen to be taken of it for so long: its client may ask again for the rest. The system's own
- * buffers hide up to some megabytes of what a client takes, so this is minutes of a slow one (`docs/evidence.md`).
+ * A response is aborted if its client reads nothing for this time. The client can request the rest again. The kernel's
+ * buffers hide reads of up to some megabytes, which takes a slow client minutes (`docs/evidence.md`).
  */
 const UNREAD_MS = 600_000
-/** The same while much is left unread, or half of the connections are open. */
+/** Limit that replaces `UNREAD_MS` while many bytes are unread, or half of the connections are open. */
 const CROWDED_UNREAD_MS = 60_000
 const POLL_INTERVAL_MS = 5_000
-/** Bytes that wait for a client beside what the system holds; no more is asked of the response meanwhile. */
+/**
+ * Bytes buffered per client in addition to the kernel's buffers. While the buffer is full, no more is read from the
+ * response.
+ */
 const WAITING = 16 * 1024
-/** Open connections, and of these, those of one address. */
+/** Maximum number of open connections, in total and per address. */
 const MAX_CONNECTIONS = 4_096
 const MAX_CONNECTIONS_OF_ADDRESS = 2_048
 
 export interface HttpServer {
   readonly url: string
-  /** Accepts no more connections; resolves when no client waits for a response or the rest of one. */
+  /** Stops accepting connections. Resolves when every response has ended. */
   drain(): Promise<void>
-  /** After `drain`: cuts the remaining connections and resolves when they are closed. */
+  /** Closes the remaining connections after `drain`, and resolves when they are closed. */
   close(): Promise<void>
 }
 
 /**
- * Serves HTTP with `fetch` once this resolves; while `isCrowded`, those who do not read must leave sooner. Rejects with
- * `SettingsError` if it cannot listen there.
+ * Serves HTTP with `fetch` and resolves when it listens. While `isCrowded`, clients that do not read are disconnected
+ * sooner. Rejects with `SettingsError` if it cannot listen at the address.
  */
 export async function serveHttp(
   fetch: Parameters<typeof getRequestListener>[0],
@@ -65,8 +71,8 @@ export async function serveHttp(
     connections.cutSilent(Date.now())
     cutUnread(open, Date.now(), crowded ? CROWDED_UNREAD_MS : UNREAD_MS)
   }
-  const looking = setInterval(poll, POLL_INTERVAL_MS).unref()
-  server.once('close', () => clearInterval(looking))
+  const pollTimer = setInterval(poll, POLL_INTERVAL_MS).unref()
+  server.once('close', () => clearInterval(pollTimer))
   const closed = new Promise<void>((resolve) => server.once('close', () => resolve()))
   await listen(server, port, host)
   return {
@@ -82,7 +88,10 @@ export async function serveHttp(
   }
 }
 
-/** The bytes that the system has taken for the client of a response, and when that was last seen to change or to be all. */
+/**
+ * The bytes of a response that the kernel has accepted, and the last time that this number changed or nothing was
+ * pending.
+ */
 interface Progress {
   readonly taken: number
   readonly since: number
@@ -91,7 +100,7 @@ interface Progress {
 function cutUnread(open: Map<ServerResponse, Progress>, now: number, limitMs: number): void {
   for (const [response, before] of open) {
     const { socket } = response
-    // Without a socket it waits for the response before it on its connection.
+    // Without a socket, the response waits for the previous response on its connection.
     const taken = socket === null ? 0 : socket.bytesWritten - socket.writableLength
     const isStuck = socket !== null && response.writableLength > 0 && taken === before.taken
     if (!isStuck) open.set(response, { taken, since: now })
@@ -105,7 +114,7 @@ const nextStep = (error: NodeJS.ErrnoException): string =>
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new SettingsError(`PORT, HOST: ${error.message}${nextStep(error)}`)))
-    // Beyond the backlog, the system drops what asks for a connection: it asks again a second and more later.
+    // Beyond the backlog, the kernel drops connection attempts, and clients retry only after a second or more.
     server.listen({ port, host, backlog: MAX_CONNECTIONS }, resolve)
   })
 }

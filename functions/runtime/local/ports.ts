@@ -34,7 +34,7 @@ import { DATABASE, privateData } from './private-data.ts'
 import { writeToTerminal } from '../terminal-output.ts'
 
 /**
- * Everything on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws
+ * Opens all ports on one machine: rows, queue and index in SQLite, outputs on disk, both in the data folder. Throws
  * `SettingsError` if the folder cannot be used.
  */
 export function openLocalPorts(
@@ -50,7 +50,7 @@ export function openLocalPorts(
     logger.warn('indexing the history failed: the next search tries again', { error: String(error) })
   const thread = createHistoryThread({ database, path, outputs: folder, report })
   const history = createSqliteHistoryProjection({ database, merger: thread, report })
-  // A program that was killed may have left messages that nobody has indexed.
+  // A killed program may have left messages that are not indexed yet.
   history.written()
   const rows = { database, clock, history }
   return {
@@ -92,7 +92,7 @@ async function closeAll(history: HistoryProjection, database: Database): Promise
   }
 }
 
-/** `isLeft`: a program that did not stop in order has left its write-ahead log. */
+/** Opens the database. `isLeft`: a program that did not stop in order has left its write-ahead log. */
 function openData(folder: string, logger: Logger): { readonly database: Database; readonly isLeft: boolean } {
   try {
     const path = privateData(folder, logger)

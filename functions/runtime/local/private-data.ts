@@ -7,33 +7,37 @@ export const DATABASE = 'tooltrail.db'
 /** The files that SQLite keeps beside a database; it creates them with the database's mode. */
 const BESIDE = ['-wal', '-shm', '-journal']
 
-/** Of a folder in which all users keep files, such as /tmp. */
+/** Mode bit of a folder in which all users keep files, such as /tmp. */
 const STICKY = 0o1000
 
 /**
- * Makes the data folder and the database's files readable for this user only (0700 and 0600), new or not, and warns of
- * each existing one that it changed. Returns the database's path. Throws without a change where the data cannot be.
+ * Creates the data folder and the database's files, readable for this user only (0700 and 0600). Existing ones get
+ * these modes too, and each change is logged as a warning. Returns the database's path. Throws, before any change, if
+ * the folder is unsuitable.
  */
 export function privateData(folder: string, logger: Pick<Logger, 'warn'>): string {
   makeFolder(resolve(folder))
   if ((statSync(folder).mode & STICKY) !== 0)
     throw new Error(`${folder} is shared by all users: name a folder of its own`)
   const path = join(folder, DATABASE)
-  // Before SQLite creates it with what the umask allows, and before a folder is changed that cannot have it.
+  // Creates the file before SQLite would create it with the umask's mode. A folder where this fails is left unchanged.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   keepPrivate(folder, 0o700, logger)
   for (const file of [path, ...BESIDE.map((suffix) => path + suffix)]) keepPrivate(file, 0o600, logger)
   return path
 }
 
-/** With those that it is in. `mkdirSync` itself never returns where the system lets nothing be made, such as in /proc. */
+/**
+ * Creates a folder and its parents. The `recursive` option of `mkdirSync` never returns where nothing can be created,
+ * such as in /proc.
+ */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return
   makeFolder(dirname(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // Another process that starts may have made it.
+    // Another starting process may have created the folder.
     if (!isFolder(folder)) throw error
   }
 }

@@ -6,7 +6,7 @@ import { startLocal } from './start.ts'
 import { stopOnSignals } from './stop-signals.ts'
 import { writeToTerminal } from '../terminal-output.ts'
 
-/** Runs the program on this machine until a signal stops it; tells people where it listens, or why it cannot start. */
+/** Runs the program on this machine until a signal stops it. Prints where it listens, or why it cannot start. */
 export async function runProgram(): Promise<void> {
   ignoreOutputErrors()
   try {
@@ -34,7 +34,7 @@ export async function runProgram(): Promise<void> {
   }
 }
 
-/** What the person who starts the program can do something about; undefined for a fault of ours. */
+/** Returns the reason for an error that the person who starts the program can fix; undefined for a bug of ours. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof SettingsError) return error.message
   const isStorage = error instanceof TooltrailError && error.code === 'storage_failed'
@@ -45,5 +45,8 @@ function reasonOf(error: unknown): string | undefined {
   return `The storage does not respond: ${cause.message === '' ? cause.name : cause.message}`
 }
 
-/** What was asked for at the start did not respond: those of Node name a system call, those of AWS's packages say that they timed out. */
+/**
+ * Whether a network request at the start failed. Node's network errors name a system call; the AWS packages' errors are
+ * named `TimeoutError`.
+ */
 const isOfNetwork = (error: Error): boolean => 'syscall' in error || error.name === 'TimeoutError'

@@ -7,21 +7,21 @@ import { openPorts } from './open-ports.ts'
 import { startLocal, type LocalServer } from './start.ts'
 
 interface CommandAccess {
-  /** The one key that is accepted. */
+  /** The only accepted key. */
   readonly secret: string
   readonly tenant: string
 }
 
 interface ForCommand {
-  /** Left out: the keys of the data folder are accepted, as by the program that listens for all. */
+  /** If absent, the keys of the data folder are accepted, as in the main program. */
   readonly access?: CommandAccess
-  /** Whether the command has the runs executed that it follows; all others are left to other processes. */
+  /** Whether runs that the command follows are executed here. All other runs are left to other processes. */
   readonly takesWork: boolean
 }
 
 /**
- * The program for one command: on a free port of this machine. It logs errors only. With `access` it is there for the holder of
- * that secret only, without limits.
+ * Starts the program for one command, on a free port of this machine. It logs errors only. With `access`, it accepts
+ * only that secret, without limits.
  */
 export async function startForCommand(settings: Settings, { access, ...command }: ForCommand): Promise<LocalServer> {
   const takesWork = command.takesWork ? 'followed' : 'none'

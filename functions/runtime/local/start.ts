@@ -25,36 +25,39 @@ import { readTools } from './tools-file.ts'
 import type { OpenPorts } from '../program.ts'
 import type { TraceExport } from '../tracing/trace-export.ts'
 
-/** A sweep finds what another process on the same database left: this limits how long lost work waits. */
+/**
+ * Interval of the sweep, which finds work that other processes on this database left. It limits how long lost work
+ * waits.
+ */
 const SWEEP_MS = 1_000
 /**
- * On DynamoDB a sweep queries 32 index partitions, which costs 16 read units. A lost hint, or a session whose holder
- * died and whose lease has ended, waits 5 s at most, and each process pays about a dollar a month for it.
+ * Interval of the sweep on DynamoDB. A sweep queries 32 index partitions, which costs 16 read units: about a dollar a
+ * month per process. A lost hint, or a session whose holder died and whose lease has expired, waits at most 5 s.
  */
 const AWS_SWEEP_MS = 5_000
-/** How long models may take to end their completions when the program stops. */
+/** Time that models have to finish their completions when the program stops. */
 const CUT_OFF_MS = 15_000
 /**
- * After that, how long handing over may take. A tool that still runs keeps its lease: while its call is open, no
- * process may take the run before the lease has ended.
+ * Time for the hand-off after that. A running tool keeps its lease: while its call is open, no process may take the run
+ * before the lease expires.
  */
 const HAND_OFF_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface LocalServer {
   readonly url: string
-  /** What the default agent uses: `provider/model`. */
+  /** The default agent's model: `provider/model`. */
   readonly model: string
   readonly openAccess: boolean
-  /** Keys were made, and all are revoked or expired: no request is accepted. */
+  /** Keys exist, but all are revoked or expired: no request is accepted. */
   readonly lockedOut: boolean
-  /** Stops accepting requests, hands over its runs, and closes the database. */
+  /** Stops accepting requests, hands off its runs, and closes the database. */
   close(): Promise<void>
 }
 
 /**
- * What a program does beside serving requests. `all`: executes runs, also those that others left, and what comes in on sockets;
- * `followed`: only runs of the sessions that its callers follow; `none`: nothing.
+ * Which runs a program executes beside serving requests. `all`: every run, also those of other processes, and input
+ * from sockets. `followed`: only runs of sessions that its callers follow. `none`: no runs.
  */
 export type TakesWork = 'all' | 'followed' | 'none'
 
@@ -122,7 +125,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
     onlyFollowed: takesWork === 'followed',
   })
   const server = await serveHttp(program.app.fetch, settings, program.isCrowded)
-  // Only now: a program that cannot listen must not take work.
+  // Starts last: a program that cannot listen must not take work.
   if (takesWork !== 'none') program.start()
   const closing = new AbortController()
   const appToken = takesWork === 'all' ? settings.secret('SLACK_APP_TOKEN') : undefined
@@ -144,7 +147,7 @@ async function serve(settings: Settings, ports: OpenPorts, tools: Tools, takesWo
   }
 }
 
-/** Refuses impossible model names. A missing key is only a warning: everything else works without it. */
+/** Rejects impossible model names. A missing key is only a warning, because everything else works without it. */
 function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logger: Logger): void {
   for (const { name, model } of agents)
     try {
@@ -156,14 +159,14 @@ function checkModels(agents: Iterable<Agent>, { modelSettings }: Settings, logge
     }
 }
 
-/** On AWS the custom module is part of the bundle. */
+/** Reads custom tools from the file. On AWS, the custom module is part of the bundle. */
 async function toolsOf({ toolsFile, model }: Settings): Promise<Tools> {
   const shown = model.startsWith('demo/') ? demoTools : []
   const tools = toolsFile === undefined ? builtInTools() : builtInTools(await readTools(toolsFile))
   return new Map([...tools, ...shown.map((tool) => [tool.name, tool] as const)])
 }
 
-/** Waits for `work`, but no longer than `milliseconds`. */
+/** Waits for `work`, but at most `milliseconds`. */
 async function within(milliseconds: number, work: Promise<unknown>, clock: Clock): Promise<void> {
   const over = new AbortController()
   try {

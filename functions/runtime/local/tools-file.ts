@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type { Tool } from '../../ports/tool.ts'
 import { SettingsError } from '../settings/config.ts'
 
-/** The `tools` that the module at `path` exports. Rejects with `SettingsError`, which names the path. */
+/** Reads the `tools` that the module at `path` exports. Rejects with `SettingsError`, which names the path. */
 export async function readTools(path: string): Promise<readonly Tool[]> {
   let module: { readonly tools?: unknown }
   try {

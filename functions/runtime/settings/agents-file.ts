@@ -91,47 +91,50 @@ const agent = z.strictObject({
   policies: policies.prefault({}),
 })
 
-/** The shape of `agents.json`. */
+/** Schema of `agents.json`. */
 export const agentsFile = z.strictObject({
-  /** For editors. */
+  /** Address of the JSON Schema, for editors. */
   $schema: z.string().optional(),
   agents: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'the name must be 1–64 of A-Z a-z 0-9 _ -'), agent),
   slack: slackSettings.optional(),
   ...channelFields,
 })
 
-/** Where `agents.json` is, and whether somebody named it: if so, it must exist. */
+/** The path of `agents.json`, and whether the operator named it. A named file must exist. */
 interface AgentsPlace {
   readonly path: string
   readonly named: boolean
 }
 
 interface Defaults {
-  /** `provider/model` for agents that name none. */
+  /** Model of agents that name none: `provider/model`. */
   readonly model: string
   readonly tools: Tools
-  /** Names of tools for agents that name none. */
+  /** Tools of agents that name none. */
   readonly defaultTools: readonly string[]
 }
 
-/** The agents of `agents.json`; without the file, only the default agent. Throws `SettingsError`, which names the path. */
+/**
+ * Reads the agents of `agents.json`. Without the file, there is only the default agent. Throws `SettingsError`, which
+ * names the path.
+ */
 export function readAgents(at: AgentsPlace, defaults: Defaults): Map<string, Agent> {
   return readFile(at, (value) => parseAgents(value, defaults))
 }
 
-/** What `agents.json` says of Slack, or the defaults. Throws `SettingsError`, which names the path. */
+/** Reads the Slack settings of `agents.json`, or the defaults. Throws `SettingsError`, which names the path. */
 export const readSlack = (at: AgentsPlace): SlackSettings =>
   readFile(at, (value) => parseFile(value).slack ?? DEFAULT_SLACK)
 
-/** Its settings of webhooks and callbacks. Throws `SettingsError`, which names the path. */
+/** Reads the settings of webhooks and callbacks. Throws `SettingsError`, which names the path. */
 export const readChannels = (at: AgentsPlace): ChannelSettings =>
   readFile(at, (value) => channelSettings(parseFile(value)))
 
-/** The names of the agents that it declares, and `default`. Throws `SettingsError`, which names the path. */
+/** Reads the names of the declared agents, and adds `default`. Throws `SettingsError`, which names the path. */
 export const readAgentNames = (at: AgentsPlace): ReadonlySet<string> =>
   readFile(at, (value) => new Set(['default', ...Object.keys(parseFile(value).agents)]))
 
-/** What `read` makes of the file, or of one without agents if there is none. */
+/** Applies `read` to the file's content, or to an empty list of agents if there is no file. */
 function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Result {
   const text = readIfThere(at)
   if (text === undefined) return read({ agents: {} })
@@ -148,7 +151,7 @@ function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Re
   }
 }
 
-/** Agents by name, complete: missing fields get their defaults. A `default` agent is always among them. */
+/** Returns the agents by name. Missing fields get their defaults. A `default` agent is always included. */
 export function parseAgents(value: unknown, defaults: Defaults): Map<string, Agent> {
   const declared = { default: agent.parse({}), ...parseFile(value).agents }
   const fault = teamFault(new Map(Object.entries(declared).map(([name, { members }]) => [name, members])))
@@ -162,7 +165,10 @@ function parseFile(value: unknown): z.output<typeof agentsFile> {
   throw new SettingsError(parsed.error.issues.flatMap((issue) => faultsOf(issue, [])).join('\n'))
 }
 
-/** What is wrong, with its path. Of a value that may have several forms, it is said of the one that was begun. */
+/**
+ * Returns each fault with its path. If a value has several possible forms, reports the faults of the form that it
+ * matches partly.
+ */
 function faultsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string[] {
   const at = [...path, ...issue.path]
   const begun =
@@ -187,7 +193,7 @@ function toAgent(name: string, declared: z.output<typeof agent>, defaults: Defau
         `agents.${name}.tools.${index}: there is no tool ${JSON.stringify(tool)}; there are ${[...defaults.tools.keys()].join(', ')}`,
       )
   const model = declared.model ?? defaults.model
-  // What is asked for has to fit beside the request.
+  // The output limit is reserved in the context window, beside the request.
   const outputTokens = options.max_output_tokens ?? outputTokensOf(model)
   return {
     name,

@@ -21,7 +21,7 @@ const template = z
     const fault = templateFault(text)
     if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
   })
-/** Whole addresses only: a place within one would let a sender choose the host. */
+/** A placeholder must cover the whole address. Within an address, it would let a sender choose the host. */
 const destination = z.union(
   [address, z.string().regex(/^\{\{\/[^{}]*\}\}$/)],
   'must be an http(s) URL, or one place of the body: {{/reply_to}}',
@@ -50,11 +50,11 @@ export const channelFields = {
 
 export interface ChannelSettings {
   readonly webhooks: ReadonlyMap<string, WebhookSettings>
-  /** By name; those of webhooks as `webhook:<name>`. */
+  /** Callbacks by name. Callbacks of webhooks are named `webhook:<name>`. */
   readonly callbacks: ReadonlyMap<string, CallbackSettings>
 }
 
-/** The settings of webhooks and callbacks, as the program has them. */
+/** Converts the file's webhooks and callbacks into settings of the program. */
 export function channelSettings(file: z.output<z.ZodObject<typeof channelFields>>): ChannelSettings {
   const webhooks = Object.entries(file.webhooks).map(([key, { owner, delivery, callback: own, ...rest }]) => {
     return [key, { ...rest, name: key, ...definedFields({ owner, delivery, callback: own }) }] as const
@@ -66,7 +66,7 @@ export function channelSettings(file: z.output<z.ZodObject<typeof channelFields>
   return { webhooks: new Map(webhooks), callbacks: new Map([...Object.entries(file.callbacks), ...own]) }
 }
 
-/** The names that requests may name: those of webhooks are theirs alone. */
+/** Returns the callbacks that requests may name. Callbacks of webhooks are excluded. */
 export const namedCallbacks = ({ callbacks }: ChannelSettings): ReadonlySet<string> =>
   new Set([...callbacks.keys()].filter((key) => !key.startsWith('webhook:')))
 
@@ -84,8 +84,9 @@ interface Checked {
 }
 
 /**
- * Refuses settings that name agents or secrets that are not there, agents that must call what they lack, secrets that cannot sign, and addresses that no request may go
- * to. Throws `SettingsError` with the path. `secret` is left out where secrets are read later.
+ * Rejects webhooks and callbacks that cannot work: missing agents or secrets, agents that lack a required tool, secrets
+ * that cannot sign, and forbidden addresses. Throws `SettingsError` with the path. `secret` is omitted where secrets
+ * are read later.
  */
 export function checkChannels(
   { webhooks, callbacks }: ChannelSettings,
@@ -114,7 +115,7 @@ function checkSecret(path: string, text: string, signs: boolean, read: Checked['
     throw new SettingsError(`${path}: must be whsec_ and base64, as Standard Webhooks has it`)
 }
 
-/** Whether it is `whsec_` and base64 (the prefix may be left out). */
+/** Whether the text is `whsec_` and base64. The prefix is optional. */
 const isSigningSecret = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text.replace(/^whsec_/, '')) &&
   text.replace(/^whsec_/, '') !== ''

@@ -25,7 +25,7 @@ export const environment = z.object({
   TOOLTRAIL_BACKEND: z.enum(['local', 'aws']).default('local'),
   TOOLTRAIL_TABLE: text.default('tooltrail'),
   TOOLTRAIL_BUCKET: text.default('tooltrail-outputs'),
-  // OpenSearch accepts no capitals.
+  // OpenSearch rejects capital letters.
   TOOLTRAIL_INDEX: z
     .string()
     .regex(/^[a-z][a-z0-9-]*$/, 'must be of a-z 0-9 - and begin with a letter')
@@ -51,14 +51,14 @@ type Variables = Readonly<Record<string, unknown>>
 
 export type Settings = ReturnType<typeof readSettings>
 
-/** A setting that cannot be used; the message names it and says what is expected. */
+/** A setting is unusable. The message names it and the expected form. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
 /**
- * The program's settings, from the environment; this is the only place that reads it. An empty variable counts as not
- * set. Throws `SettingsError`, which names every wrong variable.
+ * Reads the program's settings from the environment, which no other module reads. An empty variable counts as unset.
+ * Throws `SettingsError`, which names every wrong variable.
  */
 export function readSettings(variables: Variables = process.env) {
   const values = parse(environment, variables)
@@ -66,28 +66,30 @@ export function readSettings(variables: Variables = process.env) {
     port: values.PORT,
     host: values.HOST,
     dataFolder: values.TOOLTRAIL_DATA,
-    /** Whether the file was named: if so, it must exist. */
+    /** `named`: whether the operator named the file. A named file must exist. */
     agentsFile: { path: values.TOOLTRAIL_AGENTS ?? './agents.json', named: values.TOOLTRAIL_AGENTS !== undefined },
-    /** A module with custom tools. */
+    /** Path of a module with custom tools. */
     ...definedFields({ toolsFile: values.TOOLTRAIL_TOOLS }),
     corsOrigins: values.TOOLTRAIL_CORS_ORIGINS ?? [],
-    /** Hosts that servers named by the operator may have, although they are internal. */
+    /** Internal hosts that servers named by the operator may have. */
     allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
-    /** The value of a secret that a setting names. */
+    /** Returns the value of a secret that a setting names. */
     secret: (name: string): string | undefined => textOf(variables[name]),
     slack: slackPlace(values),
     caps: capSettings(values),
     model: defaultModel(values),
     modelSettings: modelSettings(values),
     logLevel: values.LOG_LEVEL,
-    /** Where the spans of runs go; absent: nowhere. */
+    /** Destination of the runs' spans. If absent, spans are not sent. */
     traces: traceSettings(values),
-    /** Absent: everything on this machine. */
+    /** Settings of AWS. If absent, everything runs on this machine. */
     ...(values.TOOLTRAIL_BACKEND === 'aws' ? { aws: awsSettings(values) } : {}),
   }
 }
 
-/** The variables as the schema has them, without those that are empty. Throws `SettingsError`, which names every wrong one. */
+/**
+ * Parses the variables that are not empty with the schema. Throws `SettingsError`, which names every wrong variable.
+ */
 export function parse<Schema extends z.ZodType>(schema: Schema, variables: Variables): z.output<Schema> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
   const parsed = schema.safeParse(set, { error: settingText })
@@ -97,7 +99,7 @@ export function parse<Schema extends z.ZodType>(schema: Schema, variables: Varia
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** What the default agent uses: `provider/model`. */
+/** Returns the default agent's model: `provider/model`. */
 function defaultModel(values: z.output<typeof environment>): string {
   if (values.MODEL_BASE_URL !== undefined) {
     if (values.MODEL === undefined) throw new SettingsError('MODEL: name the model to use at MODEL_BASE_URL')
@@ -129,7 +131,7 @@ function awsSettings(values: z.output<typeof environment>) {
   }
 }
 
-/** Credentials for engines on this machine if none are set; on AWS the SDK finds its own. */
+/** Returns credentials for engines on this machine if none are set. On AWS, the SDK finds its own. */
 function engineCredentials(values: z.output<typeof environment>) {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, DYNAMODB_ENDPOINT: endpoint } = values
   if (endpoint === undefined || accessKeyId !== undefined || secretAccessKey !== undefined) return undefined
@@ -140,7 +142,8 @@ const ofStore = environment
   .pick({ TOOLTRAIL_INDEX: true, LOG_LEVEL: true })
   .extend({ TOOLTRAIL_ENVIRONMENT: text, TOOLTRAIL_TABLE: text, TOOLTRAIL_BUCKET: text, AWS_REGION: text })
   .extend({ TOOLTRAIL_QUEUE_URL: httpAddress })
-  // The SDK reads these itself; an engine instead of S3 wants its buckets in the path.
+  // The SDK reads this variable itself. It is read here as well, because an engine instead of S3 needs path-style
+  // addresses.
   .extend({ AWS_ENDPOINT_URL_S3: httpAddress.optional() })
 const ofSearch = ofStore.extend({ OPENSEARCH_ENDPOINT: httpAddress })
 const ofLoop = ofSearch.extend({
@@ -152,9 +155,9 @@ const ofLoop = ofSearch.extend({
   SLACK_API_URL: environment.shape.SLACK_API_URL,
   SLACK_STREAM_SECONDS: environment.shape.SLACK_STREAM_SECONDS,
   ...capVariables,
-  // The headers are in the secret.
+  // Endpoint of the traces. Their headers are in the secret.
   OTEL_EXPORTER_OTLP_ENDPOINT: environment.shape.OTEL_EXPORTER_OTLP_ENDPOINT,
-  /** Where Lambda puts the bundle. */
+  /** Folder where Lambda puts the bundle. */
   LAMBDA_TASK_ROOT: text.default('.'),
 })
 const ofSweeper = ofStore.extend({ TOOLTRAIL_FAILURES_BUCKET: text })
@@ -182,13 +185,16 @@ const searchSettings = (values: z.output<typeof ofSearch>) => ({
 
 export type LoopSettings = ReturnType<typeof readLoopSettings>
 
-/** The settings of the functions that execute runs: api and worker. Throws `SettingsError`, which names every wrong variable. */
+/**
+ * Reads the settings of the functions that execute runs: api and worker. Throws `SettingsError`, which names every
+ * wrong variable.
+ */
 export function readLoopSettings(variables: Variables = process.env) {
   const values = parse(ofLoop, variables)
   return {
     ...searchSettings(values),
     agentsFile: { path: resolve(values.LAMBDA_TASK_ROOT, values.TOOLTRAIL_AGENTS), named: true },
-    /** The folder of the bundle. */
+    /** Folder of the bundle. */
     folder: resolve(values.LAMBDA_TASK_ROOT),
     model: values.MODEL,
     modelSecret: values.TOOLTRAIL_MODEL_SECRET,
@@ -197,14 +203,14 @@ export function readLoopSettings(variables: Variables = process.env) {
     allowedHosts: values.TOOLTRAIL_ALLOWED_HOSTS ?? [],
     slack: slackPlace(values),
     caps: capSettings(values),
-    /** Where the spans of runs go; absent: nowhere. */
+    /** Destination of the runs' spans. If absent, spans are not sent. */
     traceEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
   }
 }
 
 export type IndexerSettings = ReturnType<typeof readIndexerSettings>
 
-/** The settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
+/** Reads the settings of the indexer. Throws `SettingsError`, which names every wrong variable. */
 export function readIndexerSettings(variables: Variables = process.env) {
   const values = parse(ofIndexer, variables)
   const { TOOLTRAIL_POISON_URL: indexDeadLetterUrl, TOOLTRAIL_INDEX_COPIES: copies } = values
@@ -213,7 +219,10 @@ export function readIndexerSettings(variables: Variables = process.env) {
 
 export type OperationSettings = ReturnType<typeof readOperationSettings>
 
-/** The settings of commands about a deployed environment. The region may also come from the SDK's own configuration files. */
+/**
+ * Reads the settings of commands for a deployed environment. The region may also come from the SDK's own configuration
+ * files.
+ */
 export function readOperationSettings(variables: Variables = process.env) {
   const values = parse(
     environment
@@ -230,13 +239,13 @@ export function readOperationSettings(variables: Variables = process.env) {
 
 export type SweeperSettings = ReturnType<typeof readSweeperSettings>
 
-/** The settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */
+/** Reads the settings of the sweeper. Throws `SettingsError`, which names every wrong variable. */
 export function readSweeperSettings(variables: Variables = process.env) {
   const values = parse(ofSweeper, variables)
   return { ...storeSettings(values), failuresBucket: values.TOOLTRAIL_FAILURES_BUCKET }
 }
 
-/** Variables of each function on AWS. The stacks take these types, so that a missing one does not compile. */
+/** Variables of each function on AWS. The stacks use these types, so that a missing variable does not compile. */
 export interface StoreVariables {
   readonly TOOLTRAIL_ENVIRONMENT: string
   readonly TOOLTRAIL_TABLE: string
@@ -245,21 +254,21 @@ export interface StoreVariables {
   readonly LOG_LEVEL: string
 }
 
-/** What tenants may use in a day. */
+/** Daily limits of tenants. */
 export type BudgetVariables = Partial<Record<Extract<keyof typeof capVariables, `TOOLTRAIL_TENANT_${string}`>, string>>
 
 interface LoopVariables extends StoreVariables, BudgetVariables {
   readonly OPENSEARCH_ENDPOINT: string
-  /** The agents' file, beside the bundle. */
+  /** Path of the agents' file, beside the bundle. */
   readonly TOOLTRAIL_AGENTS: string
-  /** Of the default agent: `provider/model`. */
+  /** Model of the default agent: `provider/model`. */
   readonly MODEL?: string
   /** Name or ARN of the secret with the providers' keys. */
   readonly TOOLTRAIL_MODEL_SECRET: string
-  /** How long before the function's time is over its run is handed over. */
+  /** Time before the function times out at which its run is handed off. */
   readonly TOOLTRAIL_STOP_MARGIN_SECONDS: string
   readonly TOOLTRAIL_ALLOWED_HOSTS?: string
-  /** Where the spans of runs go. */
+  /** Destination of the runs' spans. */
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string
 }
 
@@ -271,17 +280,17 @@ export type WorkerVariables = LoopVariables
 
 export interface IndexerVariables extends StoreVariables {
   readonly OPENSEARCH_ENDPOINT: string
-  /** Of the index, on a search domain. */
+  /** Number of replicas of the index, on a search domain. */
   readonly TOOLTRAIL_INDEX_COPIES?: string
   readonly TOOLTRAIL_POISON_URL: string
 }
 
 export interface SweeperVariables extends StoreVariables {
-  /** Where Lambda puts the stream's batches that it gives up on. */
+  /** Bucket for the stream batches that Lambda gives up on. */
   readonly TOOLTRAIL_FAILURES_BUCKET: string
 }
 
-/** Where other programs keep their sessions, if they were told so. */
+/** Returns the folders where other programs keep their sessions, if variables name them. */
 export const readSessionFolders = (variables: NodeJS.ProcessEnv = process.env) => ({
   claude: textOf(variables['CLAUDE_CONFIG_DIR']),
   codex: textOf(variables['CODEX_HOME']),

@@ -5,7 +5,7 @@ import { refusedAddress } from '../../tools/allowed-hosts.ts'
 import { SettingsError } from './config.ts'
 import { secretNames } from './named-secrets.ts'
 
-/** The protocol and the connection decide these. */
+/** Headers that settings may not set, because the protocol and the connection set them. */
 const OURS = /^(?:host|connection|content-.+|transfer-encoding|accept|accept-encoding|user-agent|mcp-.+)$/i
 const DEFAULT_TIMEOUT_MS = 60_000
 
@@ -28,7 +28,7 @@ const server = z.strictObject({
   timeout_ms: z.int().positive().max(600_000).default(DEFAULT_TIMEOUT_MS),
 })
 
-/** `mcp` of an agent: its servers by name. */
+/** Schema of an agent's `mcp`: its servers by name. */
 export const mcpServers = z
   .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -'), server)
   .transform((servers): McpServer[] =>
@@ -43,13 +43,13 @@ export const mcpServers = z
     })),
   )
 
-/** The names of all secrets in the headers of agents' servers. */
+/** Returns the names of all secrets in the headers of agents' servers. */
 export const secretsOf = (agents: Iterable<Agent>): string[] =>
   [...agents].flatMap(({ mcp = [] }) => mcp.flatMap(({ headers }) => Object.values(headers).flatMap(secretNames)))
 
 /**
- * Refuses servers at addresses that no request may go to, and headers with secrets that are not there. Throws `SettingsError`
- * with the path. `secret` is left out where secrets are read later.
+ * Rejects servers at forbidden addresses, and headers with missing secrets. Throws `SettingsError` with the path.
+ * `secret` is omitted where secrets are read later.
  */
 export function checkServers(
   agents: Iterable<Agent>,

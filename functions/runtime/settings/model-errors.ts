@@ -5,7 +5,9 @@ import type { Model, ModelEvent, Models, ModelUse } from '../../ports/model.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 
-/** What callers see of a provider's error: its own words may contain internal addresses and echoed keys. */
+/**
+ * Messages that callers get instead of a provider's error, whose text may contain internal addresses and echoed keys.
+ */
 const SHOWN: { readonly [code in ModelError['code']]: string } = {
   timeout: 'the model did not respond in time',
   network: 'the model could not be reached, or what it sent was no whole response',
@@ -19,8 +21,8 @@ const SHOWN: { readonly [code in ModelError['code']]: string } = {
 const BROKE_OFF = "the model's response broke off"
 
 /**
- * Models whose errors reach callers by kind only; operators find the whole error in the log. Our own errors, without a
- * provider's error as cause, stay as they are.
+ * Wraps models so that callers see only the kind of a provider's error. The log has the whole error for operators. Our
+ * own errors, without a provider's error as cause, are unchanged.
  */
 export function showErrorsByKind(models: Models, logger: Logger): Models {
   return {
@@ -33,7 +35,7 @@ export function showErrorsByKind(models: Models, logger: Logger): Models {
   }
 }
 
-/** What a line says beside the error. */
+/** Fields of the log line beside the error. */
 type About = Partial<ModelUse> & { readonly model: string }
 
 async function* stream(
@@ -56,7 +58,7 @@ async function* stream(
   }
 }
 
-/** `hasBegun`: something of the model's response is there. */
+/** Replaces a provider's error. `hasBegun`: a part of the model's response has arrived. */
 async function byKind<Result>(
   logger: Logger,
   about: About,
@@ -74,7 +76,7 @@ async function byKind<Result>(
   }
 }
 
-/** The provider's words stand in the log alone, which whoever can mend this has. */
+/** Returns the message for callers. It omits the provider's text, which is in the log for operators. */
 function shownOf(code: ModelError['code'], status: number | undefined, hasBegun: boolean): string {
   const isSuccess = status !== undefined && status < 300
   if (code === 'network' && (hasBegun || isSuccess)) return `${BROKE_OFF}: see the server's log`
@@ -86,7 +88,7 @@ function statusOf(cause: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined
 }
 
-/** The provider's response, if the cause is one. */
+/** Returns the provider's response, if the cause has one. */
 function saidBy(cause: unknown): JsonObject {
   if (!(cause instanceof Error)) return { message: JSON.stringify(cause) ?? String(cause) }
   const { responseBody, statusCode, url } = cause as { responseBody?: string; statusCode?: number; url?: string }

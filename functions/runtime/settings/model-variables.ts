@@ -4,7 +4,7 @@ import { defaultCredentials } from '../../adapters/models/default-credentials.ts
 import type { ModelSettings } from '../../adapters/models/model-settings.ts'
 import { httpAddress } from './setting-text.ts'
 
-/** If `MODEL` is not set: the model of the first provider in this order whose key is set. */
+/** Default models. Without `MODEL`, the first provider in this order with a key is used. */
 export const DEFAULT_MODELS = {
   anthropic: 'anthropic/claude-sonnet-5-5',
   openai: 'openai/gpt-5.6',
@@ -13,7 +13,7 @@ export const DEFAULT_MODELS = {
 
 const text = z.string().min(1)
 
-/** The variables that say which models can be used, and how. */
+/** Schema of the variables for models and providers. */
 export const modelVariables = {
   MODEL_BASE_URL: httpAddress.optional(),
   MODEL_API_KEY: text.optional(),
@@ -24,7 +24,7 @@ export const modelVariables = {
   AWS_SECRET_ACCESS_KEY: text.optional(),
   AWS_SESSION_TOKEN: text.optional(),
   AWS_BEARER_TOKEN_BEDROCK: text.optional(),
-  // Read by the SDK; here they show that there are credentials.
+  // The SDK reads these variables. Here, they only show that credentials exist.
   AWS_PROFILE: text.optional(),
   AWS_WEB_IDENTITY_TOKEN_FILE: text.optional(),
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: text.optional(),
@@ -34,7 +34,7 @@ export const modelVariables = {
 const Values = z.object(modelVariables)
 type Values = z.output<typeof Values>
 
-/** Inference profiles can be called only from their own regions. */
+/** Returns the default model of Bedrock for a region. An inference profile can be called only from its own regions. */
 export const defaultBedrock = (region: string): string => {
   const profile = /^(us|eu)-(?!gov)/.exec(region)?.[1] ?? 'global'
   return DEFAULT_MODELS.bedrock.replace('/us.', `/${profile}.`)
@@ -42,12 +42,12 @@ export const defaultBedrock = (region: string): string => {
 
 type ModelKeys = Pick<Values, 'ANTHROPIC_API_KEY' | 'OPENAI_API_KEY' | 'MODEL_BASE_URL' | 'MODEL_API_KEY'>
 
-/** The providers' settings in the variables. */
+/** Returns the providers' settings from the variables. */
 export function modelSettings(values: Values): ModelSettings {
   return { ...keySettings(values), ...bedrockSettings(values) }
 }
 
-/** Settings of the providers from these keys and addresses. */
+/** Returns the providers' settings from these keys and addresses. */
 export function keySettings(values: ModelKeys): ModelSettings {
   const {
     ANTHROPIC_API_KEY: anthropic,
@@ -62,7 +62,10 @@ export function keySettings(values: ModelKeys): ModelSettings {
   }
 }
 
-/** With only a region, the SDK looks for credentials itself, also in places that no variable names. */
+/**
+ * Returns the settings of Bedrock. With only a region, the SDK finds credentials itself, also in places that no
+ * variable names.
+ */
 function bedrockSettings(values: Values): Pick<ModelSettings, 'bedrock'> {
   const { AWS_REGION: region, AWS_BEARER_TOKEN_BEDROCK: apiKey } = values
   if (region === undefined) return {}
@@ -70,7 +73,7 @@ function bedrockSettings(values: Values): Pick<ModelSettings, 'bedrock'> {
   return { bedrock: { region, credentials: defaultCredentials(region) } }
 }
 
-/** Whether the variables name credentials for Bedrock, so that Bedrock is intended. */
+/** Whether the variables name credentials for Bedrock, which means that Bedrock is intended. */
 export function namesCredentials(values: Values): boolean {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = values
   const others = [

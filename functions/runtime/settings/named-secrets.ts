@@ -1,10 +1,16 @@
-/** `${secret:NAME}` in a setting: an environment variable on one machine, a field of the deployment's secret on AWS. */
+/**
+ * Matches `${secret:NAME}` in a setting. NAME is an environment variable on one machine, and a field of the
+ * deployment's secret on AWS.
+ */
 const NAMED = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** The names of the secrets in a setting. */
+/** Returns the names of the secrets in a setting. */
 export const secretNames = (text: string): string[] => [...text.matchAll(NAMED)].map(([, name = '']) => name)
 
-/** The setting with its secrets in place. Throws, with the name, for one that is missing or empty: never an empty text. */
+/**
+ * Returns the setting with its secrets filled in. Throws an error with the name if a secret is missing or empty: it
+ * never inserts an empty text.
+ */
 export function withSecrets(text: string, secret: (name: string) => string | undefined): string {
   return text.replaceAll(NAMED, (_, name: string) => {
     const value = secret(name)

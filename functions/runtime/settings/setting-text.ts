@@ -1,33 +1,33 @@
 import * as z from 'zod'
 import { plainIssue } from '../../log/json/plain-issue.ts'
 
-/** Where a program is that a setting names. */
+/** Schema of a setting that names another program's address. */
 export const httpAddress = z.url({
   protocol: /^https?$/,
   error: 'must be an http or https address, such as http://127.0.0.1:8080',
 })
 
 /**
- * Says in the words of this project what a setting must be, where its schema does not. Given to a parser as its `error`; undefined
- * leaves the parser its own words.
+ * Describes what a setting must be, in plain words, if its schema does not. It is a parser's `error` option; undefined
+ * keeps the parser's own message.
  */
 export function settingText(issue: z.core.$ZodRawIssue): string | undefined {
   const issueText = plainIssue(issue)
   return issue.code === 'invalid_type' && issue.input === undefined ? `is missing: it ${issueText}` : issueText
 }
 
-/** Where something is wrong, and what. The path is left out where it is the whole. */
+/** Returns a fault with its path. For a fault of the whole value, the path is omitted. */
 export const faultText = (path: readonly PropertyKey[], fault: string): string =>
   path.length === 0 ? fault : `${path.join('.')}: ${fault}`
 
-/** The same said before each line of several. */
+/** Adds a prefix to every line of a text. */
 export const beforeEachLine = (beginning: string, text: string): string => text.replaceAll(/^/gm, () => beginning)
 
-/** The name of an entry that is wrong has a reason of its own. */
+/** Returns the reason of a fault. For an invalid key, its reason is nested in the issue. */
 export const reasonOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
 
-/** What is wrong with a variable. The entries of one that is a list have no numbers. */
+/** Returns the fault of a variable with its name. Indexes of list entries are omitted. */
 export function variableFault(issue: z.core.$ZodIssue): string {
   const [name, ...rest] = issue.path.filter((key) => typeof key !== 'number')
   return faultText(name === undefined ? [] : [name], faultText(rest, reasonOf(issue)))

@@ -14,7 +14,7 @@ const channel = z.string().regex(/^[CDG][A-Z0-9]+$/, 'is not the id of a channel
 const user = z.string().regex(/^[UW][A-Z0-9]+$/, 'is not the id of a user')
 const team = z.string().regex(/^[TE][A-Z0-9]+$/, 'is not the id of a workspace')
 
-/** `slack` of `agents.json`. */
+/** Schema of `slack` in `agents.json`. */
 export const slackSettings = z
   .strictObject({
     tenant: tenant.default(DEFAULT_SLACK.tenant),
@@ -51,7 +51,7 @@ export const slackSettings = z
     },
   )
 
-/** The settings' own secrets, and those of every Slack app. */
+/** Secrets of every Slack app, whatever the settings name. */
 const SLACK_SECRETS = ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET'] as const
 
 export const slackSecrets = ({ workspaces }: SlackSettings): string[] => [
@@ -60,8 +60,8 @@ export const slackSecrets = ({ workspaces }: SlackSettings): string[] => [
 ]
 
 /**
- * Refuses agents that are not there, where Slack is set up also agents that must call what they lack, and, where secrets are known, half of an app's: throws `SettingsError`, which names the path or
- * the variable.
+ * Rejects unusable Slack settings: missing agents and, if secrets are known, an incomplete app. If Slack is set up,
+ * also rejects agents that lack a required tool. Throws `SettingsError`, which names the path or the variable.
  */
 export function checkSlack(
   settings: SlackSettings,

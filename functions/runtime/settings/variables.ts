@@ -10,7 +10,7 @@ const host = z
   .string()
   .regex(/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/, hostText)
   .refine((text) => text.endsWith(']') || Number(/:(\d+)$/.exec(text)?.[1] ?? 0) <= 65_535, hostText)
-/** As browsers send it: with a slash at the end it would never be theirs. */
+/** An origin as browsers send it. With a trailing slash, it would never match. */
 const origin = z
   .string()
   .regex(
@@ -45,7 +45,7 @@ export const slackVariables = {
   SLACK_STREAM_SECONDS: z.coerce.number(secondsText).positive(secondsText).max(270, secondsText).default(240),
 }
 
-/** Where Slack's Web API is, and the seconds after which a streamed reply goes on in a new message. */
+/** Returns the address of Slack's Web API, and the seconds after which a streamed reply continues in a new message. */
 export const slackPlace = (values: { readonly SLACK_API_URL: string; readonly SLACK_STREAM_SECONDS: number }) => ({
   apiUrl: values.SLACK_API_URL,
   streamSeconds: values.SLACK_STREAM_SECONDS,
@@ -53,7 +53,7 @@ export const slackPlace = (values: { readonly SLACK_API_URL: string; readonly SL
 
 const PAIR = /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?<value>.*)$/
 
-/** `name=value,name=value` as OpenTelemetry has it. Values are keys: what is wrong is not quoted. */
+/** Schema of `name=value,name=value`, the format of OpenTelemetry. Values are keys, so faults quote nothing. */
 const headers = z.string().transform((text, { addIssue }): Readonly<Record<string, string>> => {
   const pairs = text.split(',').map((pair) => PAIR.exec(pair.trim())?.groups ?? {})
   const decoded = pairs.map(({ name, value = '' }) => [name, decode(value)] as const)
@@ -62,7 +62,7 @@ const headers = z.string().transform((text, { addIssue }): Readonly<Record<strin
   return Object.fromEntries(good)
 })
 
-/** Undefined for what no header can hold. */
+/** Decodes a value. Returns undefined if no header can hold it. */
 function decode(value: string): string | undefined {
   try {
     const text = decodeURIComponent(value)
@@ -72,7 +72,7 @@ function decode(value: string): string | undefined {
   }
 }
 
-/** The variables of OpenTelemetry that say where traces go. */
+/** Schema of OpenTelemetry's variables for the destination of traces. */
 export const traceVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: httpAddress.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
@@ -80,7 +80,7 @@ export const traceVariables = {
 
 const TraceValues = z.object(traceVariables)
 
-/** Where traces go, and what is sent with them; undefined where they go nowhere. */
+/** Returns the destination of traces and their headers; undefined without a destination. */
 export const traceSettings = ({
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
   OTEL_EXPORTER_OTLP_HEADERS: headers = {},
@@ -111,7 +111,7 @@ const ofTenants = z
     ),
   )
 
-/** The variables that limit keys and tenants. */
+/** Schema of the variables that limit keys and tenants. */
 export const capVariables = {
   TOOLTRAIL_KEY_RPS: count.optional(),
   TOOLTRAIL_KEY_ACTIVE_RUNS: atMost(MAX_ACTIVE_RUNS).optional(),
@@ -124,7 +124,7 @@ export const capVariables = {
 
 type CapValues = { readonly [name in keyof typeof capVariables]?: z.output<(typeof capVariables)[name]> | undefined }
 
-/** The limits that the variables set. */
+/** Returns the limits that the variables set. */
 export const capSettings = (values: CapValues): Caps => ({
   keys: definedFields({
     requestsPerSecond: values.TOOLTRAIL_KEY_RPS,

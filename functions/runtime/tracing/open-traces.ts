@@ -4,7 +4,10 @@ import type { TraceExport, TraceSettings } from './trace-export.ts'
 
 const NOWHERE: TraceExport = { flush: async () => undefined, stop: async () => undefined }
 
-/** Starts to send the spans of this process where `settings` say. Without them nothing is recorded, and nothing is loaded. */
+/**
+ * Starts to send this process's spans to the destination in `settings`. Without settings, nothing is recorded and
+ * nothing is loaded.
+ */
 export async function openTraces(
   settings: TraceSettings | undefined,
   dependencies: { readonly clock: Clock; readonly logger: Logger },

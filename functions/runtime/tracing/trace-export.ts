@@ -9,17 +9,17 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { VERSION } from '../version.ts'
 
-/** Milliseconds after which a batch that was not taken is dropped; retries are within them. */
+/** Timeout of a batch including its retries, in milliseconds. Then the batch is dropped. */
 const EXPORT_MS = 2_000
-/** The most milliseconds that a flush takes. */
+/** Maximum duration of a flush, in milliseconds. */
 const FLUSH_MS = 2 * EXPORT_MS
-/** Milliseconds between two warnings about spans that were dropped: whoever takes them may be down for hours. */
+/** Interval between two warnings about dropped spans. The endpoint may be down for hours. */
 const WARN_EVERY_MS = 60_000
 
 export interface TraceSettings {
-  /** Where OTLP over HTTP is taken: the base address, without `/v1/traces`. */
+  /** Base address of the OTLP endpoint over HTTP, without `/v1/traces`. */
   readonly endpoint: string
-  /** Sent with every batch, such as a key; read for each. A rejection drops the batch. */
+  /** Returns the headers of a batch, such as a key. Called for each batch. A rejection drops the batch. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>
   /** @default none */
   readonly environment?: string | undefined
@@ -31,15 +31,18 @@ interface Dependencies {
 }
 
 export interface TraceExport {
-  /** Sends the spans that have ended. Resolves when they were taken or dropped, within a few seconds, and never rejects. */
+  /**
+   * Sends the spans that have ended. Resolves within a few seconds, when they were accepted or dropped. Never rejects.
+   */
   flush(): Promise<void>
-  /** Flushes, and ends the recording of this process. */
+  /** Flushes, and stops recording in this process. */
   stop(): Promise<void>
 }
 
 /**
- * Records the spans of this process and sends them to an OTLP endpoint: JSON over HTTP, in batches, at least every 5 s. Loads the
- * SDK, so import it only where traces are wanted. Spans that nobody takes are dropped with a warning; at most 2,048 wait.
+ * Records the spans of this process and sends them to an OTLP endpoint: JSON over HTTP, in batches, at least every 5 s.
+ * This module loads the SDK, so import it only if traces are enabled. Spans that the endpoint does not accept are
+ * dropped with a warning; at most 2,048 wait.
  */
 export function startTraceExport(settings: TraceSettings, { clock, logger }: Dependencies): TraceExport {
   const { endpoint, headers, environment } = settings
@@ -61,15 +64,15 @@ export function startTraceExport(settings: TraceSettings, { clock, logger }: Dep
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   trace.setGlobalTracerProvider(provider)
   async function sendAll(): Promise<void> {
-    // The exporter has warned of what fails.
+    // A failure is ignored, because the exporter has logged it.
     await processor.forceFlush().catch(() => undefined)
-    // The processor knows nothing any more of batches that are being sent already.
+    // The processor does not wait for batches that are being sent. The sender does.
     await sender.forceFlush()
   }
   async function flush(): Promise<void> {
     const over = new AbortController()
     try {
-      // The package's own limit is for silence: whoever responds byte by byte would hold it for ever.
+      // The package's own timeout limits only silence. An endpoint that responds byte by byte would block it for ever.
       await Promise.race([sendAll(), clock.sleep(FLUSH_MS, over.signal)])
     } finally {
       over.abort()
@@ -85,7 +88,7 @@ export function startTraceExport(settings: TraceSettings, { clock, logger }: Dep
   }
 }
 
-/** The exporter, with a warning when spans were dropped. */
+/** Wraps an exporter so that it warns about dropped spans. */
 function warningOf(exporter: SpanExporter, host: string, { clock, logger }: Dependencies): SpanExporter {
   let dropped = 0
   let warnedAt = Number.NEGATIVE_INFINITY
@@ -95,7 +98,11 @@ function warningOf(exporter: SpanExporter, host: string, { clock, logger }: Depe
         if (result.error !== undefined) dropped += spans.length
         if (result.error !== undefined && Math.abs(clock.now() - warnedAt) >= WARN_EVERY_MS) {
           warnedAt = clock.now()
-          logger.warn('spans were dropped: nobody took them', { host, spans: dropped, error: result.error.message })
+          logger.warn('spans were dropped: the endpoint did not accept them', {
+            host,
+            spans: dropped,
+            error: result.error.message,
+          })
           dropped = 0
         }
         done(result)

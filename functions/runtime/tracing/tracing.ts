@@ -6,12 +6,12 @@ import type { Model, ModelEvent, Models } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import type { Tool, ToolRegistry } from '../../ports/tool.ts'
 
-/** Names of OpenTelemetry's conventions for generative AI, where they differ from ours. */
+/** Provider names in OpenTelemetry's conventions for generative AI, where they differ from ours. */
 const PROVIDERS: { readonly [provider: string]: string } = { bedrock: 'aws.bedrock' }
 
 /**
- * Models whose requests are `chat` spans; without a registered SDK there are none. Spans have counts and names, never
- * content.
+ * Wraps models so that each request is a `chat` span. Without a registered SDK, there are no spans. Spans have counts
+ * and names, never content.
  */
 export function traceModels(models: Models): Models {
   return { open: async (name, use) => traceModel(await models.open(name, use)) }
@@ -53,7 +53,7 @@ function describeCompletion(
   if (usage.outputTokens !== null) span.setAttribute('gen_ai.usage.output_tokens', usage.outputTokens)
 }
 
-/** Tools whose executions are `execute_tool` spans; without a registered SDK there are none. */
+/** Wraps tools so that each execution is an `execute_tool` span. Without a registered SDK, there are no spans. */
 export function traceTools(registry: ToolRegistry): ToolRegistry {
   return {
     open: async (agent, run) =>
@@ -87,7 +87,7 @@ function traceTool(tool: Tool): Tool {
 const startSpan = (name: string, kind: SpanKind, attributes: Attributes): Span =>
   trace.getTracer('tooltrail').startSpan(name, { kind, attributes })
 
-/** Error messages may quote a model or a tool: spans get only their kind. */
+/** Marks a span as failed with the error's kind only. Error messages may quote a model or a tool. */
 function fail(span: Span, error: unknown): void {
   const kind = error instanceof ModelError ? error.code : error instanceof Error ? error.name : '_OTHER'
   span.setAttribute('error.type', kind)
