@@ -1,8 +1,6 @@
 /*
  * Claude Code stores what a person types while the model works as a queued command. An import stores these words in their place,
- * once, as the person's. Today they are dropped without a notice, and a search does not find them.
- *
- * Suite: test/cli/import/
+ * once, as an input, and a search finds them.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -65,6 +63,8 @@ async function inputsWith(word: string): Promise<number> {
   return data.filter(({ role }) => role === 'user').length
 }
 
-test('a search finds the first input of an import', async () => expect(await inputsWith('Tidy')).toBe(1))
+test('field/07/first-input · sqlite: a search finds the first input of an import', async () =>
+  expect.poll(() => inputsWith('Tidy')).toBe(1))
 
-test('a search finds an input that was queued, once', async () => expect(await inputsWith('quokka')).toBe(1))
+test('field/07/queued-command · sqlite: a search finds an input that was queued, once', async () =>
+  expect.poll(() => inputsWith('quokka')).toBe(1))

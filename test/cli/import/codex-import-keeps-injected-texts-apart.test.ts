@@ -1,9 +1,7 @@
 /*
  * Codex sends its model texts as user messages that no person wrote: the project's instructions, lists of plugins, the output of a
- * shell command. An import omits them, or does not store them as the person's words. Today it stores them with the role `user`.
- * Newer files list what was typed in `event_msg` lines (`item_completed` with a `UserMessage`), which tells the two apart.
- *
- * Suite: test/cli/import/
+ * shell command. An import does not store them as inputs. Newer files list typed texts in `event_msg` lines (`item_completed` with
+ * a `UserMessage`), which separates the two.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -53,9 +51,12 @@ async function inputsWith(word: string): Promise<number> {
   return data.filter(({ role }) => role === 'user').length
 }
 
-test('a search finds what the person typed, once', async () => expect(await inputsWith('echidna')).toBe(1))
+test('field/09/typed-text · sqlite: a search finds what the person typed, once', async () =>
+  expect.poll(() => inputsWith('echidna')).toBe(1))
 
 test.each([
   ['instructions', 'dibbler'],
   ['plugins', 'bilby'],
-])('%s of the project are not words of the person', async (_, word) => expect(await inputsWith(word)).toBe(0))
+])('field/09/injected-text · sqlite: %s of the project are not words of the person', async (_, word) =>
+  expect(await inputsWith(word)).toBe(0),
+)

@@ -1,8 +1,6 @@
 /*
  * Codex compresses session files that were not written for a week: rollout-….jsonl.zst replaces rollout-….jsonl. An import reads
- * them, or reports how many files it skipped. Today it skips them without a notice, with exit code 0. The same for .jsonl.gz.
- *
- * Suite: test/cli/import/
+ * them, or reports how many files it skipped. The same holds for .jsonl.gz.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -52,11 +50,12 @@ async function isFound(word: string): Promise<boolean> {
   return data.length === 1
 }
 
-test('a plain session file is imported', async () => expect(await isFound('quoll')).toBe(true))
+test('field/11/plain-file · sqlite: a plain session file is imported', async () =>
+  expect.poll(() => isFound('quoll')).toBe(true))
 
 test.each([
   ['zst', 'kowari'],
   ['gz', 'mulgara'],
-])('a session file in .%s is imported or reported', async (ending, word) =>
-  expect((await isFound(word)) || output.includes(ending)).toBe(true),
+])('field/11/compressed-file · sqlite: a session file in .%s is imported or reported', async (ending, word) =>
+  expect.poll(async () => (await isFound(word)) || output.includes(ending)).toBe(true),
 )

@@ -37,7 +37,7 @@ describe('Claude Code', () => {
         { type: 'text', text: '<system-reminder>x</system-reminder>' },
       ]),
     ],
-  ])('%s is an input', (_, record) => expect(inputs(record)).toEqual(['go on']))
+  ])('field/07/inputs: %s is an input', (_, record) => expect(inputs(record)).toEqual(['go on']))
 
   test.each([
     ['a queued notice', queued('done', { commandMode: 'task-notification' })],
@@ -50,21 +50,21 @@ describe('Claude Code', () => {
     ['an interruption', user([{ type: 'text', text: '[Request interrupted by user for tool use]' }])],
     ['a command without arguments', user('<command-name>/model</command-name><command-args></command-args>')],
     ['a reminder', user('<system-reminder>mind</system-reminder>')],
-  ])('%s is no input', (_, record) => expect(inputs(record)).toEqual([]))
+  ])('field/09/notices: %s is no input', (_, record) => expect(inputs(record)).toEqual([]))
 
-  test('a queued input that was copied, or that is a user line too, is stored once', () => {
+  test('field/07/queued-twice: a queued input that was copied, or that is a user line too, is stored once', () => {
     const copied = { ...queued('go on', { source_uuid: 's' }), uuid: 'q' }
     expect(inputs(copied, copied, { ...user('go on'), uuid: 's' })).toEqual(['go on'])
   })
 
-  test('a command keeps its arguments, whatever their order', () => {
+  test('field/07/command-arguments: a command keeps its arguments, whatever their order', () => {
     const command = '<command-message>review</command-message>\n<command-name>/review</command-name>\n'
     expect(inputs(user(`${command}<command-args>the parser, <b>twice</b></command-args>`))).toEqual([
       '/review the parser, <b>twice</b>',
     ])
   })
 
-  test('text documents and addresses of images and documents are kept', () => {
+  test('field/07/documents: text documents and addresses of images and documents are kept', () => {
     const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'naïve notes' } }
     const [image, paper] = ['image', 'document'].map((type) => ({
       type,
@@ -86,7 +86,7 @@ describe('Codex', () => {
   const typed = (message: string): object => ({ type: 'event_msg', payload: { type: 'user_message', message } })
   const inputs = (...records: readonly object[]): unknown[] => inputsOf(readCodex(linesOf(records), 2).messages)
 
-  test('an item that no event lists is of the program, whatever it looks like', () => {
+  test('field/09/unlisted-item: an item that no event lists is of the program, whatever it looks like', () => {
     const records = [
       item('user', 'Plugins: bilby'),
       item('user', 'repair it'),
@@ -96,28 +96,28 @@ describe('Codex', () => {
     expect(inputs(...records)).toEqual(['repair it'])
   })
 
-  test('an input is found beside a program text that quotes it', () => {
+  test('field/09/quoted-input: an input is found beside a program text that quotes it', () => {
     expect(inputs(item('user', '# Rules: say ok to "ok"'), item('user', 'ok'), typed('ok'))).toEqual(['ok'])
   })
 
-  test('an input with context of an editor around it is kept whole', () => {
+  test('field/09/editor-context: an input with context of an editor around it is kept whole', () => {
     const wrapped = '# Context from my editor\nparser.ts\n## My request:\nrepair it'
     expect(inputs(item('user', wrapped), typed('repair it'))).toEqual([wrapped])
   })
 
-  test('an input that looks like a program text is kept if an event lists it', () => {
+  test('field/09/pasted-tag: an input that looks like a program text is kept if an event lists it', () => {
     const pasted = '<user_instructions>x</user_instructions>'
     expect(inputs(item('user', pasted), typed(pasted))).toEqual([pasted])
   })
 
-  test('two equal inputs are two inputs', () => {
+  test('field/09/equal-inputs: two equal inputs are two inputs', () => {
     expect(inputs(item('user', 'go on'), typed('go on'), item('user', 'go on'), typed('go on'))).toEqual([
       'go on',
       'go on',
     ])
   })
 
-  test('without events, known program texts are dropped and all others are kept', () => {
+  test('field/09/without-events: without events, known program texts are dropped and all others are kept', () => {
     const program = ['<environment_context>x</environment_context>', '# AGENTS.md instructions for /p\n\nmind']
     const more = [
       '<user_shell_command>ls</user_shell_command>',

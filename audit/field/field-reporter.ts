@@ -1,0 +1,51 @@
+import { relative } from 'node:path'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import { readFieldName } from './field-names.ts'
+import { fieldTable, type FieldOutcome } from './field-table.ts'
+
+/** A reporter of Vitest that prints the table of the field tests. A file or a hook that fails counts as a failed test. */
+export default class FieldReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly { readonly message: string }[]): void {
+    const outcomes = modules.flatMap(readModule)
+    console.log(fieldTable(outcomes))
+    for (const { message } of errors) console.log(`error outside of tests: ${message}`)
+    if (outcomes.length === 0) console.log('no test has a name with field/<case>/<variant> (CONTRIBUTING.md)')
+    if (outcomes.length === 0 || errors.length > 0 || outcomes.some(({ state }) => state === 'failed'))
+      process.exitCode = 1
+  }
+}
+
+function readModule(module: TestModule): FieldOutcome[] {
+  const file = relative(process.cwd(), module.moduleId)
+  // A hook that fails leaves its tests skipped.
+  const suites = [...module.children.allSuites()].flatMap((suite) => suite.errors())
+  const broken = [...module.errors(), ...suites].map(({ message }): FieldOutcome => {
+    const error = firstLine(message)
+    return { case: 'not run', variant: file, wires: [], engines: [], name: file, file, state: 'failed', error }
+  })
+  return [...broken, ...[...module.children.allTests()].flatMap((test) => readTest(test, file))]
+}
+
+function readTest(test: TestCase, file: string): FieldOutcome[] {
+  const names = [test.name]
+  for (let parent = test.parent; parent.type === 'suite'; parent = parent.parent) names.unshift(parent.name)
+  const read = readFieldName(names)
+  if (read === undefined || !isWanted(read.case)) return []
+  const { state, errors } = test.result()
+  const error = errors?.[0]?.message
+  const outcome = state === 'passed' || state === 'skipped' ? state : 'failed'
+  return [
+    {
+      ...read,
+      name: names.join(' > '),
+      file,
+      state: outcome,
+      ...(error === undefined ? {} : { error: firstLine(error) }),
+    },
+  ]
+}
+
+/** `FIELD_CASE` limits the table to one case; `npm run test:field -- <case>` sets it. */
+const isWanted = (name: string): boolean => [undefined, '', name].includes(process.env['FIELD_CASE'])
+
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
