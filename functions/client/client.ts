@@ -22,11 +22,11 @@ import type { FollowedEvent, FollowOptions } from './follow.ts'
 import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.ts'
 
 export interface ClientOptions {
-  /** Where the API is, such as `http://127.0.0.1:3000`: what precedes `/v1`. */
+  /** Base address of the API without `/v1`, such as `http://127.0.0.1:3000`. */
   readonly url: string
-  /** An API key, `tt_…`; asked for at each request. */
+  /** An API key, `tt_…`. A function is called for each request. */
   readonly key?: string | (() => string | undefined) | undefined
-  /** @default - the global one */
+  /** @default - the global `fetch` */
   readonly fetch?: typeof globalThis.fetch
 }
 
@@ -35,7 +35,7 @@ interface Call {
   readonly query?: object | undefined
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Sent as they are: JSON lines. */
+  /** JSON lines, sent unchanged. */
   readonly lines?: string | ReadableStream<Uint8Array> | undefined
   readonly headers?: { readonly [name: string]: string }
   readonly signal?: AbortSignal | undefined
@@ -45,16 +45,17 @@ export interface Options {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Requests of which the API must know that they are one, however often they are sent. */
+/** Returns an idempotency key. All attempts of one request share a key, so that the API executes it once. */
 const newKey = (): string => globalThis.crypto.randomUUID()
-/** The status of a response to a request with `if-none-match`. */
+/** Status of a response to `if-none-match` if the page is unchanged. */
 const NOT_MODIFIED = 304
 const ASYNC = { prefer: 'respond-async' }
 const pathOf = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`
 
 /**
- * A client of the API that needs nothing but `fetch`. Every refusal is thrown as an `ApiProblem`. `streamMessage`,
- * `streamContinue` and `follow` reconnect by themselves and end with the event that ends or pauses the run.
+ * Creates a client of the API that needs nothing but `fetch`. It throws every error response as an `ApiProblem`.
+ * `streamMessage`, `streamContinue` and `follow` reconnect by themselves, and end with the event that ends or pauses
+ * the run.
  */
 export function createClient(options: ClientOptions) {
   const send = sender(options)
@@ -68,12 +69,12 @@ export type Client = ReturnType<typeof createClient>
 type Send = (method: string, path: string, call: Call) => Promise<Response>
 type Json = <Result>(method: string, path: string, call?: Call) => Promise<Result>
 
-/** Conditions on fields of the metadata: a value, or its beginning with `*` behind it. */
+/** Conditions on metadata fields: an exact value, or a prefix followed by `*`. */
 export type MetadataQuery = { readonly [field: `metadata.${string}`]: string | undefined }
 export type SessionsQuery = Queries['listSessions'] & MetadataQuery
 export type SearchQuery = Queries['searchHistory'] & MetadataQuery
 
-/** A page of sessions, and the tag by which it is known again. */
+/** A page of sessions, with the entity tag that identifies its content. */
 export interface TaggedPage {
   readonly page: SessionPage
   readonly etag: string | undefined
@@ -83,7 +84,7 @@ const sessionRequests = (send: Send, json: Json) => ({
   createSession: (body: NewSession, rest: Options = {}) => json<Session>('POST', '/v1/sessions', { body, ...rest }),
   listSessions: (query: SessionsQuery = {}, rest: Options = {}) =>
     json<SessionPage>('GET', '/v1/sessions', { query, ...rest }),
-  /** As `listSessions`; undefined if the page is still the one with this tag, which costs no body. */
+  /** Like `listSessions`, but returns undefined if the page still has this tag. Such a response has no body. */
   listChangedSessions: async (
     query: SessionsQuery,
     etag: string | undefined,
@@ -103,7 +104,7 @@ const sessionRequests = (send: Send, json: Json) => ({
 const logRequests = (send: Send, json: Json) => ({
   listMessages: (session: string, query: Omit<Queries['listMessages'], 'format'> = {}, rest: Options = {}) =>
     json<MessagePage>('GET', `${pathOf(session)}/messages`, { query, ...rest }),
-  /** A tool result, or with `part` an image or file: whole, or a range of its bytes with both ends included. */
+  /** Reads a tool result or, with `part`, an image or file: whole, or a range of its bytes with both ends included. */
   readOutput: (
     session: string,
     message: string,
@@ -114,13 +115,13 @@ const logRequests = (send: Send, json: Json) => ({
       headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },
       signal,
     }),
-  /** The log as the lines or the page of its format; the body is read as it comes. */
+  /** Exports the log in the given format. The body is a stream. */
   exportSession: async (session: string, query: Queries['exportSession'] = {}, { signal }: Options = {}) =>
     expectType(
       await send('GET', `${pathOf(session)}/export`, { query, signal }),
       query.format === 'markdown' ? 'text/markdown' : 'application/x-ndjson',
     ),
-  /** Appends turns that were executed elsewhere: the lines of an export, or others of its formats. */
+  /** Appends turns that were executed elsewhere: the lines of an export, or of another supported format. */
   importMessages: (
     session: string,
     lines: string | ReadableStream<Uint8Array>,
@@ -144,7 +145,7 @@ function runRequests(send: Send, json: Json) {
       headers: after === undefined ? {} : { 'last-event-id': after },
       signal,
     })
-  /** Posts and follows what comes of it; a repetition after a lost connection carries the same key. */
+  /** Sends the request and follows its run. A retry after a lost connection sends the same idempotency key. */
   function streamOf(session: string, path: string, body: unknown, follow: FollowOptions): Events {
     const headers = { accept: 'text/event-stream', 'idempotency-key': newKey() }
     return followEvents(
@@ -154,7 +155,9 @@ function runRequests(send: Send, json: Json) {
     )
   }
   return {
-    /** Responds as soon as the input is durable. `key`: of the first attempt, where the same input is sent again. */
+    /**
+     * Sends an input and responds as soon as it is durable. To repeat an input, pass the `key` of its first attempt.
+     */
     sendMessage: (session: string, body: NewMessage, { key = newKey() }: { readonly key?: string } = {}) =>
       json<Run>('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': key } }),
     streamMessage: (session: string, body: NewMessage, follow: FollowOptions = {}): Events =>

@@ -1,10 +1,12 @@
-/** One server-sent event, as far as the API uses them. */
+/** One server-sent event, with the fields that the API uses. */
 export interface SentEvent {
   readonly id?: string
   readonly data: string
 }
 
-/** The events of a body as they come in. Comments and events without data are left out. Ends when the body ends. */
+/**
+ * Yields the events of a body as they arrive. Comments and events without data are omitted. Ends when the body ends.
+ */
 export async function* sentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SentEvent, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -22,7 +24,8 @@ export async function* sentEvents(body: ReadableStream<Uint8Array>): AsyncGenera
       }
     }
   } finally {
-    await reader.cancel().catch(() => undefined) // It has failed or ended already; whoever reads knows.
+    // A rejection means that the body has failed or ended already. Its reader gets that error.
+    await reader.cancel().catch(() => undefined)
   }
 }
 

@@ -15,12 +15,12 @@ export interface DocumentDependencies {
 }
 
 /**
- * Why a change is not in the index for now; undefined when it is done. `unread`: it could not be read, whatever the index does.
- * `late`: there was no time for it.
+ * Why a change is not indexed yet; undefined if it is done. `index`: the index failed. `unread`: the message could not
+ * be read. `late`: time ran out.
  */
 export type Failure = { readonly error: string; readonly cause: 'index' | 'unread' | 'late' } | undefined
 
-/** What is known of a session that is not deleted. */
+/** The properties of a session that exists, that is, of one that is not deleted. */
 export interface Live {
   readonly owner?: string
 }
@@ -34,7 +34,10 @@ interface Adding {
 type Add = (document: HistoryDocument) => Promise<void>
 type ReadOutput = (message: ToolMessage) => AsyncIterable<string>
 
-/** Hands on the documents of a message one after another; returns why some are missing for now. Rejects when `add` does. */
+/**
+ * Passes the documents of a message to `add`, one after another. Returns why documents are missing, if any are. Rejects
+ * if `add` rejects.
+ */
 export async function addDocuments(dependencies: DocumentDependencies, adding: Adding, add: Add): Promise<Failure> {
   const { key } = adding.stored
   const { outputs } = dependencies
@@ -45,7 +48,7 @@ export async function addDocuments(dependencies: DocumentDependencies, adding: A
   const error = added.unread
   if (!(error instanceof TooltrailError) || error.code !== 'output_not_found')
     return spoiled(dependencies, adding.stored, error)
-  // The outputs of a session that is gone went with it.
+  // If the session is deleted, its outputs were deleted with it.
   if ((await dependencies.sessions.read(key)) === undefined) return undefined
   const failure = await spoiled(dependencies, adding.stored, new Error(`its output is gone: ${error.message}`))
   if (failure !== undefined) return failure
@@ -59,7 +62,7 @@ async function* readPreview(message: ToolMessage): AsyncGenerator<string> {
   yield shownText(message)
 }
 
-/** `unread`: why the message cannot be read to its end. */
+/** Adds all documents. `unread`: why the message cannot be read to its end. */
 async function addAll(
   { stored, session: { owner }, signal }: Adding,
   add: Add,
@@ -88,7 +91,10 @@ async function* documentsOf(
   yield* projectMessage(await stored.message(), session, readOutput)
 }
 
-/** A store that is down says so, and will come back. What cannot be read will not: it must not hold up the others. */
+/**
+ * Handles a message that could not be read. A store that is down throws a `TooltrailError`, so the message is retried.
+ * Any other error is permanent: the message is dead-lettered, so that it does not block other messages.
+ */
 async function spoiled(
   { indexDeadLetters }: DocumentDependencies,
   { key, messageId }: MessageRow,

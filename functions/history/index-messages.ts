@@ -9,16 +9,17 @@ export interface IndexDependencies extends DocumentDependencies {
   readonly writer: Pick<HistoryWriter, 'write'>
 }
 
-/** Messages that are looked at together. */
+/** Messages per batch. */
 const AT_ONCE = 32
-/** Of these, those that are read side by side. */
+/** Messages of a batch that are read concurrently. */
 const READ_AT_ONCE = 4
 
 /**
- * Brings the index to what these rows say; returns for each change why it failed, in their order. Late, doubled and reordered
- * changes do no harm. Nothing of a deleted session is left behind: the session is read before and after the write. A stored row of a
- * deleted session is a removal, because an indexer that died may have written its documents behind their removal. Takes some MB of memory, however long the outputs
- * are. Once `signal` is aborted nothing more is begun, and what is under way ends.
+ * Updates the index to the state of these rows. Returns for each change, in order, why it failed. Late, duplicate and
+ * reordered changes are harmless. It takes some MB of memory, however long the outputs are.
+ * No text of a deleted session remains: the session is read before and after the write. A stored row of a deleted
+ * session is treated as a removal, because a crashed indexer may have written its documents after their removal.
+ * Once `signal` aborts, no message is started, and messages in progress are finished.
  */
 export async function indexMessages(
   dependencies: IndexDependencies,
@@ -73,7 +74,7 @@ async function indexSome(
   return changes.map((change) => done.get(idOf(change)))
 }
 
-/** What was written, to be removed again when its session is gone by then. */
+/** A message whose documents were written. They are removed again if its session was deleted meanwhile. */
 interface Added {
   readonly id: string
   readonly target: Target
@@ -82,7 +83,7 @@ interface Added {
 
 const LATE = { error: 'there was no time left for it', cause: 'late' } as const
 
-/** Of several states of one message the newest is enough. */
+/** Keeps the newest change of each message. */
 function newestOf(changes: readonly RowChange[]): Map<string, RowChange> {
   const newest = new Map<string, RowChange>()
   for (const change of changes) {
@@ -92,7 +93,7 @@ function newestOf(changes: readonly RowChange[]): Map<string, RowChange> {
   return newest
 }
 
-/** A few side by side, in their order. Rejects when nothing is under way any more. */
+/** Processes items in order with limited concurrency. Rejects only after all started work has ended. */
 async function eachOf<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]()
   const workers = Array.from({ length: READ_AT_ONCE }, async () => {
@@ -102,7 +103,7 @@ async function eachOf<Item>(items: Iterable<Item>, work: (item: Item) => Promise
   await Promise.all(workers)
 }
 
-/** The owner of each session, read strongly; undefined for deleted sessions. */
+/** Reads the owner of each session with a strong read; undefined for deleted sessions. */
 async function readOwners(
   { sessions }: IndexDependencies,
   keys: readonly SessionKey[],
@@ -117,7 +118,7 @@ const keyOf = (change: RowChange): SessionKey => rowOf(change).key
 const idOf = (change: RowChange): string => `${sessionOf(keyOf(change))} ${rowOf(change).messageId}`
 const sessionOf = ({ tenant, session }: SessionKey): string => `${tenant} ${session}`
 
-/** A removal counts as one revision more. */
+/** Returns the target of a change. A removal has the row's revision plus one. */
 function targetOf(change: RowChange): Target {
   const { key, messageId, revision } = rowOf(change)
   return { key, messageId, revision: revision + (isStored(change) ? 0 : 1) }

@@ -4,16 +4,16 @@ import type { RowChange, RowRecords } from '../ports/message-rows.ts'
 import type { Failure } from './add-documents.ts'
 import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
-const AGAIN = 'records are to be indexed again'
-const PUT_ASIDE = 'a message is put aside, `npm run redrive` indexes it'
-/** A record that cannot be read is tried for so long, where others can be indexed meanwhile. */
+const RETRY = 'records are to be indexed again'
+const DEAD_LETTERED = 'a message is dead-lettered: `npm run redrive` indexes it'
+/** Age at which an unreadable record is dead-lettered, if other records of its batch can be indexed. */
 const RECORD_TIMEOUT_MS = 600_000
-/** And for so long by this process, however old it is: after a standstill all records are old. */
+/** Minimum time that this process retries such a record. After an outage, all records are old. */
 const TRIED_MS = 60_000
-/** Failing records whose first failure is remembered. */
+/** Maximum number of failing records whose first failure is remembered. */
 const REMEMBERED = 1_000
 
-/** The outcome of a batch, in the form that the sender of the records expects: it continues at the first of these. */
+/** The result of a batch. The sender of the records resumes at the first failed record. */
 export interface BatchResult {
   readonly failed: readonly string[]
 }
@@ -32,9 +32,11 @@ interface Taken {
 }
 
 /**
- * Keeps the index in step with the store's records. Names the earliest record that failed: its sender goes on there, and what
- * is done twice by that does no harm. A record that fails alone holds up the others for ten minutes, a minute of them here at least,
- * then its message is put aside; one that takes more than the time until `signal` is put aside at once.
+ * Keeps the index in step with the store's records. Returns the earliest record that failed. The sender resumes there,
+ * and records that are indexed twice do no harm.
+ * If only one record cannot be read, it blocks the others for at most ten minutes, with at least a minute of retries in
+ * this process. Then its message is dead-lettered. A record that alone takes longer than the time until `signal` is
+ * dead-lettered at once.
  */
 export function createIndexer<StoreRecord>(
   dependencies: Dependencies<StoreRecord>,
@@ -58,17 +60,17 @@ export function createIndexer<StoreRecord>(
       const at = failures.findIndex((failure) => failure !== undefined)
       const failed = taken[at]
       if (failed === undefined) return { failed: [] }
-      logger.warn(AGAIN, { ...whose(failed.change), from: failed.sequence, error: failures[at]?.error })
+      logger.warn(RETRY, { ...whose(failed.change), from: failed.sequence, error: failures[at]?.error })
       return { failed: [failed.sequence] }
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
-      logger.warn(AGAIN, { ...whose(first.change), from: first.sequence, error: text })
+      logger.warn(RETRY, { ...whose(first.change), from: first.sequence, error: text })
       return { failed: [first.sequence] }
     }
   }
 }
 
-/** Reports what fails by itself, and returns what still failed. */
+/** Dead-letters records that fail permanently, and returns the remaining failures. */
 async function deadLetter<StoreRecord>(
   { indexDeadLetters, clock, logger, failing }: Dependencies<StoreRecord> & { readonly failing: Map<string, number> },
   taken: readonly Taken[],
@@ -86,18 +88,18 @@ async function deadLetter<StoreRecord>(
       if (failure === undefined || one === undefined) return failure
       const tried = now - (failing.get(one.sequence) ?? now)
       const old = now - (one.at ?? Infinity) > RECORD_TIMEOUT_MS && tried > TRIED_MS
-      // The first has had all the time that there is.
+      // Only the first record had the whole time, so its timeout is permanent.
       const hopeless = failure.cause === 'late' ? place === 0 : failure.cause === 'unread' && old && othersAreDone
       if (!hopeless) return failure
       const { tenant, session, message_id: messageId } = whose(one.change)
-      logger.warn(PUT_ASIDE, { tenant, session, message_id: messageId, error: failure.error })
+      logger.warn(DEAD_LETTERED, { tenant, session, message_id: messageId, error: failure.error })
       await indexDeadLetters.send({ tenant, session, messageId, error: failure.error })
       return undefined
     }),
   )
 }
 
-/** The ids of what a change is about. */
+/** Returns the ids of a change's message. */
 function whose(change: RowChange): { readonly tenant: string; readonly session: string; readonly message_id: string } {
   const { key, messageId } = 'stored' in change ? change.stored : change.removed
   return { tenant: key.tenant, session: key.session, message_id: messageId }

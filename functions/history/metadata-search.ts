@@ -5,9 +5,9 @@ import type { HistoryIndex } from '../ports/history-index.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import { createSessionMatch } from '../search/session-match.ts'
 
-/** Hits that are compared with the metadata of their sessions for one page. */
+/** Maximum number of hits per page whose sessions' metadata are compared. */
 const MAX_COMPARED_HITS = 1_000
-/** Hits that one request to the index returns, to be compared. */
+/** Hits per request to the index while their sessions are compared. */
 const HITS_PAGE = 50
 
 interface Dependencies {
@@ -16,11 +16,12 @@ interface Dependencies {
 }
 
 /**
- * A page of the index. An index knows no metadata: the sessions that fit are looked up first, and the index searches these alone. If
- * they are too many to name, hits of all sessions are compared with their sessions instead, a bounded number for one page. The page
- * may then be short, or empty, although more hits follow: `next` says so. Either way no hit is left out for good.
- *
- * A session that has changed may fit no longer: callers compare the hits with the labels that they show.
+ * Searches one page of the index with a metadata filter. The index has no metadata. So the matching sessions are looked
+ * up first, and the index searches only these.
+ * If too many sessions match, hits of all sessions are searched, and the metadata of their sessions are compared. The
+ * number of compared hits per page is limited. The page may then be short or empty although more hits follow: `next` is
+ * set. No hit is skipped.
+ * A session may change after its hits were found, so callers compare the hits with the labels that they show.
  */
 export async function searchWithMetadata(dependencies: Dependencies, query: HistoryQuery): Promise<HistoryPage> {
   const { index } = dependencies
@@ -41,14 +42,14 @@ async function sessionsFor(
   return sessions.findIds({ tenant: scope.tenant, metadata, ...definedFields({ owner: scope.owner ?? filters.owner }) })
 }
 
-/** Whether a session has the metadata that the filters name. */
+/** Whether a session matches the metadata filters. */
 export function fitsMetadata({ metadata = [] }: HistoryQuery['filters'], label: SessionLabel): boolean {
   return createSessionMatch({ metadata })({ agent: '', ...label }, undefined)
 }
 
 type KeepFitting = (hits: readonly HistoryHit[]) => Promise<readonly HistoryHit[]>
 
-/** Reads the label of each session once. */
+/** Creates a filter for hits that reads the label of each session once. */
 function createLabelMatch({ sessions }: Dependencies, tenant: string, filters: HistoryQuery['filters']): KeepFitting {
   const known = new Map<string, boolean>()
   return async (hits) => {
@@ -76,7 +77,7 @@ async function searchComparing(
     let page = await index.search({ ...asked, limit: HITS_PAGE })
     compared += page.hits.length
     let fitting = await keepFitting(page.hits)
-    // Only the index knows the cursor of a shorter page.
+    // The page has too many hits. Only the index can create the cursor of a shorter page, so the search is repeated.
     while (fitting.length > missing) {
       const last = fitting[missing - 1]
       page = await index.search({ ...asked, limit: last === undefined ? 1 : page.hits.indexOf(last) + 1 })

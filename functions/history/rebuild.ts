@@ -10,15 +10,15 @@ interface Dependencies extends Omit<IndexDependencies, 'writer'> {
   readonly clock: Clock
 }
 
-/** Parts of the store that are read at the same time. */
+/** Segments of the store that are read concurrently. */
 const SEGMENTS = 4
-/** How often a failed page is retried, beyond the writer's own retries. */
+/** Attempts for a failed page, in addition to the writer's own retries. */
 const ATTEMPTS = 5
 const WAIT_MS = 2_000
 
 /**
- * Rebuilds the history index from the rows while the old one is searched and written, then replaces the old one.
- * Returns how many messages were read. If it fails, the old index stays as it is.
+ * Rebuilds the history index from the rows, then replaces the old index. The old index is searched and written
+ * meanwhile. Returns how many messages were read. If the rebuild fails, the old index is unchanged.
  */
 export async function rebuildIndex(dependencies: Dependencies): Promise<{ messages: number }> {
   const build = await dependencies.builder.begin()
@@ -30,7 +30,7 @@ export async function rebuildIndex(dependencies: Dependencies): Promise<{ messag
         throw error
       }),
     )
-    // No write may follow once the build is given up: it would create the new index again.
+    // Waits for all segments first. A write after `abandon` would create the new index again.
     await Promise.allSettled(segments)
     const counts = await Promise.all(segments)
     await build.publish()

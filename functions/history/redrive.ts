@@ -5,22 +5,25 @@ import { indexMessages, type IndexDependencies } from './index-messages.ts'
 
 interface Dependencies extends Omit<IndexDependencies, 'writer' | 'indexDeadLetters'> {
   readonly rows: Pick<MessageRows, 'row'>
-  /** Opens a writer that passes what can never be stored to this sink. */
+  /** Opens a writer that dead-letters documents that the index rejects permanently. */
   readonly writer: (indexDeadLetters: DeadLetterSink) => Pick<HistoryWriter, 'write'>
 }
 
 export interface Redriven {
-  /** Messages that the index now holds as their rows are, or no longer holds because they are gone. */
+  /** Messages whose index entries now equal their rows. The entries of deleted messages are removed. */
   readonly done: number
-  /** What still cannot be indexed. It stays put aside. */
+  /** Messages that still cannot be indexed. They remain dead-lettered. */
   readonly failed: readonly { readonly messageId: string; readonly error: string }[]
-  /** The error that ended the redrive early, such as a refusal by the index. The batches from there on stay put aside. */
+  /**
+   * The error that ended the redrive early, such as an error of the index. The remaining batches stay dead-lettered.
+   */
   readonly stoppedBy?: Error
 }
 
 /**
- * Indexes what was put aside: from the rows as they are now, never from the stored change itself, which may be older
- * than what the index has. What fails again stays put aside. Never rejects: an error is returned with what was done before it.
+ * Indexes dead-lettered messages again, from their current rows. The dead-lettered change is not used, because the
+ * index may already have a newer one. A message that fails again remains dead-lettered. Never rejects: an error is
+ * returned together with the results before it.
  */
 export async function redrive(dependencies: Dependencies, batches: FailedBatches): Promise<Redriven> {
   let done = 0
@@ -57,7 +60,7 @@ async function redriveBatch(dependencies: Dependencies, batch: FailedBatch): Pro
   return Array.from(errors, ([messageId, error]) => ({ messageId, error }))
 }
 
-/** One change per message. Of several, its removal, which comes last. */
+/** Returns one change per message. If there are several, a removal wins, because it is always the last. */
 function changesOf({ changes }: FailedBatch): FailedChange[] {
   const byMessage = new Map<string, FailedChange>()
   for (const change of changes) {

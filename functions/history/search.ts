@@ -22,22 +22,22 @@ interface Dependencies {
   readonly sessions: Pick<SessionStore, 'findIds' | 'readLabels'>
 }
 
-/** Hits whose messages are read at a time: each may have megabytes. */
+/** Hits whose messages are read concurrently. A message may have megabytes. */
 const AT_ONCE = 4
-/** Messages read at a time on each side of a hit; nearly always one of the first is its neighbour. */
+/** Messages of the first read on each side of a hit. One of them is nearly always its neighbour. */
 const NEAR = 4
-/** Characters that are read for a neighbour, of which 300 are shown: a long one ends the read. */
+/** Maximum characters that are read for a neighbour. Only 300 are shown, and a long message ends the read. */
 const NEAR_CHARACTERS = 64 * 1024
-/** Further, larger reads if all of these were empty. */
+/** Size and number of further reads if the first messages were all empty. */
 const FAR = 100
 const MAX_READS = 20
-/** Characters of an entry that are redacted to show its first 300: no secret that begins there is longer. */
+/** Characters of an entry that are redacted before its first 300 are shown. No secret that begins there is longer. */
 const REDACTED_PART = 10_000
 
 /**
- * Search as users see it: each hit with the entries before and after it. Reads the log around the hit, never the whole
- * log. A hit whose message has been deleted since is left out: the last thing before the answer is a look at which of the
- * hits' sessions are still there, and how they are called.
+ * Creates the search for users: it returns each hit with the entries before and after it. It reads the log around the
+ * hit, never the whole log. Hits of deleted messages are omitted. The last step reads which of the hits' sessions still
+ * exist, and their titles.
  */
 export function createHistorySearch({ index, reader, sessions }: Dependencies): HistorySearch {
   return {
@@ -60,7 +60,10 @@ export function createHistorySearch({ index, reader, sessions }: Dependencies): 
 
 const NO_LABELS: ReadonlyMap<string, SessionLabel> = new Map()
 
-/** The entry with what is shown of its session; nothing if that is gone, or no longer as the search wants it. */
+/**
+ * Adds the session's title and folder to an entry. Returns nothing if the session is deleted or no longer matches the
+ * filter.
+ */
 function labelled(entry: HistoryEntry, label: SessionLabel | undefined, { filters }: HistoryQuery): HistoryEntry[] {
   if (label === undefined || !fitsMetadata(filters, label)) return []
   const { folder } = label.metadata
@@ -81,7 +84,10 @@ async function entryOf(reader: LogReader, tenant: string, hit: HistoryHit): Prom
   return { ...hit, ...own, ...definedFields({ before, after }) }
 }
 
-/** What a hit's own message says of it: nothing of its size, so that a long message is not held while others are read. */
+/**
+ * Returns the fields that come from a hit's own message. They are short, so that a long message is not kept in memory
+ * while others are read.
+ */
 async function ownPart(
   reader: LogReader,
   key: SessionKey,
@@ -100,7 +106,7 @@ async function ownPart(
   }
 }
 
-/** A hit's sources, by their numbers. */
+/** Returns a hit's sources with their numbers. */
 async function sourcesOf(reader: LogReader, key: SessionKey, message: Message): Promise<Pick<HistoryEntry, 'sources'>> {
   const from = hasSources(message) ? (await findNumbers(reader, key, [message])).get(message.id) : undefined
   if (from === undefined || !hasSources(message)) return {}
@@ -108,20 +114,20 @@ async function sourcesOf(reader: LogReader, key: SessionKey, message: Message): 
   return { sources: titles.map((title, place) => ({ number: from + place, title })) }
 }
 
-/** The whole text of a short entry; of a long one, the part that matched. */
+/** Returns the whole text of a short entry. For a long entry, returns the part that matched. */
 async function hitText(hit: HistoryHit, own: LogEntry | undefined): Promise<string> {
   if (own === undefined || shorten(own.text) !== own.text) return withoutMarks(hit.snippet)
   return shorten(await redactSecrets(own.text))
 }
 
-/** Search shows no secret, neither in a hit nor beside it. */
+/** Renders a neighbour with its secrets redacted. Search shows no secret, neither in a hit nor beside it. */
 async function shown(entry: LogEntry): Promise<HistoryNeighbour> {
   const { label, text } = neighbour(entry)
   const redacted = await redactSecrets(entry.text.slice(0, REDACTED_PART))
   return entry.text.startsWith(redacted) ? { label, text } : { label, text: shorten(redacted) }
 }
 
-/** The next entry on one side of a message. */
+/** Finds the next entry on one side of a message. */
 async function nearest(
   reader: LogReader,
   key: SessionKey,

@@ -4,13 +4,13 @@ import { hasSources, recordedNumbers } from '../log/sources.ts'
 import type { SourceNumbers } from '../log/sources.ts'
 import type { LogReader } from '../ports/log-reader.ts'
 
-/** Completions read at a time; nearly always the first is the one. */
+/** Completions per read. Nearly always, the first one recorded the numbers. */
 const FEW = 4
 const MAX_READS = 8
 
 /**
- * The numbers of the sources of these messages' results, as the completions after them recorded them. Results that no
- * completion has followed have none.
+ * Finds the source numbers of these results. The next completion after a result records them. Without such a
+ * completion, a result has no numbers.
  */
 export async function findNumbers(
   reader: Pick<LogReader, 'messages'>,
@@ -24,7 +24,10 @@ export async function findNumbers(
   return numbers
 }
 
-/** What the next completions of a result's own thread have recorded, up to the first that did not fail. */
+/**
+ * Reads the numbers that the next completions of the result's thread have recorded. It ends at the first completion
+ * without an error.
+ */
 async function numbersAfter(
   reader: Pick<LogReader, 'messages'>,
   key: SessionKey,

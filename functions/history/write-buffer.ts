@@ -1,19 +1,19 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import type { HistoryChange, HistoryWriter } from '../ports/history-writer.ts'
 
-/** Characters of documents that are written together: with their tokens they are some 1 MB. */
+/** Characters of documents per write. With their tokens, they are about 1 MB. */
 const UNITS_AT_ONCE = 300_000
-/** What a document or a removal costs beside its texts. */
+/** Fixed cost of a document or a removal, added to the length of its texts. */
 const UNITS_OF_ONE = 200
 
-/** A message of which documents are written or removed. */
+/** A message whose documents are written or removed. */
 export type Target = Pick<HistoryChange, 'key' | 'messageId' | 'revision'>
 
-/** Gathers what is to be written, and writes it as soon as it is much: so that any amount of it takes little memory. */
+/** Buffers documents and writes them in batches, so that memory use is bounded. */
 export interface WriteBuffer {
   add(id: string, target: Target, document: HistoryDocument): Promise<void>
   remove(id: string, target: Target, part: string): Promise<void>
-  /** Resolves when all is written. */
+  /** Writes everything in the buffer, and resolves when all writes are done. */
   flush(): Promise<void>
 }
 
@@ -23,8 +23,8 @@ interface Gathered extends Target {
 }
 
 /**
- * Calls `failed` with the given id and the reason of each failed write. Once the writer has rejected, every call
- * rejects.
+ * Creates a buffer. It calls `failed` with the id and the reason of each failed write. Once the writer has rejected,
+ * every call rejects.
  */
 export function createWriteBuffer(
   writer: Pick<HistoryWriter, 'write'>,

@@ -3,15 +3,16 @@ import { aboutSession, pointerOf } from '../search/documents/entries.ts'
 import { readableText } from '../search/documents/readable-text.ts'
 import { boundTokens, truncateToTokens } from '../search/documents/token-bound.ts'
 
-/** Tokens of a hit, so that ten of them with what stands around them have at most 2,500. */
+/** Tokens of a hit with its neighbours, so that ten hits have at most 2,500. */
 const HIT_TOKENS = 235
-/** Tokens of a hit's own text and of each neighbour, however long its ids are. */
+/** Minimum tokens of a hit's own text and of each neighbour. They are kept even if the ids are long. */
 const MIN_TEXT_TOKENS = 24
 const MIN_NEIGHBOUR_TOKENS = 10
 
 /**
- * Hits for a model with a small budget: each has a heading, then its text with the matched words between « and », and what came before
- * and after it. Every entry stays on one line, so that no content can pass for a heading. Long texts are truncated.
+ * Renders hits for a model with a small token budget. Each hit has a heading, the entry before it, its text with the
+ * matched words between « and », and the entry after it. Every entry is one line, so that no content looks like a
+ * heading. Long texts are truncated.
  */
 export function renderHits(entries: readonly HistoryEntry[]): string {
   const count = entries.length === 1 ? '1 entry' : `${entries.length} entries`
@@ -33,7 +34,7 @@ function renderHit(entry: HistoryEntry, number: number): string {
   const own: Line = { label: HISTORY_LABELS[entry.role], text: readableText(entry.role, entry.snippet) }
   const [before, after] = [neighbour(entry.before), neighbour(entry.after)]
   const left = HIT_TOKENS - boundTokens(heading)
-  // The text comes first; a neighbour gets what the others leave.
+  // The hit's own text has priority. Each neighbour gets the tokens that the other lines leave.
   const ownTokens = Math.max(MIN_TEXT_TOKENS, left - tokensOf(before, left / 4) - tokensOf(after, left / 4))
   const ownLine = lineOf(own, ownTokens)
   const rest = left - boundTokens(ownLine)
@@ -48,7 +49,7 @@ function neighbour(near: HistoryEntry['before']): Line | undefined {
   return near && { label: near.label, text: readableText(ROLES[near.label] ?? 'user', near.text) }
 }
 
-/** Tokens that a line wants, of this many that it may have. */
+/** Returns the tokens that a line needs, at most `most`. */
 const tokensOf = (line: Line | undefined, most: number): number =>
   line === undefined ? 0 : Math.min(most, boundTokens(`${line.label}: ${line.text}`))
 

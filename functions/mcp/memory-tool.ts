@@ -14,13 +14,13 @@ import type { LogReader } from '../ports/log-reader.ts'
 import type { OutputStore } from '../ports/output-store.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 
-/** For whom a request acts, and what counts the calls that it makes. */
+/** The caller of a request, and the counter of its open calls. */
 export interface Visit {
   readonly caller: Caller
   readonly calls: OpenRequests
 }
 
-/** How the HTTP API shows what is stored: clients of both get the same. */
+/** Converts stored data to the resources of the HTTP API, so that MCP clients get the same fields. */
 export interface Shapes {
   session(reader: LogReader, session: Session): Promise<object>
   messages(
@@ -42,7 +42,7 @@ export interface MemoryDependencies {
   readonly shapes: Shapes
 }
 
-/** What a tool returns: text for a model, and the same for programs. */
+/** The result of a tool: text for a model, and the same content for programs. */
 export interface Recollection {
   readonly text: string
   readonly content: Record<string, unknown>
@@ -62,18 +62,18 @@ export interface MemoryTool<Input extends z.ZodObject> {
   ): Promise<Recollection>
 }
 
-/** Arguments that fit the schema and still make no sense, or name what does not exist. */
+/** Thrown if arguments fit the schema but are contradictory, or name something that does not exist. */
 export class NothingToRead extends Error {
   override readonly name = 'NothingToRead'
 }
 
-/** Bytes of JSON after which a page of sessions or messages ends: a model reads it. */
+/** Maximum bytes of JSON in a page of sessions or messages, because a model reads the page. */
 export const PAGE_BYTES = 256 * 1024
 
-/** Characters of a cursor, which a model has to repeat. */
+/** Maximum characters of a cursor. It is short because a model has to repeat it. */
 export const MAX_CURSOR_CHARS = 40
 
-/** A page as the HTTP API shows it. */
+/** Builds a page in the shape of the HTTP API. */
 export const pageOf = (data: readonly object[], next: string | undefined): Record<string, unknown> => ({
   object: 'list',
   data,
@@ -81,11 +81,13 @@ export const pageOf = (data: readonly object[], next: string | undefined): Recor
   has_more: next !== undefined,
 })
 
-/** The last line of a page's text. */
+/** Returns the last line of a page's text, if there are more pages. */
 export const continueWith = (next: string | undefined): string[] =>
   next === undefined ? [] : [`There is more: go on with after=${JSON.stringify(next)}.`]
 
-/** Registers a tool for one request. Whatever fails becomes a result that says so, and names nothing of this machine. */
+/**
+ * Registers a tool for one request. Every failure becomes an error result, which reveals nothing about this machine.
+ */
 export function addTool<Input extends z.ZodObject>(
   server: McpServer,
   dependencies: MemoryDependencies,

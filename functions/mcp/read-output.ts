@@ -4,7 +4,7 @@ import { READ_OUTPUT_DESCRIPTION, readOutputInput, readPart } from '../tools/rea
 import { NothingToRead } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
 
-/** Reads any tool result that the caller may see, in pieces. */
+/** Reads parts of any tool result that the caller may see. */
 export const readOutputTool: MemoryTool<typeof readOutputInput> = {
   name: 'read_output',
   title: 'Read a tool result',

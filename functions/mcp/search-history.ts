@@ -28,7 +28,7 @@ const input = z.strictObject({
 
 const NONE_YET = 'Nothing found so far.'
 
-/** Searches all that the caller may see. */
+/** Searches all sessions that the caller may see. */
 export const searchHistoryTool: MemoryTool<typeof input> = {
   name: 'search_history',
   title: 'Search the history',

@@ -16,8 +16,9 @@ const INSTRUCTIONS = [
 ].join(' ')
 
 /**
- * Serves one request of the Model Context Protocol (streamable HTTP, stateless, every revision that its package speaks): the
- * four reading tools, within what the caller may see. Whoever calls this has checked the key and its scope.
+ * Serves one request of the Model Context Protocol (streamable HTTP, stateless, every revision that its package
+ * supports). It offers four reading tools, limited to what the caller may see. The caller of this function must have
+ * checked the key and its scope.
  */
 export function createMcpServing(dependencies: McpDependencies): (request: Request, visit: Visit) => Promise<Response> {
   const handler = createMcpHandler(
@@ -33,19 +34,19 @@ export function createMcpServing(dependencies: McpDependencies): (request: Reque
       addTool(server, dependencies, visit, readSessionTool)
       return server
     },
-    // Nothing here ever changes, so a subscription would hold a stream open for nothing.
+    // The list of tools never changes, so a subscription would keep a stream open without any use.
     { maxSubscriptions: 0 },
   )
   return async (request, visit) => {
     const { key, scopes } = visit.caller
     if (/^\s*\[/u.test(await request.clone().text())) return refuseBatch()
-    // The key itself stays outside: the package only hands on what it is given.
+    // The key itself is not passed on, because no tool needs it.
     const authInfo = { token: '', clientId: key?.id ?? 'open', scopes: [...scopes], extra: { ...visit } }
     return handler.fetch(request, { authInfo })
   }
 }
 
-/** One request counts once against its key's rate, so it may not hold many calls. */
+/** Rejects a batch. A request counts once for the rate limit of its key, so it must not contain many calls. */
 const refuseBatch = (): Response =>
   Response.json(
     { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'send one message a request, not a batch' } },

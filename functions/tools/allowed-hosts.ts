@@ -1,10 +1,13 @@
-/** Whether the operator allows this address whatever it is. */
+/** Whether the operator explicitly allows this address, even an internal one. */
 export function isAllowedHost({ protocol, hostname, port }: URL, allowedHosts: readonly string[]): boolean {
   const withPort = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`
   return allowedHosts.includes(hostname) || allowedHosts.includes(withPort)
 }
 
-/** Why no request may go to this address; undefined if one may. What its name leads to is checked at the connection. */
+/**
+ * Returns why no request may go to this address; undefined if it is allowed. The addresses behind a host name are
+ * checked later, when the connection is made.
+ */
 export function refusedAddress(url: URL, allowedHosts: readonly string[]): string | undefined {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is not an http(s) address'
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password'

@@ -3,17 +3,17 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { faultsOf } from '../log/faults.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
 
-/** Faults that a model is told of. */
+/** Maximum number of faults in an error for the model. */
 const MAX_FAULTS = 20
 
-/** For tools that do not set their own (promises T3). */
+/** Timeout of tools that set none (promises T3). */
 const DEFAULT_TIMEOUT_MS = 60_000
 
 export interface ToolDefinition<Input extends z.ZodType> {
   readonly name: string
   readonly description: string
   readonly input: Input
-  /** A call that was interrupted may be executed again. Default: no. */
+  /** Whether an interrupted call may be executed again. Default: no. */
   readonly idempotent?: boolean
   readonly timeoutMs?: number
   readonly needsApproval?: boolean
@@ -21,8 +21,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
 }
 
 /**
- * Makes a tool from a zod schema. The model sees it as JSON Schema, and `execute` runs only with arguments that fit it;
- * others get an error that names each path.
+ * Makes a tool from a zod schema. The model sees it as JSON Schema. `execute` runs only with valid arguments; for
+ * others, the model gets an error that names each path.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   return {
@@ -44,7 +44,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   }
 }
 
-/** `$schema` is left out: some providers refuse unknown keywords. */
+/** Omits `$schema`, because some providers reject unknown keywords. */
 function parametersOf(input: z.ZodType): JsonObject {
   const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' })
   return JSON.parse(JSON.stringify(parameters)) as JsonObject

@@ -52,5 +52,5 @@ const sources = defineTool({
   }),
 })
 
-/** What the demo model calls to show what a run can do; only for agents with that model. */
+/** Tools that the demo model calls to show the features of a run. Only agents with that model have them. */
 export const demoTools: readonly Tool[] = [publish, report, wait, sources]

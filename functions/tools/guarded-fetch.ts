@@ -6,7 +6,7 @@ import { useAgent } from 'request-filtering-agent'
 import { isAllowedHost, refusedAddress } from './allowed-hosts.ts'
 import { requireNotInternal, withoutInternal } from './more-internal-addresses.ts'
 
-/** What a response may take: bytes of its body, and milliseconds from the request to its end. */
+/** Limits of a response: bytes of its body, and milliseconds from the request to its end. */
 export interface ResponseLimits {
   readonly bytes: number
   readonly milliseconds: number
@@ -18,18 +18,18 @@ export interface GuardedRequest {
   readonly body?: string
   readonly signal?: AbortSignal
   readonly limits: ResponseLimits
-  /** `host` or `host:port`: addresses that may be internal, and asked over plain HTTP. */
+  /** Hosts that may be internal and use plain HTTP, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[]
   /** Resolves names to addresses. @default the machine's own resolver */
   readonly lookup?: LookupFunction
-  /** The program may end while the response is open. */
+  /** Whether the program may end while the response is open. */
   readonly isBackground?: boolean
 }
 
 /**
- * Sends one request to a server that an operator has named, and follows no redirect. Its address is checked at the connection
- * itself, so no name leads to an internal host unless it is allowed. The body of the response is cut off with an error at its
- * limits. Rejects with a message that names the host and no address.
+ * Sends one request to a server that an operator has named, and follows no redirect. The address is checked when the
+ * connection is made, so no host name leads to an internal address unless it is allowed. If the body exceeds a limit,
+ * reading it fails. Rejects with a message that names the host but no address.
  */
 export async function guardedFetch(url: URL, request: GuardedRequest): Promise<Response> {
   const refused = refusedAddress(url, request.allowedHosts)
@@ -77,14 +77,14 @@ function send(url: URL, request: GuardedRequest, signal: AbortSignal): Promise<I
   })
 }
 
-/** The reason, without the refused address: it may be told to a model. */
+/** Returns the reason without the rejected address, because a model may see it. */
 function unreachable(url: URL, cause: Error): Error {
   const code = (cause as NodeJS.ErrnoException).code
   const reason = /is not allowed/.test(cause.message) ? 'its address is not a public one' : (code ?? cause.message)
   return new Error(`${url.host} cannot be reached: ${reason}`, { cause })
 }
 
-/** Whoever cancels it closes the connection at once, also before anything was read. */
+/** Returns the body as a stream. Cancelling the stream closes the connection at once, even before anything was read. */
 function bodyOf(url: URL, response: IncomingMessage, most: number): ReadableStream<Uint8Array> {
   const pieces = bounded(url, response, most)
   return new ReadableStream(
@@ -105,7 +105,7 @@ async function* bounded(url: URL, response: IncomingMessage, most: number): Asyn
   try {
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
       bytes += chunk.byteLength
-      if (bytes > most) throw new RangeError(`${url.host} sent more than ${most} bytes, which is the most`)
+      if (bytes > most) throw new RangeError(`${url.host} sent more than the limit of ${most} bytes`)
       yield chunk
     }
   } finally {

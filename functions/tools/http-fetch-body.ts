@@ -6,12 +6,12 @@ import { constants, createBrotliDecompress, createUnzip } from 'node:zlib'
 
 const TEXTUAL =
   /^(text\/.+|application\/(.+\+)?(json|xml|yaml|x-yaml|x-ndjson|javascript|ecmascript|x-www-form-urlencoded))$/
-/** More than one is legal, many are an attack. */
+/** Maximum number of content encodings. A body with two is legal; a body with many is an attack. */
 const MAX_ENCODINGS = 2
 
 export interface Body {
   readonly bytes: Uint8Array
-  /** The body was longer than the limit. */
+  /** Whether the body exceeded the limit and was truncated. */
   readonly cut: boolean
 }
 
@@ -31,7 +31,7 @@ export async function readBody(response: IncomingMessage, limit: number): Promis
   return { bytes: Buffer.concat(chunks), cut: size > limit }
 }
 
-/** The text of a body; undefined if it is not text, by its media type or, without one, by its bytes. */
+/** Returns the text of a body; undefined if it is not text. The media type decides or, without one, the bytes. */
 export function textOfBody({ bytes, cut }: Body, contentType: string | undefined): string | undefined {
   const [mediaType = '', ...parameters] = (contentType ?? '')
     .toLowerCase()
@@ -50,11 +50,14 @@ function decoded(response: IncomingMessage): Readable {
     .map((name) => name.trim())
   const decoders = encodings.filter((name) => name !== '' && name !== 'identity').map(decompressor)
   if (decoders.length > MAX_ENCODINGS) throw new Error(`content-encoding ${encodings.join(', ')} is refused`)
-  // An error of any stream reaches the reader of the last one; `pipeline` just requires a callback.
+  // The reader of the last stream gets an error of any stream. `pipeline` just requires a callback.
   return decoders.reduceRight<Readable>((source, decoder) => pipeline(source, decoder, () => undefined), response)
 }
 
-/** The text ends where the compressed bytes end: a response to HEAD names an encoding but has no body. */
+/**
+ * Decompresses up to the last received byte, so that truncated or empty input is no error. A response to HEAD names an
+ * encoding but has no body.
+ */
 function decompressor(encoding: string): Transform {
   if (encoding === 'br') return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })
   if (encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate')
@@ -66,7 +69,7 @@ function decoderFor(charset: string | undefined): TextDecoder {
   try {
     return new TextDecoder(charset)
   } catch (error) {
-    // An unknown charset: the bytes are probably UTF-8.
+    // The charset is unknown; the bytes are probably UTF-8.
     if (error instanceof RangeError) return new TextDecoder()
     throw error
   }

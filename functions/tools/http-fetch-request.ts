@@ -18,8 +18,9 @@ export interface FetchRequest {
 }
 
 /**
- * Asks a public web server and follows its redirects. Each hop's address is checked at the connection itself, so neither a
- * redirect nor a name that changes its address leads to an internal host. The caller consumes or destroys the response.
+ * Sends a request to a public web server and follows its redirects. Each redirect's address is checked when its
+ * connection is made. So neither a redirect nor a host name with changing addresses can lead to an internal host. The
+ * caller consumes or destroys the response.
  */
 export async function guardedRequest(request: FetchRequest): Promise<{ url: URL; response: IncomingMessage }> {
   let url = webUrl(request.url)
@@ -59,7 +60,7 @@ function ask({ method, signal, allowedAddresses, lookup }: FetchRequest, url: UR
   })
 }
 
-/** The reason, without the refused address: a model must not learn internal names and addresses. */
+/** Returns the reason without the rejected address, because a model must not learn internal names and addresses. */
 function unreachable(url: URL, cause: Error): Error {
   const reason = /is not allowed/.test(cause.message) ? 'its address is not a public one' : cause.message
   return new Error(`${url.host} cannot be reached: ${reason}`, { cause })

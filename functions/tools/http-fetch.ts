@@ -10,7 +10,7 @@ const DEFAULT_LIMIT_BYTES = 1_048_576
 const DEFAULT_LIMIT_MS = 30_000
 
 export interface HttpFetchSettings {
-  /** Lets the model reach servers on this machine. */
+  /** Whether the model may reach servers on this machine. */
   readonly allowLoopback?: boolean
   /** Resolves names to addresses. @default the machine's own resolver */
   readonly lookup?: LookupFunction
@@ -23,7 +23,10 @@ const input = z.strictObject({
   method: z.enum(['GET', 'HEAD']).default('GET'),
 })
 
-/** Reads a public web page or API for the model; never an internal address, never beyond the limits. */
+/**
+ * Creates the tool that reads a public web page or API for the model. It never reads internal addresses and never
+ * exceeds the limits.
+ */
 export function createHttpFetchTool(settings: HttpFetchSettings = {}): Tool {
   const { lookup, limitBytes = DEFAULT_LIMIT_BYTES, limitMs = DEFAULT_LIMIT_MS } = settings
   const allowedAddresses = settings.allowLoopback === true ? LOOPBACK : []
@@ -37,7 +40,7 @@ export function createHttpFetchTool(settings: HttpFetchSettings = {}): Tool {
       const tooLong = AbortSignal.timeout(limitMs)
       const signal = AbortSignal.any([context.signal, tooLong])
       try {
-        // The guard's tables of addresses are large: a function that never fetches does not load them.
+        // The address tables of the guard are large, so they are loaded with the first fetch.
         const { guardedRequest } = await import('./http-fetch-request.ts')
         const fetched = await guardedRequest({ url, method, signal, allowedAddresses, ...(lookup && { lookup }) })
         const { statusCode, statusMessage, headers } = fetched.response

@@ -2,11 +2,11 @@ import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 
-/** Addresses that are internal although their range is unicast. */
+/** Internal addresses that are in a public range. */
 const internal = new BlockList()
-/** Azure's own services, from inside a virtual machine. */
+/** The address of Azure's own services inside a virtual machine. */
 internal.addAddress('168.63.129.16', 'ipv4')
-/** IPv4 addresses written as IPv6, the deprecated way (RFC 4291, 2.5.5.1): some systems connect to the IPv4 address. */
+/** IPv4 addresses in the deprecated IPv6 form (RFC 4291, 2.5.5.1). Some systems connect to the IPv4 address. */
 internal.addSubnet('::', 96, 'ipv6')
 
 const isInternal = (address: string): boolean => {
@@ -16,13 +16,13 @@ const isInternal = (address: string): boolean => {
 
 const refusal = (): Error => new Error('the address is not allowed')
 
-/** Refuses a URL whose host is such an address itself. */
+/** Rejects a URL whose host is such an address. */
 export function requireNotInternal(url: URL, allowed: readonly string[]): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isInternal(host) && !allowed.includes(host)) throw refusal()
 }
 
-/** As `lookup`, but refuses a name that leads to such an address. */
+/** Wraps `lookup` so that it rejects a name with such an address. */
 export const withoutInternal =
   (allowed: readonly string[], lookup: LookupFunction = systemLookup as LookupFunction): LookupFunction =>
   (hostname, options, done) =>

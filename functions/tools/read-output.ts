@@ -6,10 +6,10 @@ import { defineTool } from './define-tool.ts'
 
 const MAX_CONTEXT = 20
 const DEFAULT_CONTEXT = 2
-/** For all of an output: 100 MB take some seconds. Less than the time that a tool has. */
+/** Time limit for reading a whole output; 100 MB take some seconds. It is shorter than the tool's timeout. */
 const READ_TIMEOUT_MS = 30_000
 
-/** What to read of an output. */
+/** Schema of the arguments that select a part of an output. */
 export const readOutputInput = z.strictObject({
   pointer: z.string().describe('output:<id>, as shown in a tool result or by search_history.'),
   lines: z
@@ -35,7 +35,7 @@ export const READ_OUTPUT_DESCRIPTION =
   'Reads a tool result that was shortened or comes from the history: a range of lines, or the lines around a text. ' +
   'Lines longer than 1,000 characters count as several. It returns some 12,000 characters at most.'
 
-/** Lets an agent read any tool result within its scope, in pieces. */
+/** Reads parts of any tool result within the agent's scope. */
 export const readOutput = defineTool({
   name: 'read_output',
   description: READ_OUTPUT_DESCRIPTION,
@@ -47,11 +47,11 @@ export const readOutput = defineTool({
 interface Reading {
   readonly signal: AbortSignal
   now(): number
-  /** What stands behind the pointer; undefined when there is nothing that the reader may see. */
+  /** Finds the output of a pointer; undefined if the reader may see none. */
   readOutput(pointer: string): Promise<Pick<ReadableOutput, 'toolName' | 'pieces'> | undefined>
 }
 
-/** The part of an output that was asked for, as text for a model. Rejects with a message that says what to do instead. */
+/** Returns the requested part of an output, as text for a model. Rejects with a message that names the next step. */
 export async function readPart(
   { pointer, lines, pattern, context: around }: z.output<typeof readOutputInput>,
   reading: Reading,

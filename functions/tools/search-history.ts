@@ -10,15 +10,15 @@ const DEFAULT_LIMIT = 5
 const INCOMPLETE = 'The latest entries are not indexed yet. Search again in a moment to include them.'
 
 const NONE_COMPARED = 'Nothing found so far.'
-/** The search has read as many entries as it may, and could not compare all with the folder. */
+/** Note for a search that reached its limit of entries before it compared all with the folder. */
 const CUT = 'There may be more: search for rarer words, for a longer path, or between two times.'
 
-/** A date, or a time: with its zone, or in UTC. */
+/** Schema of a date or a time. A time without a zone is in UTC. */
 export const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
 })
 
-/** Arguments of a search that are about the sessions of its hits. */
+/** Schema of the search arguments that select or group by sessions. */
 export const sessionFields = {
   folder: z
     .string()
@@ -33,7 +33,7 @@ export const sessionFields = {
     .describe('`session`: only the first entry of each session, and how many more it has.'),
 }
 
-/** The filter that arguments named as fields of the metadata make. */
+/** Makes a metadata filter from arguments that are named like metadata fields. */
 export function sessionFilter(fields: Readonly<Record<string, string | undefined>>): Pick<HistoryFilters, 'metadata'> {
   const named = Object.entries(fields).flatMap(([key, text]) => (text === undefined ? [] : [metadataFilter(key, text)]))
   return named.length === 0 ? {} : { metadata: named }
@@ -52,7 +52,7 @@ const input = z.strictObject({
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),
 })
 
-/** Lets an agent search earlier messages and tool calls, in other runs and sessions within its scope. */
+/** Searches earlier messages and tool calls, in other runs and sessions within the agent's scope. */
 export const searchHistory = defineTool({
   name: 'search_history',
   description:

@@ -1,6 +1,6 @@
 import type { ToolRegistry, Tools } from '../ports/tool.ts'
 
-/** A registry of the tools of this process. */
+/** Creates a registry of the tools of this process. */
 export function createToolList(tools: Tools): ToolRegistry {
   return {
     async open(agent) {
