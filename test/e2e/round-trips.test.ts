@@ -3,5 +3,5 @@ import { localBackend } from './backend/local-backend.ts'
 import { generatedRoundTripsOn, roundTripsOn } from './rules/round-trips.ts'
 import { oddest } from './transcripts/oddest.ts'
 
-roundTripsOn(localBackend, (all) => (isWhole ? all : oddest(all, 40)))
+roundTripsOn(localBackend, (all) => (isWhole ? all : oddest(all, 28)))
 generatedRoundTripsOn(localBackend, 60)

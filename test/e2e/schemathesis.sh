@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 VERSION=4.32.5
-EXAMPLES=${SCHEMATHESIS_EXAMPLES:-30}
+EXAMPLES=${SCHEMATHESIS_EXAMPLES:-20}
 MAX_RUN_SECONDS=420
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/tooltrail/schemathesis-$VERSION
 

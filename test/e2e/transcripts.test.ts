@@ -3,4 +3,4 @@ import { localBackend } from './backend/local-backend.ts'
 import { transcriptsOn } from './rules/transcripts.ts'
 import { oddest } from './transcripts/oddest.ts'
 
-transcriptsOn(localBackend, (all) => (isWhole ? all : oddest(all, 60)))
+transcriptsOn(localBackend, (all) => (isWhole ? all : oddest(all, 40)))

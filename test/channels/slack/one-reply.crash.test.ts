@@ -116,11 +116,11 @@ function askInThread(): Asked {
   }
 }
 
-/** `WHOLE=1`: before and after each call. Otherwise one of the two, after the odd ones: the third opens the stream. */
+/** `WHOLE=1`: before and after each call. Otherwise after the odd calls; the third opens the stream. */
 const callsOf = (count: number, ask: () => Asked, name: string) =>
   Array.from({ length: count }, (_, index) => index + 1).flatMap((at) =>
     (['before', 'after'] as const)
-      .filter((when) => isWhole || (at % 2 === 0) === (when === 'before'))
+      .filter((when) => isWhole || (at % 2 === 1 && when === 'after'))
       .map((when) => ({ name, ask, at, when })),
   )
 

@@ -40,7 +40,8 @@ const MAX_WORDS = {
   paragraph: Infinity,
 }
 
-export const countWords = (text: string): number => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
+export const countWords = (text: string): number =>
+  text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 
 /** What is wrong with a sentence, each with its replacement; empty if nothing is. */
 export function faultsOf({ kind, text }: Sentence): string[] {

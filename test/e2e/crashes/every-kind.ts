@@ -17,8 +17,8 @@ import { scriptedModel } from './parts/scripted-model.ts'
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
-/** One kind of three is tried each day. */
-const DAYS = 3
+/** One kind of four is tried each day. */
+const DAYS = 4
 const today = Math.floor(Date.now() / 86_400_000)
 /** It is cancelled, so that there is no moment after it. */
 const NEVER_ENDS = 'tool.endless'

@@ -2,7 +2,7 @@ import { isWhole } from '../../whole.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** One step in `STRIDE` is tried, of long scenarios one in twice as many. */
-const STRIDE = 28
+const STRIDE = 36
 const LONG: ReadonlySet<string> = new Set(['deep-team', 'many', 'silent', 'summary'])
 /** The first step that is tried is one of these: no scenario has fewer steps. */
 const FIRST = 7

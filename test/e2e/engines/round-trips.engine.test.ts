@@ -5,7 +5,7 @@ import { generatedRoundTripsOn, roundTripsOn } from '../rules/round-trips.ts'
 import { oddest } from '../transcripts/oddest.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/rules/round-trips` for all conversations. */
-const CONVERSATIONS = isWhole ? Infinity : 8
+const CONVERSATIONS = isWhole ? Infinity : 5
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   generatedRoundTripsOn(awsBackend(endpoints), isWhole ? 15 : 6)

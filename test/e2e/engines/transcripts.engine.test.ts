@@ -5,7 +5,7 @@ import { transcriptsOn } from '../rules/transcripts.ts'
 import { oddest } from '../transcripts/oddest.ts'
 
 /** `WHOLE=1 npm run test:engines -- test/e2e/transcripts` for all conversations. */
-const CONVERSATIONS = isWhole ? Infinity : 8
+const CONVERSATIONS = isWhole ? Infinity : 5
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
   transcriptsOn(awsBackend(endpoints), (all) => oddest(all, CONVERSATIONS, 1))
