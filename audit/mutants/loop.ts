@@ -190,7 +190,7 @@ export const LOOP_MUTANTS = [
       "else if (header.cancel?.run === '') work.abort",
     ],
     ['a deleted session is no loss', "header?.status !== 'live' || header.generation", 'header?.generation'],
-    ['a heartbeat attests life alone', "    if (isStalled()) throw lose(new Error('the work stands still'))\n", ''],
+    ['a heartbeat attests life alone', "    if (isStalled()) throw lose(new Error('the work is stalled'))\n", ''],
     [
       'work that nobody expects anything of stands still for ever',
       'idleSince !== undefined && now - idleSince',

@@ -44,7 +44,7 @@ export const ROUND_MUTANTS = [
     ['a call that was not checked is refused', 'return { needs, isUnchecked: true }', "return { fault: 'unchecked' }"],
     [
       'a run that waits for its turn to check is stalled',
-      'const met = keeper.expect(CHECKS_MS)',
+      'const done = keeper.startWatchdog(CHECKS_MS)',
       'const met = () => undefined',
     ],
     ['checks wait for ever', '() => over.abort()', '() => undefined'],
@@ -90,7 +90,7 @@ export const ROUND_MUTANTS = [
     [
       'a completion that no process has time for is asked for for ever',
       "if (thread.isWhole && error.cause.why === 'out_of_time')",
-      "if (thread.isWhole && error.cause.why === 'told_to_stop')",
+      "if (thread.isWhole && error.cause.why === 'shutting_down')",
     ],
     [
       'the call that is demanded may be left out',

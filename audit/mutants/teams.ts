@@ -61,13 +61,13 @@ export const TEAM_MUTANTS = [
   ...inFile(`${LOOP}/run-loop.ts`, [
     [
       'a run pauses although a member is to be handed over',
-      "return isWaiting(thread) ? 'waiting' : 'handed_over'",
+      "return isWaiting(thread) ? 'waiting' : 'handed_off'",
       "return 'waiting'",
     ],
     [
       'a run with members that wait is handed over',
-      "return isWaiting(thread) ? 'waiting' : 'handed_over'",
-      "return 'handed_over'",
+      "return isWaiting(thread) ? 'waiting' : 'handed_off'",
+      "return 'handed_off'",
     ],
     ['members are steered', 'if (isLeaders(thread)) await steerRun', 'await steerRun'],
   ]),

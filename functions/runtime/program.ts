@@ -162,7 +162,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       await consumer?.stop()
       await deliveries.handOff()
     },
-    cutOff: () => worker.cutOff('told_to_stop'),
+    cutOff: () => worker.cutOff('shutting_down'),
     isCrowded: shared.isCrowded,
   }
 }

@@ -1,22 +1,23 @@
 import type { RunEvent } from '../../domain/events.ts'
 import type { EventPosition } from '../../domain/runs/event-position.ts'
 
-/** What a write has stored, with its events; `events: undefined`: it has stored nothing. */
+/** The result of a write and its events. `events: undefined`: the write stored nothing. */
 export interface Emission<Result> {
   readonly result: Result
   readonly events: readonly RunEvent[] | undefined
 }
 
 /**
- * Lets `write` store something at the next position of the holder's sequence, or at the next `count` ones, and then emits its
- * events. Writes may overlap; events are emitted in the order of their positions. Resolves when the events are emitted.
+ * Reserves the next position of the holder's sequence (or the next `count` positions) for `write`, then emits the
+ * write's events. Writes may overlap; events are emitted in the order of their positions. Resolves when the events are
+ * emitted.
  */
 export type EmitInOrder = <Result>(
   write: (position: EventPosition) => Promise<Emission<Result>>,
   count?: number,
 ) => Promise<Result>
 
-/** The positions of one holder, numbered from 0. */
+/** Numbers the positions of one holder, starting at 0. */
 export function createEventSequence(generation: number, emit: (event: RunEvent) => void): EmitInOrder {
   let next = 0
   let settled: Promise<void> = Promise.resolve()
@@ -28,7 +29,7 @@ export function createEventSequence(generation: number, emit: (event: RunEvent) 
     settled = promise
     try {
       const { result, events } = await write({ generation, number })
-      // Readers of the log wait for a position that is missing: one without a write is used again.
+      // Log readers wait for a missing position, so a position whose write stored nothing is used again.
       if (events === undefined && next === number + count) next = number
       await before
       for (const event of events ?? []) emit(event)
@@ -39,7 +40,7 @@ export function createEventSequence(generation: number, emit: (event: RunEvent) 
   }
 }
 
-/** The position that comes so many after this one. */
+/** The position `count` places after this one. */
 export const positionAfter = ({ generation, number }: EventPosition, count: number): EventPosition => ({
   generation,
   number: number + count,

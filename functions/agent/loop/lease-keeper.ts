@@ -6,15 +6,15 @@ import type { Logger } from '../../ports/logger.ts'
 import type { RunLease } from '../../ports/run-lease.ts'
 import { withinTime } from '../../domain/time/time-limit.ts'
 
-/** Milliseconds between two looks at the header: bounds how long a cancel goes unseen. */
+/** Interval between two reads of the header. Limits how long a cancel stays unnoticed. */
 const POLL_MS = 500
 
-/** Milliseconds that the store has for a look or a heartbeat; it is asked again after that. */
+/** Timeout of one header read or heartbeat; then the call is retried. */
 const LEASE_CALL_MS = 5_000
-/** Milliseconds beyond what it was expected to take after which work stands still. */
+/** Grace period in milliseconds after which overdue work counts as stalled. */
 const STANDSTILL_MS = 30_000
 
-/** Why work under a lease must stop though the lease is still held: somebody cancelled the run. */
+/** Why work must stop although the lease is still held: the run was cancelled or superseded. */
 export class RunCancelled extends Error {
   readonly reason: 'user' | 'superseded'
   constructor(reason: 'user' | 'superseded') {
@@ -25,24 +25,24 @@ export class RunCancelled extends Error {
 }
 
 export interface LeaseKeeper {
-  /** Aborts with `LeaseLost` or `RunCancelled` as soon as either is known. */
+  /** Aborts with `LeaseLost` or `RunCancelled` as soon as the keeper knows of either. */
   readonly signal: AbortSignal
-  /** Aborts with `LeaseLost` alone: what ends a cancelled run may still be done. */
+  /** Aborts with `LeaseLost` only: the writes that end a cancelled run may still be made. */
   readonly lost: AbortSignal
-  /** When this process must have stopped, unless a heartbeat comes through: milliseconds since 1970. */
+  /** The deadline for this process to stop unless a heartbeat succeeds, in milliseconds since 1970. */
   until(): number
   /**
-   * The work has to get on within so many milliseconds, until the returned function is called. A heartbeat attests that:
-   * where the work stands still, the lease is let end, so that somebody else takes over.
+   * Starts a watchdog: unless the returned function is called within `milliseconds`, the work counts as stalled.
+   * Stalled work gets no more heartbeats: its lease expires, and another process takes over.
    */
-  expect(milliseconds: number): () => void
-  /** The lease is let go because of `cause`; returns what the work must stop with. */
+  startWatchdog(milliseconds: number): () => void
+  /** Gives the lease up because of `cause`. Returns the error that the work must stop with. */
   giveUp(cause: unknown): LeaseLost
   /** Reads the header now; rejects with the signal's reason when the work must stop. */
   poll(): Promise<SessionHeader>
-  /** Throws the signal's reason when the work must stop. Knows by the clock alone when the lease's time is over. */
+  /** Throws the signal's reason when the work must stop. Detects an expired lease by the clock, without the store. */
   check(): void
-  /** Ends the heartbeats and looks. The lease itself is given back by the write that ends the work. */
+  /** Ends the heartbeats and the polling. The lease itself is released by the write that ends the work. */
   stop(): void
 }
 
@@ -52,10 +52,10 @@ interface Dependencies {
   readonly logger: Logger
 }
 
-/** Keeps a lease alive and watches for its loss and for a cancel until stopped. */
+/** Keeps a lease alive, and watches for its loss and for a cancel, until `stop` is called. */
 export function keepLease({ lease: leases, clock, logger }: Dependencies, lease: Lease): LeaseKeeper {
   const [work, lost, stopped] = [new AbortController(), new AbortController(), new AbortController()]
-  const { expect, isStalled } = createExpectations(clock)
+  const { startWatchdog, isStalled } = createWatchdogs(clock)
   let until = lease.until
 
   function lose(cause?: unknown): LeaseLost {
@@ -79,13 +79,13 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
     work.signal.throwIfAborted()
   }
   async function beat(): Promise<void> {
-    if (isStalled()) throw lose(new Error('the work stands still'))
+    if (isStalled()) throw lose(new Error('the work is stalled'))
     const next = clock.now() + LEASE_MS
     await withinTime(LEASE_CALL_MS, 'the store', () => leases.heartbeat(lease, next))
     until = next
   }
 
-  /** Repeats `step` until stopped. A step that fails for another reason than the lease is tried again. */
+  /** Repeats `step` until stopped. A failed step is retried unless the lease was lost. */
   async function every(milliseconds: number, step: () => Promise<unknown>): Promise<void> {
     while (!stopped.signal.aborted && !work.signal.aborted) {
       try {
@@ -101,12 +101,12 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
 
   void every(POLL_MS, poll)
   void every(HEARTBEAT_MS, beat)
-  void every(POLL_MS, async () => check()) // Apart from the others, which wait for the store.
+  void every(POLL_MS, async () => check()) // A timer of its own: the other two wait for the store.
   return {
     signal: work.signal,
     lost: lost.signal,
     until: endOfWork,
-    expect,
+    startWatchdog,
     giveUp: lose,
     poll,
     check,
@@ -114,24 +114,24 @@ export function keepLease({ lease: leases, clock, logger }: Dependencies, lease:
   }
 }
 
-/** What the work is expected to get on with, and whether it stands still instead. */
-function createExpectations(clock: Clock): Pick<LeaseKeeper, 'expect'> & { isStalled(): boolean } {
-  const expected = new Set<{ readonly until: number }>()
-  /** When nothing was expected any more; undefined before the work has begun. */
+/** Tracks the running watchdogs, and whether the work is stalled. */
+function createWatchdogs(clock: Clock): Pick<LeaseKeeper, 'startWatchdog'> & { isStalled(): boolean } {
+  const running = new Set<{ readonly until: number }>()
+  /** When the last watchdog ended; undefined before the first one has started. */
   let idleSince: number | undefined
   return {
-    expect(milliseconds) {
+    startWatchdog(milliseconds) {
       const one = { until: clock.now() + milliseconds }
-      expected.add(one)
+      running.add(one)
       return () => {
-        expected.delete(one)
-        if (expected.size === 0) idleSince = clock.now()
+        running.delete(one)
+        if (running.size === 0) idleSince = clock.now()
       }
     },
     isStalled() {
       const now = clock.now()
-      if (expected.size === 0) return idleSince !== undefined && now - idleSince > STANDSTILL_MS
-      return expected.values().some((one) => now > one.until + STANDSTILL_MS)
+      if (running.size === 0) return idleSince !== undefined && now - idleSince > STANDSTILL_MS
+      return running.values().some((one) => now > one.until + STANDSTILL_MS)
     },
   }
 }

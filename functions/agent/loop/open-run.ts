@@ -20,15 +20,15 @@ import type { Thread } from './thread.ts'
 import { storeRefused } from './tools/tool-batch.ts'
 
 /**
- * Everything a held run needs to be executed: its agent, its model and tools, its log, repaired, and the lease kept from now
- * on. Returns undefined if the run ended here (no agent or model, cancelled) or the lease was lost.
+ * Opens a held run: its agent, model, tools and repaired log; the lease is kept alive from now on. Returns undefined if
+ * the run ended here (no agent or model, cancelled) or the lease was lost.
  */
 export async function openRun(ports: LoopDependencies, held: HeldRun): Promise<RunState | undefined> {
   const agent = ports.agents.get(held.run.agent)
   const state = createState(ports, held, agent ?? absentAgent(held.run.agent))
   try {
     rejectCancelled(held)
-    // Before anything that can take long, or be what it crashes of.
+    // Checked before any step that takes long or may be the cause of the crashes.
     const crashLoop = endOfCrashLoop(state)
     if (crashLoop === undefined) {
       await openLeader(state)
@@ -66,7 +66,7 @@ async function openLeader(state: RunState): Promise<void> {
 
 async function readSession({ store, held: { lease } }: RunState): Promise<Session> {
   const session = await store.sessions.read(lease)
-  // Deleted since: whoever did that has the lease.
+  // The session was deleted meanwhile; the deleting process holds the lease.
   if (session === undefined) throw new LeaseLost(lease.session, lease.generation)
   return session
 }
@@ -115,15 +115,16 @@ const unreadSession = ({ lease, run }: HeldRun): Session => ({
   messages: NO_MESSAGES,
 })
 
-/** Throws `RunCancelled` when the run that was found is to end at once. */
+/** Throws `RunCancelled` if the resumed run was cancelled before. */
 function rejectCancelled({ found, run }: HeldRun): void {
   const cancel = found?.header.cancel
   if (cancel?.run === run.id) throw new RunCancelled(cancel.reason)
 }
 
 /**
- * Repairs what a crash left, durably, before anything else: open calls that may have run and must not run twice become
- * `interrupted`. Calls of idempotent tools stay open, to be executed again, and those that a member works for, who goes on.
+ * Repairs the log after a crash, durably, before anything else. Open calls that may have run and must not run twice
+ * become `interrupted`. Calls of idempotent tools stay open and are executed again. Calls that a member works for stay
+ * open, and the member resumes.
  */
 async function repairCalls(state: RunState, thread: Thread): Promise<void> {
   const { store, held } = state

@@ -12,12 +12,12 @@ import { createMember, memberNames, openCalls, remember } from './thread.ts'
 import type { Thread } from './thread.ts'
 import type { WarningCode } from '../../domain/runs/run.ts'
 
-/** Milliseconds that it may take to open a model, or an agent's tools. */
+/** Timeout for opening a model or an agent's tools. */
 export const OPEN_MS = 30_000
 
 /**
- * Opens the thread's tools: those of its agent, and the one that gives tasks to its members. Returns why others are absent. Members
- * of one agent share what its servers have when the first of them begins.
+ * Opens the thread's tools: those of its agent, and the tool that delegates to its members. Returns the reasons why
+ * other tools are absent. Members with the same agent share the MCP tool list taken when the first of them started.
  */
 export async function openTools(state: RunState, thread: Thread): Promise<readonly string[]> {
   const { ports, held } = state
@@ -34,7 +34,7 @@ export async function openTools(state: RunState, thread: Thread): Promise<readon
   return absent
 }
 
-/** An agent's tools with the one that gives tasks to its members, if it has any. */
+/** The tools of an agent. An agent with members also gets the tool that delegates to them. */
 export async function withDelegation(
   tools: Tools,
   agent: Pick<Agent, 'members'>,
@@ -46,7 +46,7 @@ export async function withDelegation(
   return new Map([...tools, [tool.name, tool]])
 }
 
-/** Client tools of the run with the names of tools of the agent. */
+/** The client tools of the run that have the name of an agent's tool, as warnings. */
 function clashesOf({ held }: RunState, { tools }: Thread): { readonly code: WarningCode; readonly detail: string }[] {
   return held.run.clientTools.flatMap(({ name }): { readonly code: WarningCode; readonly detail: string }[] => {
     const tool = tools.get(name)
@@ -57,7 +57,7 @@ function clashesOf({ held }: RunState, { tools }: Thread): { readonly code: Warn
   })
 }
 
-/** Tells the run's followers why tools of a thread are absent, and which client tools share their names. */
+/** Warns the run's followers about absent tools of a thread, and about client tools with names of the agent's tools. */
 export async function warnAboutMissingTools(state: RunState, thread: Thread, absent: readonly string[]): Promise<void> {
   const warning = { type: 'warning', code: 'mcp_unavailable', after: state.head ?? '', ...memberNames(thread) } as const
   const notices = [
@@ -67,7 +67,7 @@ export async function warnAboutMissingTools(state: RunState, thread: Thread, abs
   if (notices.length > 0) await recordDecision(state, { notices })
 }
 
-/** Opens the thread's model unless it is open. Rejects with `ModelError` where that cannot be done. */
+/** Opens the thread's model unless it is open. Rejects with `ModelError` if that fails. */
 export async function openModel(state: RunState, thread: Thread): Promise<void> {
   const { ports } = state
   const { name, model } = thread.agent
@@ -85,17 +85,17 @@ export async function openModel(state: RunState, thread: Thread): Promise<void> 
 }
 
 async function inTime<Result>(state: RunState, who: string, open: () => Promise<Result>): Promise<Result> {
-  const met = state.keeper.expect(OPEN_MS)
+  const done = state.keeper.startWatchdog(OPEN_MS)
   try {
     return await raceAbort(withinTime(OPEN_MS, who, open), state.signal)
   } finally {
-    met()
+    done()
   }
 }
 
 /**
- * Opens the members that were at work when the run was left, from their part of the log: each that has its task, and whose
- * delegate call has not ended. `found`: the run's messages.
+ * Opens the members that were working when the run was interrupted, each from its own messages in the log. A member is
+ * opened if its task is stored and its delegate call has not ended. `found`: the run's messages.
  */
 export async function openMembers(state: RunState, thread: Thread, found: readonly Message[]): Promise<void> {
   for (const call of openCalls(thread)) {
@@ -110,11 +110,11 @@ export async function openMembers(state: RunState, thread: Thread, found: readon
   }
 }
 
-/** The agent of this name; one that can do nothing in place of one that is gone. */
+/** The agent with this name, or an agent without model and tools if it is no longer configured. */
 export const agentNamed = ({ ports }: Pick<RunState, 'ports'>, name: string): Agent =>
   ports.agents.get(name) ?? absentAgent(name)
 
-/** Stands for an agent that is not configured any more. */
+/** Replaces an agent that is no longer configured. */
 export const absentAgent = (name: string): Agent => ({
   name,
   model: '',

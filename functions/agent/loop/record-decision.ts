@@ -12,13 +12,13 @@ import { takeNoteOfSummary, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 interface About {
-  /** The thread for whose requests it was decided; left out: the leader's. */
+  /** The thread for whose requests the decision was made; the leader's by default. */
   readonly thread?: Thread
-  /** The calls of a notice `calls.resolved`, as their rows are. */
+  /** The rows of the calls that a notice `calls.resolved` names. */
   readonly resolved?: readonly ToolMessage[]
 }
 
-/** Records what a policy has decided, one decision after the other, and emits the events of its notices. */
+/** Records decisions of policies one after the other, and emits the events of their notices. */
 export async function recordDecision(
   state: RunState,
   decision: Omit<Decision, 'number'>,
@@ -48,12 +48,12 @@ export async function recordDecision(
 
 function takeAsDecided({ context }: RunState, decided: SessionContext): void {
   const { cut, summary } = context.decided
-  // What a new summary or cut leaves is loaded.
+  // After a new summary or truncation, all remaining messages are loaded.
   context.isWhole ||= decided.cut !== cut || decided.summary !== summary
   context.decided = decided
 }
 
-/** What holds for the session once this is decided for a thread's requests; of members that have ended, nothing is kept. */
+/** Merges a thread's decision into the session's context. Decisions of ended members are dropped. */
 function withDecision(state: RunState, thread: Thread, of: SessionContext): SessionContext {
   const { cut, decided, members: _members, ...rest } = of
   if (isLeaders(thread)) return { ...rest, ...definedFields({ cut, decided }) }

@@ -6,8 +6,8 @@ import { ownMessages, threadsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
 /**
- * Emits the ends of calls that clients have resolved during the run, once the holder has read their rows, and records that place.
- * A call that a pause waited for has its place already.
+ * Emits the ends of calls that clients resolved during the run, once the holder has read their rows. Records the
+ * position of these events. Calls that a pause waited for already have a position.
  */
 export async function emitResolvedCalls(state: RunState): Promise<void> {
   const placed = new Set(state.context.notices.flatMap((notice) => ('calls' in notice ? notice.calls : [])))
@@ -20,7 +20,7 @@ export async function emitResolvedCalls(state: RunState): Promise<void> {
   await recordDecision(state, { notices: [notice] }, { resolved })
 }
 
-/** The calls of rounds that have a position: older versions recorded none. */
+/** The thread's calls from rounds that have a position. Older versions recorded none. */
 function positionedCalls(thread: Thread): ToolMessage[] {
   const own = ownMessages(thread)
   const rounds = new Set(own.flatMap(({ id, role, position }) => (role === 'assistant' && position ? [id] : [])))

@@ -14,12 +14,12 @@ import { raceAbort, withinTime } from '../../domain/time/time-limit.ts'
 import type { EmitInOrder } from './event-sequence.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 
-/** Milliseconds that a store has for one attempt, body included. It is asked again after that. */
+/** Timeout of one attempt of the store, including the response body; then the operation is retried. */
 const ATTEMPT_MS = 10_000
 const FIRST_WAIT_MS = 50
 const MAX_WAIT_MS = 2_000
 
-/** What a loop needs of the store, for as long as it holds its lease. */
+/** The parts of the store that a loop uses while it holds its lease. */
 export interface LoopStore {
   readonly log: RunLog
   readonly reader: LogReader
@@ -29,22 +29,22 @@ export interface LoopStore {
 }
 
 export interface RetryingStore extends LoopStore {
-  /** The header as it is now; rejects with the reason when the work must stop. */
+  /** Reads the current header. Rejects with the signal's reason when the work must stop. */
   readHeader(): Promise<SessionHeader>
-  /** Whether the log holds a message, also after the lease was lost. It is asked once. */
+  /** Returns whether the log holds a message, also after the lease was lost. Does not retry. */
   holds(key: SessionKey, messageId: string): Promise<boolean>
 }
 
 interface Dependencies {
-  readonly keeper: Pick<LeaseKeeper, 'signal' | 'lost' | 'until' | 'expect' | 'giveUp' | 'poll'>
+  readonly keeper: Pick<LeaseKeeper, 'signal' | 'lost' | 'until' | 'startWatchdog' | 'giveUp' | 'poll'>
   readonly clock: Clock
 }
 
 /**
- * The store as a holder uses it: an operation that fails for a while, or does not come back, is repeated until it has come
- * through or the lease ends. All of them are safe to repeat. An attempt that comes back late counts, too. If the lease ends first,
- * the outcome is unknown: the lease is released (`LeaseLost`), and the next holder reads the log. Errors that are for good come
- * through at once.
+ * The store as a holder uses it: an operation that fails temporarily or hangs is retried until it succeeds or the lease
+ * expires. All operations are safe to repeat. An attempt that succeeds late counts as well. If the lease expires first,
+ * the outcome is unknown: the lease is released (`LeaseLost`), and the next holder reads the log. Permanent errors are
+ * passed on at once.
  */
 export function retryingStore(store: LoopStore, dependencies: Dependencies): RetryingStore {
   const { keeper } = dependencies
@@ -59,7 +59,7 @@ export function retryingStore(store: LoopStore, dependencies: Dependencies): Ret
       },
     })
   return {
-    // A cancel waits for a write that is under way, so that what was produced is kept.
+    // A cancel does not interrupt a write in flight, so that the produced content is kept.
     log: {
       ...retrying(store.log, keeper.lost),
       completeCall: (lease, result) =>
@@ -89,7 +89,7 @@ async function retryOn<Result>(
   let until = Infinity
   const attempt = repeated(operation)
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
-    const met = keeper.expect(ATTEMPT_MS)
+    const done = keeper.startWatchdog(ATTEMPT_MS)
     try {
       return await raceAbort(withinTime(ATTEMPT_MS, 'the store', attempt), signal)
     } catch (error) {
@@ -98,15 +98,15 @@ async function retryOn<Result>(
       until = Math.min(until, keeper.until())
       if (clock.now() + wait >= until) throw keeper.giveUp(error)
     } finally {
-      met()
+      done()
     }
     await clock.sleep(wait, signal)
   }
 }
 
 /**
- * An operation whose attempts all count: an attempt that was given up as too late, because the store has a queue, may still succeed.
- * Without that, each attempt would begin at the end of the queue.
+ * Makes an operation whose earlier attempts still count. An attempt that timed out in the store's queue may yet
+ * succeed. If only the newest attempt counted, each would start again at the end of the queue.
  */
 function repeated<Result>(operation: () => Promise<Result>): () => Promise<Result> {
   const { promise, resolve } = Promise.withResolvers<Result>()
@@ -121,9 +121,9 @@ function repeated<Result>(operation: () => Promise<Result>): () => Promise<Resul
 }
 
 export interface ResultWriter {
-  /** Aborts as soon as a write has failed: then nothing that builds on the results may be stored. */
+  /** Aborts when a write fails: then nothing that builds on the results may be stored. */
   readonly signal: AbortSignal
-  /** Begins to store a call's result (its object first); the model may meanwhile be asked with it. */
+  /** Starts to store a call's result, its object first. The model may be asked with the result meanwhile. */
   write(result: {
     readonly row: ToolMessage
     readonly status: 'completed' | 'error'
@@ -132,11 +132,14 @@ export interface ResultWriter {
     readonly durationMs: number
     readonly searched?: true
   }): void
-  /** Resolves when every write so far is durable; rejects with the first failure. */
+  /** Resolves when all writes so far are durable; rejects with the first failure. */
   settled(): Promise<void>
 }
 
-/** Stores tool results beside the loop, each as soon as its tool has ended; `tool_call.completed` follows its write. */
+/**
+ * Stores tool results concurrently with the loop, each as soon as its tool ends. `tool_call.completed` is emitted after
+ * the write.
+ */
 export function createResultWriter(
   { log, outputs }: Pick<LoopStore, 'log' | 'outputs'>,
   lease: Lease,
@@ -168,7 +171,8 @@ export function createResultWriter(
     write(result) {
       const storing = store(result).catch((error: unknown) => failed.abort(error))
       pending.add(storing)
-      // Threads wait for one another's results; what was begun meanwhile is for the next to wait for.
+      // Threads wait for each other's results. A write that starts during the wait is awaited by the next call of
+      // `settled`.
       void storing.then(() => pending.delete(storing))
     },
     async settled() {

@@ -14,12 +14,13 @@ import { accountOf, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
 import { openCalls, ownMessages, remember, threadsOf } from './thread.ts'
 
-/** A run that was taken over this often without a new message ends. */
+/** Takeovers without a new message after which a run fails. */
 const MAX_TAKEOVERS = 3
 
 /**
- * Ends the run: final message, run state and lease in one write, then its events. A cancel that came in first wins: the run
- * then ends `cancelled`, and what was produced is kept. Rejects with `LeaseLost` when somebody else holds the session now.
+ * Ends the run: stores the final message, run state and lease in one write, then emits the events. If a cancel was
+ * stored first, the run ends `cancelled` and keeps the produced content. Rejects with `LeaseLost` when another process
+ * holds the session now.
  */
 export async function endRun(state: RunState, end: RunEnd): Promise<void> {
   await state.emitInOrder(async (position) => {
@@ -39,7 +40,8 @@ async function storeEnd(state: RunState, end: RunEnd): Promise<RunEvent[]> {
   const messages = messagesAtEnd(state, end, closed)
   state.ended = { run, messages }
   const hasUnread = [...threadsOf(state.leader)].some((thread) => openCalls(thread).some(({ id }) => !isClosed(id)))
-  // Followers read the log for the ends of calls that clients have resolved meanwhile, and for what comes after them.
+  // Clients have resolved calls that this process has not read. Followers read the ends of these calls, and the later
+  // events, from the log.
   if (hasUnread) return [runEnded(run)]
   return [
     ...closed.map(callCompleted),
@@ -60,8 +62,8 @@ async function storeEnd(state: RunState, end: RunEnd): Promise<RunEvent[]> {
 }
 
 /**
- * All messages of the ended run; undefined when somebody else has closed a call of it meanwhile, or members have worked for it,
- * whose messages are not kept.
+ * All messages of the ended run. Undefined when another process has closed one of its calls, or when members worked for
+ * the run: their messages are not loaded.
  */
 function messagesAtEnd(
   { leader }: RunState,
@@ -75,7 +77,7 @@ function messagesAtEnd(
   return isAlone && openCalls(leader).length === 0 ? own : undefined
 }
 
-/** The cancel that kept a write from happening; rejects with `LeaseLost` when it was that instead. */
+/** Reads the cancel that prevented a write. Rejects with `LeaseLost` if the lease was lost instead. */
 async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
   try {
     await state.store.readHeader()
@@ -86,7 +88,7 @@ async function cancelReason(state: RunState): Promise<RunCancelled['reason']> {
   throw new LeaseLost(state.held.lease.session, state.held.lease.generation)
 }
 
-/** How a run ends whose loop was stopped by `error`, with what had been produced before. */
+/** How a run ends whose loop was stopped by `error`. The content produced before is kept. */
 function endAfter(error: unknown, state: RunState): RunEnd {
   const { leader } = state
   const model = leader.agent.model === '' ? {} : { model: leader.agent.model }
@@ -101,7 +103,7 @@ function endAfter(error: unknown, state: RunState): RunEnd {
   return failure(state, describe(state, cause), { parts: streamed, ...model })
 }
 
-/** How a run ends that crashes every time it is tried; undefined for all others. */
+/** How a run ends that crashes at every attempt; undefined for all other runs. */
 export function endOfCrashLoop(state: RunState): RunEnd | undefined {
   if ((state.held.found?.header.takeovers ?? 0) < MAX_TAKEOVERS) return undefined
   const message = `the run was taken over ${MAX_TAKEOVERS} times without getting on`
@@ -122,7 +124,7 @@ function failure(
   return { outcome: 'failed', stopReason: 'error', error, message }
 }
 
-/** What people see of it; operators find the whole error in the log. Models log their own. */
+/** The error that clients see. Operators find the full error in the log; models log their own errors. */
 function describe({ ports, held }: RunState, cause: unknown): RunError {
   if (cause instanceof ModelError) return { code: cause.code, message: cause.message, retryable: cause.retryable }
   const { tenant, session } = held.lease
@@ -135,12 +137,13 @@ function shown(cause: unknown): string {
   return cause instanceof TooltrailError ? cause.message : 'something went wrong on our side'
 }
 
-/** How one holding of the lease ended. `lost`: somebody else goes on, or the lease's end will bring somebody. */
-export type LoopEnding = 'ended' | 'paused' | 'handed_over' | 'lost'
+/** How one holding of the lease ended. `lost`: another process continues the run now, or after the lease expires. */
+export type LoopEnding = 'ended' | 'paused' | 'handed_off' | 'lost'
 
 /**
- * Ends the run after an error, when this process still may. Results that are being stored are awaited first: what a call came
- * to is known then, or the lease is let go and whoever takes it next says that it was interrupted.
+ * Ends the run after an error if this process still holds the lease. It first waits for results that are being stored,
+ * so that their calls end with the real outcome. If that fails, the lease is released, and the next holder marks the
+ * calls as interrupted.
  */
 export async function stopAfter(state: RunState, error: unknown): Promise<LoopEnding> {
   try {
@@ -154,7 +157,10 @@ export async function stopAfter(state: RunState, error: unknown): Promise<LoopEn
   }
 }
 
-/** What the store refused for good has no result: its call is closed with the run. Throws where that is not known. */
+/**
+ * Logs a result that the store rejected permanently: its call is closed with the run. Throws if the lease was lost,
+ * because the outcome is unknown then.
+ */
 function withoutResult({ ports, held }: RunState, stoppedBy: unknown, refusal: unknown): void {
   if (isLeaseLost(refusal)) throw refusal
   if (refusal === stoppedBy) return

@@ -23,15 +23,15 @@ import { executeOpenCalls, storeRound } from './tools/tool-batch.ts'
 import type { Delegate } from './tools/tool-batch.ts'
 import { countUnlessStored } from './model/unstored-usage.ts'
 
-/** What asks for a run to be handed over: after the round that it is in, or, with a `CutOff`, out of a completion's middle. */
+/** Requests the hand-off of a run: after its current round, or, with a `CutOff`, in the middle of a completion. */
 export interface HandOff {
   readonly afterRound: AbortSignal
   readonly atOnce: AbortSignal
 }
 
 /**
- * Executes a run from wherever its log stands until it ends, pauses or is handed over; the lease is given back by the write
- * that does so. The order of durability is promises L4.
+ * Executes a run from the state in its log until it ends, pauses or is handed off. The write that ends or pauses the
+ * run also releases the lease. The order of durability is promises L4.
  */
 export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEnding> {
   return inRunSpan(state, async () => {
@@ -45,21 +45,21 @@ export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEndin
   })
 }
 
-/** Lets the leader go on, and with it its members, until the run ends or nothing is left to do for this process. */
+/** Advances the leader and its members until the run ends, pauses or is handed off. */
 async function lead(state: RunState, handOff: HandOff): Promise<LoopEnding> {
   const signal = AbortSignal.any([state.signal, handOff.atOnce])
   for (;;) {
     const ending = await advance(state, state.leader, { ...handOff, signal })
     if (ending === 'ended') return 'ended'
-    if (ending === 'handed_over') return release(state)
+    if (ending === 'handed_off') return release(state)
     if (await pauseRun(state)) return 'paused'
   }
 }
 
-/** `signal`: may cut a completion off. */
+/** `signal` may cut a completion off. */
 type Stops = Pick<HandOff, 'afterRound'> & { readonly signal: AbortSignal }
 
-/** Lets a thread go on until it ends, waits or is to be handed over: the leader, and each member in the same way. */
+/** Advances a thread until it ends, waits or must be handed off. Leader and members work in the same way. */
 async function advance(state: RunState, thread: Thread, stops: Stops): Promise<ThreadEnding> {
   const { afterRound, signal } = stops
   const delegate: Delegate = async (member) => {
@@ -68,17 +68,17 @@ async function advance(state: RunState, thread: Thread, stops: Stops): Promise<T
   }
   for (;;) {
     if (await executeOpenCalls(state, thread, delegate)) thread.isWhole = false
-    if (openCalls(thread).length > 0) return isWaiting(thread) ? 'waiting' : 'handed_over'
+    if (openCalls(thread).length > 0) return isWaiting(thread) ? 'waiting' : 'handed_off'
     const over = endedBy(thread)
     if (over !== undefined) return endThread(state, thread, over)
-    if (afterRound.aborted) return 'handed_over'
+    if (afterRound.aborted) return 'handed_off'
     const notices = isLeaders(thread) ? await consolidateIfDue(state, signal) : []
-    if (notices === undefined) return 'handed_over'
+    if (notices === undefined) return 'handed_off'
     if (isLeaders(thread)) await steerRun(state, thread)
     await openModel(state, thread)
     const last = lastRoundReason(thread)
     const completion = await nextCompletion(state, thread, { isLast: last !== undefined, signal, notices })
-    if (completion === undefined) return 'handed_over'
+    if (completion === undefined) return 'handed_off'
     thread.isWhole = false
     const rounds = roundsOf(thread)
     delete thread.storing
@@ -93,7 +93,7 @@ async function advance(state: RunState, thread: Thread, stops: Stops): Promise<T
   }
 }
 
-/** Whether everything that is open in the thread and its members waits for somebody else. */
+/** Whether all open calls of the thread and its members wait for a client's result or an approval. */
 function isWaiting(thread: Thread): boolean {
   return openCalls(thread).every((row) => {
     const member = thread.members.get(row.id)
@@ -101,24 +101,24 @@ function isWaiting(thread: Thread): boolean {
   })
 }
 
-/** Ends a thread whose last round's calls are closed. */
+/** Ends a thread after the calls of its last round are closed. */
 async function endThread(state: RunState, thread: Thread, stopReason: LastRound): Promise<ThreadEnding> {
   await state.writer.settled()
   if (isLeaders(thread)) await finish(state, { outcome: 'completed', stopReason })
   return 'ended'
 }
 
-/** Gives the lease back with the run still active, for somebody else to go on. */
+/** Releases the lease with the run still active, so that another process continues it. */
 async function release(state: RunState): Promise<LoopEnding> {
   await state.writer.settled()
   await state.store.lease.release(state.held.lease)
-  return 'handed_over'
+  return 'handed_off'
 }
 
-/** Inputs that become messages between two rounds; more wait for the next. */
+/** Number of steering inputs that become messages between two rounds; further ones wait for the next round. */
 const STEERED_AT_ONCE = 64
 
-/** Makes queued steering inputs user messages of the running run, between two rounds and in their order. */
+/** Makes queued steering inputs user messages of the current run, between two rounds and in their order. */
 async function steerRun(state: RunState, thread: Thread): Promise<void> {
   const { log, reader } = state.store
   const { lease } = state.held
@@ -137,7 +137,10 @@ async function steerRun(state: RunState, thread: Thread): Promise<void> {
   }
 }
 
-/** Stores a completion; one without calls ends the thread, and the leader's the run. Returns whether it ended. */
+/**
+ * Stores a completion. A completion without calls ends the thread; the leader's also ends the run. Returns whether the
+ * thread ended.
+ */
 async function storeCompletion(
   state: RunState,
   thread: Thread,
@@ -157,12 +160,14 @@ async function storeCompletion(
   return true
 }
 
-/** Gives the lease back until nothing waits any longer. Returns false when there is something to do first: go on. */
+/**
+ * Pauses the run and releases the lease until a waiting call is resolved. Returns false if there is work to do first.
+ */
 async function pauseRun(state: RunState): Promise<boolean> {
   const { log, reader } = state.store
   const { lease } = state.held
   await state.writer.settled()
-  // Some may have been resolved since their round was stored.
+  // Some calls may have been resolved since their round was stored.
   const threads = [...threadsOf(state.leader)]
   for (const thread of threads) {
     const rows = await Promise.all(ownCalls(thread).map((row) => reader.message(lease, row.id)))
@@ -184,7 +189,7 @@ async function pauseRun(state: RunState): Promise<boolean> {
   return true
 }
 
-/** Ends the run with what its completion cites, and what it has decided for the requests of later runs. */
+/** Ends the run with the citations of its completion and the context decisions for later runs. */
 async function finish(state: RunState, completed: RunEnd): Promise<void> {
   const end = { ...completed, ...definedFields({ context: await mediaAtEnd(state, completed.message) }) }
   if (state.leader.agent.policies.sources === 'keep') await endRun(state, end)
@@ -194,12 +199,12 @@ async function finish(state: RunState, completed: RunEnd): Promise<void> {
   }
 }
 
-/** The open calls that no member works for. */
+/** The open calls of a thread that no member works for. */
 const ownCalls = (thread: Thread): ToolMessage[] => openCalls(thread).filter(({ id }) => !thread.members.has(id))
 
 /**
- * Does `work` within an `invoke_agent` span of the run (OpenTelemetry's conventions for generative AI); nothing where no SDK is
- * registered. The span holds names, ids and counts, and no content.
+ * Does `work` within an `invoke_agent` span of the run (OpenTelemetry's conventions for generative AI). Without a
+ * registered SDK, the span does nothing. It holds names, ids and counts, but no content.
  */
 async function inRunSpan<Result>(state: RunState, work: () => Promise<Result>): Promise<Result> {
   const { run, lease, origin } = state.held
@@ -226,7 +231,7 @@ async function inRunSpan<Result>(state: RunState, work: () => Promise<Result>): 
   })
 }
 
-/** What the end of the run says of it. */
+/** Adds the usage, stop reason and error of an ended run to its span. */
 function describe(span: Span, { usage, stopReason, error }: Run): void {
   if (usage.inputTokens !== null) span.setAttribute('gen_ai.usage.input_tokens', usage.inputTokens)
   if (usage.outputTokens !== null) span.setAttribute('gen_ai.usage.output_tokens', usage.outputTokens)

@@ -29,7 +29,7 @@ import type { SourceCounter } from './sources/source-counter.ts'
 import { ownMessages, roundsOf } from './thread.ts'
 import type { Thread } from './thread.ts'
 
-/** What executing a run needs. */
+/** The ports and functions that executing a run needs. */
 export interface LoopDependencies {
   readonly lease: RunLease
   readonly log: RunLog
@@ -47,40 +47,43 @@ export interface LoopDependencies {
   emit(key: SessionKey, event: RunEvent): void
 }
 
-/** A run whose lease this process holds, as it was found. */
+/** A run whose lease this process holds, in the state in which it was claimed. */
 export interface HeldRun {
   readonly lease: Lease
   readonly run: Run
-  /** Where the holder had read it before. */
+  /** The session, if the holder has read it before. */
   readonly session?: Session
-  /** `started`: from the queue; `resumed`: after a pause, a hand-over or a crash. */
+  /** `started`: from the queue; `resumed`: after a pause, a hand-off or a crash. */
   readonly origin: 'started' | 'resumed'
-  /** Set when resumed: the header and the run's open calls, read after the claim. */
+  /** Set if resumed: the header and the run's open calls, read after the claim. */
   readonly found?: { readonly header: SessionHeader; readonly open: readonly ToolMessage[] }
 }
 
-/** What was decided for the session's requests, and what this run's followers were told. */
+/** The context decisions for the session's requests, and the notices of this run. */
 export interface ContextState {
   decided: SessionContext
-  /** The leader's thread holds everything that goes out. */
+  /** Whether the leader's thread holds all messages that a request sends. */
   isWhole: boolean
-  /** Decisions of this run that were recorded. */
+  /** Number of decisions that this run has recorded. */
   number: number
   readonly notices: RunNotice[]
-  /** Resolves when the last decision so far is recorded, or has failed. */
+  /** Resolves when the last decision so far is recorded or has failed. */
   recorded: Promise<void>
 }
 
-/** A run that this process has executed to its end, with all of its messages, ids ascending. */
+/** A run that this process executed to its end, with all of its messages, ids ascending. */
 export interface EndedRun {
   readonly run: Run
   readonly messages: readonly Message[]
 }
 
-/** What the loop knows of its run while it holds the lease. Made once, when the run is opened, and passed, never copied. */
+/**
+ * The state of a run in the process that holds its lease. It is created once, when the run is opened, and passed on
+ * without copying.
+ */
 export interface RunState {
   readonly ports: Omit<LoopDependencies, keyof RetryingStore>
-  /** Keeps asking where the store fails for a while. */
+  /** Retries operations that fail temporarily. */
   readonly store: RetryingStore
   readonly held: HeldRun
   readonly leader: Thread
@@ -88,30 +91,35 @@ export interface RunState {
   session: Session
   readonly keeper: LeaseKeeper
   readonly writer: ResultWriter
-  /** Aborts when the lease is lost, the run is cancelled, a result could not be stored, or another thread has failed. */
+  /**
+   * Aborts when the lease is lost, the run is cancelled, a result could not be stored, or another thread has failed.
+   */
   readonly signal: AbortSignal
-  /** Stops all threads. */
+  /** Stops all threads with this error. */
   fail(error: unknown): void
-  /** The log's last id, of whichever thread. */
+  /** The last id of the log, over all threads. */
   head: string | undefined
-  /** Resolves when everything that extends the log so far is stored, or has failed. */
+  /** Resolves when all extensions of the log so far are stored or have failed. */
   extended: Promise<void>
   readonly context: ContextState
   readonly sources: SourceCounter
-  /** Set when this holder has ended the run. Without `messages`, the log has some that this process does not know. */
+  /**
+   * Set when this holder has ended the run. `messages` is undefined if the log has messages that this process has not
+   * read.
+   */
   ended?: { readonly run: Run; readonly messages: readonly Message[] | undefined }
-  /** Emits what is not stored. */
+  /** Emits an event that is not stored. */
   emit(event: RunEvent): void
   readonly emitInOrder: EmitInOrder
 }
 
-/** Whose tokens the run's completions count as. */
+/** The account that the run's completions are counted for. */
 export const accountOf = ({ held, session }: RunState): UsageAccount =>
   definedFields({ owner: session.owner, keyId: held.run.keyId })
 
 /**
- * Extends the log, one thread after the other: ids must be stored in their order, so `extend` takes its own and stores them before
- * the next thread does.
+ * Serializes extensions of the log, because ids must be stored in ascending order. `extend` allocates its ids and
+ * stores them before the next thread does.
  */
 export function withLogMutex<Result>(state: RunState, extend: () => Promise<Result>): Promise<Result> {
   const extending = state.extended.then(extend)
@@ -122,14 +130,17 @@ export function withLogMutex<Result>(state: RunState, extend: () => Promise<Resu
   return extending
 }
 
-/** The next ids of the log. */
+/** Allocates the next ids of the log. */
 export function allocate(state: RunState, count: number): string[] {
   const ids = nextIds(state.head, state.ports.clock.now(), count)
   state.head = ids.at(-1) ?? state.head
   return ids
 }
 
-/** Whether the thread, a member of it or whoever gave it its task has looked something up in the history in this run, or these calls do. */
+/**
+ * Whether the history was searched in this run: by the thread, by one of its members, by the thread that delegated to
+ * it, or by `calls`.
+ */
 export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): boolean =>
   thread.searched === true ||
   calls.some(({ name }) => name === SEARCHING_TOOL) ||
@@ -137,7 +148,7 @@ export const hasSearched = (thread: Thread, calls: readonly ToolCall[] = []): bo
     (message) => message.role === 'tool' && (message.searched === true || message.toolName === SEARCHING_TOOL),
   )
 
-/** An assistant message of a thread, not yet stored, with an id after the log's last. */
+/** Builds an assistant message of a thread, not yet stored, with an id after the log's last one. */
 export function assistantMessage(
   state: RunState,
   thread: Thread,

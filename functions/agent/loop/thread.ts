@@ -11,36 +11,44 @@ import type { RoundOfThread } from '../../log/run-events.ts'
 import type { Model } from '../../ports/model.ts'
 import type { Tools } from '../../ports/tool.ts'
 
-/** One conversation with a model within a run: the leader's, or that of a team member with one task. */
+/** One conversation with a model within a run: the leader's, or a team member's about one task. */
 export interface Thread extends ParentNames {
   readonly runId: string
   readonly agent: Agent
-  /** What the next request is made of, ids ascending: the log's tail within the context budget; a member's from its task on. */
+  /**
+   * The messages for the next request, ids ascending. Leader: the end of the log that fits the context. Member: all
+   * messages from its task on.
+   */
   readonly messages: Message[]
-  /** Of a member: whoever gave the task had searched the history before. */
+  /** Set for a member if the thread that delegated to it had searched the history before. */
   readonly searched?: true
-  /** Its members at work, by the row of the delegate call. */
+  /** Its working members, by the id of the delegate call's row. */
   readonly members: Map<string, Thread>
-  /** Texts for the model about calls whose arguments do not fit, by the row of the call; only until the call has ended. */
+  /**
+   * Texts for the model about calls whose arguments do not fit the schema, by the row of the call. Removed when the
+   * call ends.
+   */
   readonly faults: Map<string, string>
-  /** Of the run, whichever thread it is. */
+  /** The budget of the run, shared by all of its threads. */
   readonly budget: RunBudget
   /** Set once, when the thread is opened. */
   model: Model | undefined
   tools: Tools
-  /** Its next completion has all the time that a process has. */
+  /** The next completion has the whole time of a process. */
   isWhole: boolean
-  /** The id of the completion that is being stored, or was last. */
+  /** The id of the completion that is being stored, or was stored last. */
   storing?: string
 }
 
-/** How far a thread has come. `waiting`: calls of it or of its members wait for somebody else. */
-export type ThreadEnding = 'ended' | 'waiting' | 'handed_over'
+/** How a thread stopped advancing. `waiting`: calls of the thread or its members wait for a client or an approval. */
+export type ThreadEnding = 'ended' | 'waiting' | 'handed_off'
 
-/** What the completions of a run have taken, and may take. */
+/** The tokens that the completions of a run have used, and their limit. */
 export interface RunBudget {
   readonly most: number | null
-  /** Tokens by the id of the completion; of summaries, which come before all of them, by `SUMMARIES`. */
+  /**
+   * Tokens by the id of the completion. The key `SUMMARIES` holds those of summaries, which precede all completions.
+   */
   readonly taken: Map<string, number>
 }
 
@@ -52,13 +60,13 @@ const unopened = (): Pick<Thread, 'members' | 'faults' | 'model' | 'tools' | 'is
   isWhole: false,
 })
 
-/** A leader that knows nothing of the log yet, and whose model and tools are still to be opened. */
+/** Creates a leader without messages; its model and tools are opened later. */
 export function createLeader(runId: string, agent: Agent): Thread {
   const budget = { most: agent.policies.maxRunTokens, taken: new Map<string, number>() }
   return { runId, agent, messages: [], budget, ...unopened() }
 }
 
-/** The same for the member that a delegate call names; the thread that made the call knows it from now on. */
+/** Creates the member that a delegate call names, and adds it to the thread that made the call. */
 export function createMember(of: Thread, call: ToolMessage, agent: Agent): Thread {
   const { runId, budget } = of
   const parent = { parentToolCallId: call.toolCallId, parentMessageId: call.id }
@@ -68,26 +76,29 @@ export function createMember(of: Thread, call: ToolMessage, agent: Agent): Threa
   return member
 }
 
-/** A thread and the members that work for it, and for them. */
+/** A thread and all members below it. */
 export function* threadsOf(thread: Thread): Generator<Thread, void> {
   yield thread
   for (const member of thread.members.values()) yield* threadsOf(member)
 }
 
-/** Takes note of what the run's completions have taken, those of threads that have ended among them. */
+/** Adds the tokens of the run's completions to its budget, including those of threads that have ended. */
 export function takeNote({ runId, budget }: Thread, messages: readonly Message[]): void {
   for (const one of messages)
     if (one.role === 'assistant' && one.runId === runId) budget.taken.set(one.id, totalTokens(one.usage ?? NO_USAGE))
 }
 
-/** Before every id. */
+/** Sorts before every id. */
 const SUMMARIES = ''
 
-/** Takes note of what a summary that was made for the run has taken. */
+/** Adds the tokens of a summary that was made for the run to its budget. */
 export const takeNoteOfSummary = ({ budget }: Thread, usage: Usage | undefined): void =>
   void budget.taken.set(SUMMARIES, (budget.taken.get(SUMMARIES) ?? 0) + totalTokens(usage ?? NO_USAGE))
 
-/** The same of all summaries that a run has counted. Without the completions of an agent of their name, which are among `messages`. */
+/**
+ * Adds the tokens of all summaries of the run to its budget. Completions of an agent that is also named `SUMMARY_AGENT`
+ * are subtracted: they are among `messages`.
+ */
 export function takeNoteOfSummaries(
   { runId, budget }: Thread,
   { usageByAgent }: Pick<Run, 'usageByAgent'>,
@@ -100,7 +111,7 @@ export function takeNoteOfSummaries(
   budget.taken.set(SUMMARIES, tokens)
 }
 
-/** Puts messages where their ids belong, each in the place of the one with its id if there is one. */
+/** Inserts messages in the order of their ids. A message with the same id is replaced. */
 export function remember(thread: Thread, added: readonly Message[]): void {
   const { messages } = thread
   takeNote(thread, added)
@@ -114,7 +125,7 @@ export function remember(thread: Thread, added: readonly Message[]): void {
 const isOwn = ({ runId, parentMessageId }: Thread, message: Message): boolean =>
   message.runId === runId && message.parentMessageId === parentMessageId
 
-/** The thread's messages of this run. */
+/** The thread's messages that belong to this run. */
 export const ownMessages = (thread: Thread): Message[] => thread.messages.filter((message) => isOwn(thread, message))
 
 export const openCalls = (thread: Thread): ToolMessage[] =>
@@ -123,20 +134,20 @@ export const openCalls = (thread: Thread): ToolMessage[] =>
       message.role === 'tool' && OPEN_STATUSES.includes(message.status) && isOwn(thread, message),
   )
 
-/** Rounds that the thread has stored so far. */
+/** Number of rounds that the thread has stored so far. */
 export const roundsOf = (thread: Thread): number =>
   ownMessages(thread).reduce((count, { role }) => count + (role === 'assistant' ? 1 : 0), 0)
 
-/** What events say of a member; nothing of the leader. */
+/** The fields that identify a member in events; empty for the leader. */
 export const memberNames = (thread: Thread): ParentNames & { readonly agent?: string } =>
   isLeaders(thread) ? {} : { agent: thread.agent.name, ...parentNames(thread) }
 
-/** What the events of the thread's next round say of it. */
+/** The fields that identify the thread's next round in events. */
 export function roundOf(thread: Thread): RoundOfThread {
   return { runId: thread.runId, ...memberNames(thread), round: roundsOf(thread) }
 }
 
-/** The call that a row belongs to, and the message that asked for it; the row alone keeps no arguments. */
+/** Finds the call of a row and the message that contains it. The row itself keeps no arguments. */
 export function callOf(thread: Thread, row: ToolMessage): { asked: AssistantMessage; call: ToolCall } {
   const asked = thread.messages.find((message) => message.id === row.assistantMessageId)
   const call = asked?.role === 'assistant' ? asked.toolCalls[row.sequence] : undefined
@@ -148,8 +159,8 @@ export function callOf(thread: Thread, row: ToolMessage): { asked: AssistantMess
 export type LastRound = Extract<StopReason, 'max_rounds' | 'budget'>
 
 /**
- * Why the round of this completion must be the thread's last, if it must; left out: the next one. The leader's budget is that of
- * the run, with all of its members; a member's own is for its task.
+ * Why the round of this completion must be the thread's last; undefined if it need not be. Without `asked`, the next
+ * round is meant. The leader's budget covers the run with all of its members; a member's own budget covers its task.
  */
 export function lastRoundReason(thread: Thread, asked?: Pick<AssistantMessage, 'id' | 'round'>): LastRound | undefined {
   const { maxRounds, maxRunTokens } = thread.agent.policies
@@ -160,7 +171,7 @@ export function lastRoundReason(thread: Thread, asked?: Pick<AssistantMessage, '
   return tokensBefore(thread, asked?.id, own) >= maxRunTokens ? 'budget' : undefined
 }
 
-/** What the completions before this one have taken, or those of them that are `among` these. */
+/** Sums the tokens of the completions before this one; with `among`, only those of these completions. */
 function tokensBefore({ budget }: Thread, before: string | undefined, among?: ReadonlySet<string>): number {
   let sum = 0
   for (const [id, tokens] of budget.taken)
@@ -168,13 +179,16 @@ function tokensBefore({ budget }: Thread, before: string | undefined, among?: Re
   return sum
 }
 
-/** Whether the provider's output limit cut the completion off: its last call may lack arguments, and still be valid JSON. */
+/**
+ * Whether the provider's output limit truncated the completion. Its last call may lack arguments and still be valid
+ * JSON.
+ */
 export const isCutShort = ({ finishReason }: Pick<AssistantMessage, 'finishReason'>): boolean =>
   finishReason === 'length'
 
 /**
- * Why the call at this place of a completion is not executed, if it is not. Decided from the log alone, so that whoever takes
- * the run over decides the same.
+ * Why a call of a completion is not executed; undefined if it is. Derived from the log alone, so that the next holder
+ * decides the same.
  */
 export function refusalOf(thread: Thread, asked: AssistantMessage, sequence: number): string | undefined {
   if (isCutShort(asked))
@@ -185,13 +199,13 @@ export function refusalOf(thread: Thread, asked: AssistantMessage, sequence: num
   return undefined
 }
 
-/** Why the run is over now that its last round's calls are closed; undefined where it goes on. */
+/** Why the run ends after the calls of its last round; undefined if it continues. */
 export function endedBy(thread: Thread): LastRound | undefined {
   const last = ownMessages(thread).findLast((message) => message.role !== 'tool')
   return last?.role === 'assistant' && last.toolCalls.length > 0 ? lastRoundReason(thread, last) : undefined
 }
 
-/** The thread's messages as a conversation of its own: what a request is made of. */
+/** The thread's messages as a separate conversation, for its requests. */
 export const conversationOf = (thread: Thread): readonly Message[] =>
   isLeaders(thread)
     ? thread.messages

@@ -157,7 +157,7 @@ export async function consolidateByHand(
   const loaded = await loadContext(reader, key, NEXT_RUN, agent)
   const { summary: former } = loaded.decided
   const policy = agent.policies.consolidation === false ? DEFAULT_CONSOLIDATION : agent.policies.consolidation
-  const keeper = { expect: () => () => undefined, check: () => undefined }
+  const keeper = { startWatchdog: () => () => undefined, check: () => undefined }
   const late = (): Error => new Error(`it took longer than ${limitMs / 1_000} s`)
   const limit = limitTime(signal ?? new AbortController().signal, limitMs, late)
   const work = { agent, policy, former, before: undefined, signal: limit.signal }

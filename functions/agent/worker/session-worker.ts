@@ -142,7 +142,7 @@ async function execute(
   const state = await openRun(dependencies, held)
   const ending = state === undefined ? 'ended' : await executeRun(state, handOffOf(stopping))
   started?.settle(endedRunOf(state))
-  if (isUnknown && ending === 'handed_over') await hint(dependencies, held.lease)
+  if (isUnknown && ending === 'handed_off') await hint(dependencies, held.lease)
   titles.ask(keyOf(held.lease), state?.ended?.run, stopping.atOnce.signal)
   return ending
 }

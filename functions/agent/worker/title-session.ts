@@ -75,7 +75,7 @@ async function firstExchange(
 }
 
 /** No lease is held meanwhile. */
-const NO_LEASE = { expect: () => () => undefined, check: () => undefined }
+const NO_LEASE = { startWatchdog: () => () => undefined, check: () => undefined }
 
 async function request(
   { models, clock }: LoopDependencies,

@@ -52,14 +52,14 @@ test('a stop never ends a run: a completion that it cuts off is requested again,
   const { key, ports, another, log } = harness
   const runId = await harness.submit('go')
   await said(harness)
-  harness.worker.cutOff('told_to_stop')
+  harness.worker.cutOff('shutting_down')
   await harness.worker.idle()
 
   for (let stop = 0; stop < 4; stop++) {
     const next = another([thinking])
     const serving = next.worker.serve(key)
     await said(next)
-    next.worker.cutOff('told_to_stop')
+    next.worker.cutOff('shutting_down')
     await serving
     expect(next.events.at(-1)).toMatchObject({ type: 'round.restarted', round: 0, reason: 'handed_over' })
     expect(await ports.lease.readHeader(key)).toMatchObject({ activeRun: runId, takeovers: 0 })
@@ -76,7 +76,7 @@ test('a run that waits to ask its model again is handed over at once, too', asyn
   const { key, ports, requests, worker, another } = harness
   const runId = await harness.submit('go')
   await until(() => requests.length === 1)
-  worker.cutOff('told_to_stop')
+  worker.cutOff('shutting_down')
   await worker.idle()
   expect((await ports.lease.readHeader(key))?.lease).toBeUndefined()
   const other = another([{ text: 'done' }])

@@ -12,7 +12,7 @@ import type { Harness, Turn } from '../harness.ts'
 
 let harness: Harness
 afterEach(async () => {
-  harness.worker.cutOff('told_to_stop')
+  harness.worker.cutOff('shutting_down')
   await harness.close()
 })
 
@@ -42,7 +42,7 @@ const isCut = (request: ModelRequest | undefined): boolean => bytes(request).inc
 async function takenOver(run: string): Promise<[ModelRequest | undefined, ModelRequest | undefined]> {
   const other = harness.another([answer, answer])
   const left = harness.worker.handOff()
-  harness.worker.cutOff('told_to_stop')
+  harness.worker.cutOff('shutting_down')
   await left
   await other.worker.serve(harness.key)
   expect((await other.settled(run)).status).toBe('completed')

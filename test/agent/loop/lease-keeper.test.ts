@@ -103,8 +103,8 @@ test('looks that fail stop nothing', async () => {
 })
 
 test.each([
-  ['goes on long after its time', (kept: LeaseKeeper) => void kept.expect(20_000)],
-  ['is over, with nothing begun since', (kept: LeaseKeeper) => kept.expect(20_000)()],
+  ['goes on long after its time', (kept: LeaseKeeper) => void kept.startWatchdog(20_000)],
+  ['is over, with nothing begun since', (kept: LeaseKeeper) => kept.startWatchdog(20_000)()],
 ])('a lease is not kept for work that %s', async (_, begin) => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (__, end) => void beats.push(end) })
@@ -116,17 +116,17 @@ test.each([
   expect(kept.signal.aborted).toBe(false)
   ahead = 51_000
   await until(() => kept.signal.aborted || (beats.at(-1) ?? 0) >= START + ahead + 60_000)
-  expect(kept.signal.reason).toMatchObject({ name: 'LeaseLost', cause: { message: 'the work stands still' } })
+  expect(kept.signal.reason).toMatchObject({ name: 'LeaseLost', cause: { message: 'the work is stalled' } })
 })
 
 test('work that gets on keeps its lease, however long it takes', async () => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (_, end) => void beats.push(end) })
   for (let step = 1; step <= 4; step++) {
-    const met = kept.expect(20_000)
+    const done = kept.startWatchdog(20_000)
     ahead += 40_000
     await until(() => (beats.at(-1) ?? 0) >= START + ahead + 60_000)
-    met()
+    done()
   }
   expect(await isKept(kept)).toBe(true)
 })

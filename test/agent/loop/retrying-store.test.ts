@@ -75,7 +75,7 @@ function retrying(...steps: readonly (() => Promise<unknown>)[]) {
     signal,
     lost: signal,
     until: () => 20_000,
-    expect: () => () => undefined,
+    startWatchdog: () => () => undefined,
     giveUp: (cause: unknown) => new LeaseLost('s', 1, cause),
     poll: never,
   }

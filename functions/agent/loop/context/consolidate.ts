@@ -12,10 +12,12 @@ import { roundsOf } from '../thread.ts'
 import { countSummaries } from '../model/unstored-usage.ts'
 
 /**
- * Before the first request of a run with an input: warns when the conversation is nearly too long, and summarises its older
- * part when it is. The summary counts from the moment that it is stored, in one write with what it took; a summary that
- * cannot be made changes nothing, and the turn goes on without another try. Returns what the run's followers are still to be
- * told, which is recorded with what the first request decides, and undefined when it was cut off: somebody else begins again.
+ * Runs before the first request of a run that has an input. Warns when the conversation is nearly too long, and
+ * summarises its older part when it is too long.
+ *
+ * The summary takes effect when it is stored, in one write with its token usage. A failed summary changes nothing: the
+ * turn continues without a retry. Returns the notices that followers have not received yet; they are recorded with the
+ * decision of the first request. Returns undefined when the summary was cut off: another process starts it again.
  */
 export async function consolidateIfDue(
   state: RunState,
@@ -33,12 +35,12 @@ export async function consolidateIfDue(
     threshold: consolidation.threshold,
     after,
   }
-  // Whoever takes the run over from a holder that could not tell does it.
+  // If a holder crashed before emitting the warning, its successor emits it.
   const hasWarned = context.notices.some(({ type }) => type === warning.type)
   const warnings = isNearlyFull(consolidation, count) && !hasWarned ? [warning] : []
   const hasFailed = context.notices.some((notice) => notice.type === 'warning' && notice.code === 'summary_failed')
   if (!isDue(consolidation, count) || hasFailed) return warnings
-  // A summary takes long: of the time that this process has, the completion after it gets the rest.
+  // A summary takes long. The completion after it has only the rest of this process's time.
   leader.isWhole = false
   if (warnings.length > 0) await recordDecision(state, { notices: warnings })
   try {
@@ -47,7 +49,7 @@ export async function consolidateIfDue(
     const error: unknown = signal.aborted ? signal.reason : failed
     const { SummaryFailed } = await import('./summarise.ts')
     const isCutOff = error instanceof CutOff
-    // What its first parts have taken was spent, whatever became of the others.
+    // The tokens of the completed parts were spent, even if later parts failed.
     const work = failed instanceof SummaryFailed ? failed.work : undefined
     const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
     const detail = `the older messages could not be summarised, and stay: ${error instanceof Error ? error.message : ''}`
@@ -66,7 +68,7 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   const work = { agent: leader.agent, policy, former: context.decided.summary, before, signal }
   const count = countSummaries(ports, held.lease, accountOf(state))
   const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper, count }
-  // Few runs come to this.
+  // Imported on demand, because few runs need a summary.
   const { afterSummary, summarise } = await import('./summarise.ts')
   const made = await summarise(dependencies, held.lease, work)
   if (made === undefined) return
@@ -77,7 +79,7 @@ async function consolidate(state: RunState, policy: Consolidation, signal: Abort
   await recordOrCount(state, { context: afterSummary(loaded, made, at), notices: [notice], work: made.summary })
 }
 
-/** Records a decision with what it took, which is spent also where the lease is lost meanwhile. */
+/** Records a decision with its token usage. The usage is counted even if the lease is lost meanwhile. */
 async function recordOrCount(state: RunState, decision: Pick<Decision, 'context' | 'notices' | 'work'>): Promise<void> {
   const account = accountOf(state)
   try {
@@ -89,6 +91,6 @@ async function recordOrCount(state: RunState, decision: Pick<Decision, 'context'
   }
 }
 
-/** The first message of the turn that has just begun. */
+/** The id of the first message of the turn that has just begun. */
 const inputOf = ({ leader, held }: RunState): string | undefined =>
   leader.messages.find(({ runId }) => runId === held.run.id)?.id

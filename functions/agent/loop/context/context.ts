@@ -25,23 +25,25 @@ import { giveNumbers } from '../sources/source-numbers.ts'
 import { conversationOf, memberNames } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 
-/** Messages read at a time at the most, and their characters: decoding a page holds up everybody else. */
+/** Page size in messages and in characters. Decoding a longer page would block the event loop. */
 const PAGE = 500
 const PAGE_CHARACTERS = 1_000_000
-/** Of what fits: what is estimated may be some per cent short. */
+/** Share of the context that a request may fill. The token estimate may be a few per cent too low. */
 const FULL = 0.95
-/** The same where a write stands before the request anyway: a cut within the same run would be one more. */
+/**
+ * Lower threshold when a write precedes the request anyway. Truncating later in the same run would cost another write.
+ */
 const SOON_FULL = 0.75
 
-/** What a request is made of: the log as far as it fits, and what was decided about the rest. */
+/** The input of a request: the part of the log that fits, and the decisions about the rest. */
 export interface LoadedContext extends LoadedLog {
   readonly decided: SessionContext
 }
 
 /**
- * What a run needs of the log, ids ascending: the run itself, and as much of what was before it as goes out. Read backwards
- * from the newest message, each page as long as what still fits: the cost is bounded by the run and the context, not by the
- * session's length (promises R7).
+ * Loads the part of the log that a run needs, ids ascending: the run itself and the earlier messages that its requests
+ * send. Reads backwards from the newest message; each page is as long as the space that is left. The cost depends on
+ * the run and the context, not on the session's length (promises R7).
  */
 export async function loadContext(
   reader: LogReader,
@@ -51,7 +53,7 @@ export async function loadContext(
 ): Promise<LoadedContext> {
   const decided = await reader.context(key)
   const window = createContextWindow(run, requestTokensOf(agent), decided, mediaFromOf(agent, decided).mediaFrom)
-  // No message of the run stands before a summary: it is made at the run's begin, or between runs.
+  // A summary never covers messages of the running run: it is made when the run begins, or between runs.
   const { through } = decided.summary ?? {}
   const after = through === undefined ? {} : { after: through }
   let loaded: LoadedLog
@@ -70,30 +72,32 @@ export async function loadContext(
   return { ...loaded, messages: [...kept.filter((one) => one !== undefined), ...loaded.messages], decided }
 }
 
-/** A request, and how many tokens it is thought to have. */
+/** A request and its estimated number of tokens. */
 export interface SizedRequest {
   readonly request: ModelRequest
   readonly tokens: number
-  /** Set when it only fits after a cut that is still to be recorded. */
+  /** Set when the request only fits after a truncation that is not recorded yet. */
   readonly decision?: SessionContext
 }
 
-/** What a request is made of; `older` counts what is not loaded, and is asked only where that is missing. */
+/**
+ * The input of a request. `older` counts the messages that are not loaded; it is called only when that count is needed.
+ */
 export interface Requested extends Omit<RequestOf, 'context'> {
   readonly context: LoadedContext
-  /** The log's last message. */
+  /** The id of the log's last message. */
   readonly head: string
-  /** The run begins with the notice that a summary is near, which is recorded before this request. */
+  /** The run begins with the notice that a summary is near. The notice is recorded before this request. */
   readonly isAnnounced: boolean
   older(): Promise<Older>
 }
 
-/** The next request of a thread as it fits the context of its model. Nothing is written. */
+/** Builds the next request of a thread so that it fits the model's context. Stores nothing. */
 export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const { runId, agent } = of.thread
   const { messages, decided } = of.context
   const maxTokens = requestTokensOf(agent)
-  // What a run's tools bring moves the window of the next run.
+  // Media that a run's own tools return move the media window of the next run only.
   const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
   const media = begins ? movedMediaOf(agent, messages, decided) : undefined
   const next = media === undefined ? of : withMedia(of, media)
@@ -108,7 +112,7 @@ const movedMediaOf = (
   decided: SessionContext,
 ): SessionContext['media'] => (images === 'note' ? undefined : movedMedia(messages, images.reattach, decided))
 
-/** The same after images have left the window of those that go out. */
+/** Builds the request after images have left the media window. */
 function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): Requested {
   const { scale } = measure(of)
   const before = { ...of.context.decided, media }
@@ -117,7 +121,7 @@ function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): 
   return { ...of, context: { ...of.context, decided: { ...before, decided } } }
 }
 
-/** The same request with at most two thirds of its tokens; undefined when nothing can leave it. */
+/** Truncates the request to at most two thirds of its tokens. Returns undefined when nothing can be removed. */
 async function reduceRequest(of: Requested, refused: SizedRequest): Promise<SizedRequest | undefined> {
   const whole = measure(of)
   return withCut(of, whole, cutAfterRefusal(whole.of, whole.scale, refused.tokens, await of.older()))
@@ -158,7 +162,7 @@ function measure(of: Requested): Weighed {
   return { request, tokens: tokensOf(scale, weight), of: measured, weight, scale }
 }
 
-/** What stands in the log before what is loaded, and after the last summary. Reads it page by page. */
+/** Counts the messages after the last summary that are not loaded. Reads the log page by page. */
 export async function countOlder(
   reader: LogReader,
   key: SessionKey,
@@ -175,7 +179,7 @@ export async function countOlder(
   return count
 }
 
-/** Conversational messages after the last summary, without those of this run. */
+/** Counts the conversational messages after the last summary, without those of this run. */
 export async function countConversation(
   reader: LogReader,
   key: SessionKey,
@@ -190,7 +194,7 @@ export async function countConversation(
   return known + (await countOlder(reader, key, loaded)).conversational
 }
 
-/** The log's messages between two ids, the newest first; read as they are asked for. */
+/** Reads the log's messages between two ids, newest first. The next page is read only when it is needed. */
 export async function* readBack(
   reader: LogReader,
   key: SessionKey,
@@ -209,7 +213,10 @@ export async function* readBack(
   }
 }
 
-/** The next request of a thread within its context. What it decides is durable when this resolves, and the notices with it. */
+/**
+ * Builds the next request of a thread so that it fits the context. When this resolves, its decision and the notices are
+ * stored.
+ */
 export async function fittingRequest(
   state: RunState,
   asked: Asked,
@@ -219,15 +226,15 @@ export async function fittingRequest(
   const isAnnounced = notices.length > 0 && consolidation !== false && consolidation.keepRecentRatio < 1
   const sized = await sizeRequest({ ...(await requested(state, asked)), isAnnounced })
   if (sized.decision === undefined && notices.length === 0) return sized
-  // Inputs may have become messages since the notices were made.
+  // Steering inputs may have become messages since the notices were made.
   const stored = notices.map((notice) => ({ ...notice, after: state.head ?? '' }))
   await recordDecision(state, { ...definedFields({ context: sized.decision }), notices: stored }, asked)
   return sized
 }
 
 /**
- * The request again after the provider found it too long: at most two thirds of it, recorded, and people are told. Undefined
- * when nothing can leave it.
+ * Truncates the request after the provider rejected it as too long: to at most two thirds, with a recorded decision and
+ * a warning to followers. Returns undefined when nothing can be removed.
  */
 export async function reducedRequest(
   state: RunState,
@@ -244,8 +251,9 @@ export async function reducedRequest(
 }
 
 /**
- * What holds for the session once its run has ended with this completion, if images or files leave the window of those that go
- * out again: decided now, so that a run whose input brings none has nothing of it to record before its first request.
+ * Decides at the end of a run, with this completion, which images or files leave the media window. Deciding now saves a
+ * write before the first request of the next run, unless that run's input has media. Returns undefined when nothing
+ * leaves the window.
  */
 export async function mediaAtEnd(
   state: RunState,
@@ -262,14 +270,17 @@ export async function mediaAtEnd(
   return withMedia(ended, media).context.decided
 }
 
-/** What a request of a thread has beside its messages. */
+/** The parts of a thread's request besides its messages. */
 export interface Asked {
   readonly thread: Thread
   readonly tools: readonly ToolDeclaration[]
   readonly toolChoice: ModelRequest['toolChoice']
 }
 
-/** A member's request knows nothing of the session: neither its instructions, nor what was decided for its leader. */
+/**
+ * Gathers the input of a request. A member's request has neither the session's instructions nor the leader's context
+ * decisions.
+ */
 async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
   const numbers = await giveNumbers(state, thread)
   const { store, held, session, context, head = '' } = state
@@ -282,6 +293,6 @@ async function requested(state: RunState, { thread, tools, toolChoice }: Asked):
   return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
 }
 
-/** What was decided for a member's requests. */
+/** The context decisions for a member's requests. */
 const decidedFor = ({ context }: RunState, { parentMessageId = '' }: Thread): SessionContext =>
   context.decided.members?.[parentMessageId] ?? {}

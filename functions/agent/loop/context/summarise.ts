@@ -23,10 +23,13 @@ import type { LoadedContext } from './context.ts'
 import type { LeaseKeeper } from '../lease-keeper.ts'
 import { OPEN_MS } from '../open-thread.ts'
 
-/** Of a request for a summary, the share that its material may take: prompt, former summary and completion need room, too. */
+/**
+ * Share of a summary request that the messages to summarise may fill. The rest is for the prompt, the former summary
+ * and the completion.
+ */
 const MATERIAL = 0.6
 
-/** No summary came of it; completions that came nevertheless have taken `work`. */
+/** Summarising failed. `work` is the token usage of the completions that succeeded before. */
 export class SummaryFailed extends Error {
   readonly work: SummaryWork | undefined
   constructor(cause: unknown, work: SummaryWork | undefined) {
@@ -45,32 +48,33 @@ interface Dependencies {
   readonly reader: LogReader
   readonly models: Models
   readonly clock: Clock
-  readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
-  /** Counts what a request has taken that was cut off. */
+  readonly keeper: Pick<LeaseKeeper, 'startWatchdog' | 'check'>
+  /** Counts the usage of a request that was cut off. */
   count(usage: Usage, model: string): Promise<void>
 }
 
 interface Work {
   readonly agent: Agent
   readonly policy: Consolidation
-  /** The summary so far. */
+  /** The summary made before this one. */
   readonly former: Summary | undefined
-  /** The first message that is not looked at: the new input; left out: none. */
+  /** The first message that is not summarised: the new input. Undefined: all messages may be summarised. */
   readonly before: string | undefined
   readonly signal: AbortSignal
 }
 
-/** The new summary, and what stands after it. */
+/** The new summary, and the counts of the messages after it. */
 export interface Summarised {
   readonly summary: Summary
-  /** Conversational messages that it took up. */
+  /** Number of conversational messages that this summary added. */
   readonly messages: number
   readonly after: Consolidated['after']
 }
 
 /**
- * Summarises the conversation up to the newest messages, which stay. Undefined when there is nothing else. Nothing is stored.
- * Rejects with `SummaryFailed`, also when the signal aborts while the model is asked; before that, with the signal's reason.
+ * Summarises the conversation up to the newest messages, which stay as they are. Stores nothing. Returns undefined when
+ * there is nothing to summarise. If the signal aborts during a model request, rejects with `SummaryFailed`; before the
+ * first request, rejects with the signal's reason.
  */
 export async function summarise(
   dependencies: Dependencies,
@@ -98,7 +102,7 @@ export async function summarise(
   return { summary, messages: found.messages, after: found.after }
 }
 
-/** Each part is folded into the summary of those before it. */
+/** Folds each part into the summary of the parts before it. */
 async function askInParts(
   { models, clock, keeper, count }: Dependencies,
   { policy, former, signal }: Work,
@@ -108,9 +112,9 @@ async function askInParts(
   let usage: Usage | undefined
   let made = { text: former?.text, model: name }
   try {
-    const met = keeper.expect(OPEN_MS)
+    const done = keeper.startWatchdog(OPEN_MS)
     const opening = withinTime(OPEN_MS, `opening model ${name}`, () => models.open(name, use))
-    const model = await raceAbort(opening, signal).finally(met)
+    const model = await raceAbort(opening, signal).finally(done)
     for (const part of parts) {
       const text = summaryRequestText(part, made.text)
       const request = {
@@ -138,17 +142,18 @@ async function askInParts(
 }
 
 interface SummarisedAt {
-  /** The log's last message. */
+  /** The id of the log's last message. */
   readonly head: string
-  /** The first message that was not looked at; left out: none. */
+  /** The first message that was not summarised; undefined if there is none. */
   readonly before: string | undefined
   readonly run: string
   readonly replay: Agent['policies']['replay']
 }
 
 /**
- * What holds for the session's requests once its summary does. A cut that stands after the summary goes on to hold; another one
- * has nothing left to leave out. What is known of the provider's tokens stays known.
+ * Returns the session's context decisions with the new summary. A truncation that begins after the summary stays in
+ * effect; an earlier one is dropped, because the summary covers its messages. The measured rate of the provider's
+ * tokens is kept.
  */
 export function afterSummary(
   { messages, decided, isWhole }: LoadedContext,

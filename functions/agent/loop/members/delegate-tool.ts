@@ -4,16 +4,19 @@ import { DELEGATE_TOOL } from '../../../domain/runs/team.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { parseArguments } from '../tools/tool-call.ts'
 
-/** Characters of its instructions by which a member is introduced. */
+/** Characters of a member's instructions that introduce it to the leader. */
 const INTRODUCED = 200
 
-/** What a delegate call gives to a member. */
+/** The arguments of a delegate call. */
 export interface Task {
   readonly member: string
   readonly task: string
 }
 
-/** The tool that gives a task to one of these members. The loop executes its calls itself, as threads of the same run. */
+/**
+ * Builds the tool that gives a task to one of these members. The loop executes its calls itself, as threads of the same
+ * run.
+ */
 export function delegateTool(members: readonly Agent[]): Tool {
   const names = members.map(({ name }) => name)
   return {
@@ -51,7 +54,7 @@ function introduce({ name, instructions = '' }: Agent): string {
   return first === '' ? `- ${name}` : `- ${name}: ${Array.from(first).slice(0, INTRODUCED).join('')}`
 }
 
-/** The task in a call's raw arguments, if they are one. */
+/** Reads the task from a call's raw arguments; undefined if they are not a task. */
 export function taskIn(raw: string): Task | undefined {
   const input = parseArguments(raw)
   return input === undefined ? undefined : taskOf(input)

@@ -26,7 +26,7 @@ import { storeRound } from '../tools/tool-batch.ts'
 import { parseArguments } from '../tools/tool-call.ts'
 import type { CallOutcome } from '../tools/tool-call.ts'
 
-/** Gives each delegate call's task to its member, durably, before the member begins. */
+/** Stores the task of each delegate call before its member begins. */
 export async function storeTasks(state: RunState, thread: Thread): Promise<void> {
   const { ports, held } = state
   const given = openCalls(thread).flatMap((row) => {
@@ -53,7 +53,7 @@ export async function storeTasks(state: RunState, thread: Thread): Promise<void>
   })
 }
 
-/** The task of a call that a member executes; undefined for all others, and for those that are refused. */
+/** Returns the task of a call that a member executes; undefined for all other calls and for refused ones. */
 function acceptedTask(thread: Thread, row: ToolMessage): Task | undefined {
   if (!isDelegation(row)) return undefined
   const { asked, call } = callOf(thread, row)
@@ -64,9 +64,10 @@ function acceptedTask(thread: Thread, row: ToolMessage): Task | undefined {
 }
 
 /**
- * Lets a member work on its task, from wherever its part of the log stands, and returns what the delegate call comes to: decided
- * from the log alone, so that a member that has ended is not asked again. Undefined: it waits, or is to be handed over. A failure
- * of its own becomes its call's error; whatever else stops it stops the run.
+ * Lets a member work on its task from its last stored message, and returns the outcome of the delegate call. The
+ * outcome is derived from the log alone, so a member that has ended is not asked again. Returns undefined while the
+ * member waits or must be handed off. A failure of the member itself becomes the error of its call; any other failure
+ * stops the run.
  */
 export async function executeDelegation(
   state: RunState,
@@ -84,8 +85,8 @@ export async function executeDelegation(
 }
 
 /**
- * Stores what a member's completion had streamed before it failed. Throws what is not the member's own failure and stops the run,
- * without the text: it is the member's, and no completion of its leader.
+ * Stores the text that a member's completion had streamed before it failed. Rethrows a failure that is not the member's
+ * own and stops the run. The rethrown error carries no text: the text is the member's, not a completion of its leader.
  */
 async function keepFailure(state: RunState, member: Thread, error: unknown): Promise<void> {
   const streamed = error instanceof CompletionFailed ? keptParts(error.streamed) : []
@@ -104,10 +105,10 @@ async function keepFailure(state: RunState, member: Thread, error: unknown): Pro
   throw cause
 }
 
-/** Whoever takes the run over before it has ended must not take the text for an answer. */
+/** Marks the text as partial, so that a holder that resumes the run does not use it as the member's answer. */
 const STOPPED = { type: 'error', code: 'storage', text: 'a failure stopped the run' } as const
 
-/** What the delegate call of a member comes to that has ended; undefined while it can go on. */
+/** Returns the outcome of an ended member's delegate call; undefined while the member can continue. */
 function outcomeOf(member: Thread): CallOutcome | undefined {
   const last = ownMessages(member).findLast(({ role }) => role !== 'tool')
   if (last?.role !== 'assistant' || openCalls(member).length > 0) return undefined
@@ -120,7 +121,7 @@ function outcomeOf(member: Thread): CallOutcome | undefined {
   return { status: 'completed', text: isCutShort(last) ? `${text}${CUT_SHORT}` : text }
 }
 
-/** Behind an answer that its leader would take for a whole one. */
+/** Appended to a truncated answer, so that the leader does not take it for a complete one. */
 const CUT_SHORT = '\n\n[This answer is not whole: the limit of output tokens cut it off.]'
 
 const USED_UP: { readonly [reason in LastRound]: string } = {

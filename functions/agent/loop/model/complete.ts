@@ -23,13 +23,13 @@ import { ownMessages, roundOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 
-/** A request without any event for so many milliseconds has failed, unless the agent's options say another time. */
+/** Timeout of a request between two events, in milliseconds, unless the agent's options set another one. */
 const SILENT_MS = 120_000
 const RETRIES = 3
-/** A provider that asks for a longer wait fails the run instead. */
+/** Longest `Retry-After` that is waited for. If a provider asks for more, the run fails. */
 const MAX_RETRY_AFTER_MS = 60_000
 
-/** A request that came to no completion, with the text and reasoning that had streamed before. */
+/** A request without a completion; `streamed` holds the text and reasoning that arrived before the failure. */
 export class CompletionFailed extends Error {
   readonly streamed: readonly AssistantPart[]
   constructor(cause: unknown, streamed: readonly AssistantPart[]) {
@@ -39,15 +39,15 @@ export class CompletionFailed extends Error {
   }
 }
 
-/** Text and reasoning without their empty parts. */
+/** Keeps the text and reasoning parts that are not empty. */
 export const keptParts = (streamed: readonly AssistantPart[]): AssistantPart[] =>
   streamed.filter((part) => (part.type === 'text' || part.type === 'reasoning') && part.text !== '')
 
-/** Why a completion is cut off: no process may run for longer, or this one was told to stop. */
+/** Why a completion is cut off: the process ran out of time, or it is stopping. */
 export class CutOff extends Error {
-  readonly why: 'out_of_time' | 'told_to_stop'
+  readonly why: 'out_of_time' | 'shutting_down'
   constructor(why: CutOff['why']) {
-    super(why === 'out_of_time' ? 'no process may run for longer' : 'this process was told to stop')
+    super(why === 'out_of_time' ? 'no process may run for longer' : 'this process is shutting down')
     this.name = 'CutOff'
     this.why = why
   }
@@ -55,15 +55,16 @@ export class CutOff extends Error {
 
 interface Asking {
   readonly isLast: boolean
-  /** May cut the completion off, beside what stops the run. */
+  /** May cut the completion off, as may the signal that stops the run. */
   readonly signal: AbortSignal
-  /** What the run's followers are told with what the request decides. */
+  /** Notices for the run's followers, recorded with the decision of the request. */
   readonly notices: readonly RunNotice[]
 }
 
 /**
- * The model's next completion. Returns undefined when it was cut off: nothing of it is stored, and somebody else asks again.
- * Rejects with `CompletionFailed`, also where it had all the time that any process has, and that was not enough.
+ * Requests the model's next completion. Returns undefined when it was cut off: nothing is stored, and another process
+ * asks again. Rejects with `CompletionFailed`; also when the completion was cut off although it had the whole time of a
+ * process.
  */
 export async function nextCompletion(state: RunState, thread: Thread, asking: Asking): Promise<Completion | undefined> {
   try {
@@ -80,8 +81,8 @@ export async function nextCompletion(state: RunState, thread: Thread, asking: As
 }
 
 /**
- * Asks for a completion. One without the call that policy `require_tool` demands is asked for once more with the call forced;
- * only the second one is stored.
+ * Requests a completion. If it lacks the call that policy `require_tool` demands, asks once more with the call forced.
+ * Only the second completion is stored then.
  */
 async function askWithPolicy(
   state: RunState,
@@ -125,7 +126,7 @@ async function askWithPolicy(
   return ask(forced, await fittingRequest(state, forced))
 }
 
-/** Says once in a run that media cannot be read any more. */
+/** Warns once in a run that media can no longer be read. */
 async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]): Promise<void> {
   if (missing.length === 0) return
   const names = missing.map(({ filename, type }) => filename ?? type)
@@ -140,11 +141,11 @@ async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]):
 const isTooLong = (error: unknown): boolean =>
   error instanceof CompletionFailed && error.cause instanceof ModelError && error.cause.code === 'context_length'
 
-/** How to force the call that the policy demands; undefined when nothing is demanded or the run has made it. */
+/** Returns the tool choice that forces the demanded call; undefined when no call is demanded or the run has made it. */
 function demandedChoice(thread: Thread, tools: readonly ToolDeclaration[]): ModelRequest['toolChoice'] | undefined {
   const { requireTool } = thread.agent.policies
   if (requireTool === null || tools.length === 0) return undefined
-  // A run without an input of its own brings no client tools.
+  // A run without an input of its own has no client tools, so a demanded client tool may be missing.
   if (requireTool !== 'any' && !tools.some(({ name }) => name === requireTool.name)) return undefined
   const calls = ownMessages(thread).flatMap((message) => (message.role === 'assistant' ? message.toolCalls : []))
   if (satisfies(calls, requireTool)) return undefined
@@ -160,16 +161,16 @@ interface Target {
   readonly model: Model
   readonly clock: Clock
   readonly at: RoundOfThread
-  readonly keeper: Pick<LeaseKeeper, 'expect' | 'check'>
+  readonly keeper: Pick<LeaseKeeper, 'startWatchdog' | 'check'>
   emit(event: RunEvent): void
-  /** Counts what an attempt has taken that was cut off. */
+  /** Counts the usage of an attempt that was cut off. */
   count(usage: Usage): Promise<void>
 }
 
 /**
- * Asks the model until it has given a completion. Errors that may pass are tried again, after the longer of `Retry-After` and a growing wait;
- * consumers are told to discard what had streamed. Rejects with `CompletionFailed`, whose cause is a `ModelError` or the signal's
- * reason.
+ * Requests a completion and retries temporary errors. Waits for `Retry-After` or an exponential backoff, whichever is
+ * longer. Before a retry, consumers are notified to discard the streamed text. Rejects with `CompletionFailed`, whose
+ * cause is a `ModelError` or the signal's reason.
  */
 export async function requestCompletion(
   target: Target,
@@ -178,7 +179,7 @@ export async function requestCompletion(
 ): Promise<Completion> {
   let streamed: AssistantPart[] = []
   const attempt = async (count: number): Promise<Completion> => {
-    // A process that stood still may not have heard yet that its lease is over: what it would send is of no use, or deleted.
+    // A process that was suspended may not know yet that its lease has expired. Its request would be wasted.
     target.keeper.check()
     signal.throwIfAborted()
     if (count > 1) target.emit(roundRestarted(target.at, 'retry'))
@@ -194,8 +195,8 @@ export async function requestCompletion(
       onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
         if (retriesLeft === 0 || !isWorthRetrying(error)) return
         const wait = waitAfter(error, attemptNumber)
-        const met = target.keeper.expect(wait)
-        await target.clock.sleep(wait, signal).finally(met)
+        const done = target.keeper.startWatchdog(wait)
+        await target.clock.sleep(wait, signal).finally(done)
       },
     })
   } catch (error) {
@@ -207,15 +208,16 @@ function isWorthRetrying(error: Error): boolean {
   return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS
 }
 
-/** The longer of two waits, in milliseconds: the one that the provider asks for, and 0.5 s, 1 s, 2 s with jitter. */
+/** The longer of two waits, in milliseconds: `Retry-After`, and a backoff of 0.5 s, 1 s, 2 s with jitter. */
 function waitAfter(error: Error, attempt: number): number {
   const askedMs = error instanceof ModelError ? (error.retryAfterMs ?? 0) : 0
   return Math.max(askedMs, 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2))
 }
 
 /**
- * One attempt; fills `streamed` as deltas arrive. One that fails is counted as its provider says; otherwise with an estimate when
- * something had come, or when it was stopped from here: the provider works on until it hears of that. Other errors cost nothing.
+ * Makes one attempt; fills `streamed` as deltas arrive. A failed attempt is counted with the usage that the provider
+ * reports. Without a report, it is counted with an estimate if output had arrived or if it was aborted here: the
+ * provider keeps working until it notices the abort. Other failed attempts are not counted.
  */
 async function streamCompletion(
   target: Target,
@@ -227,9 +229,9 @@ async function streamCompletion(
   const silent = (): Error =>
     new ModelError('timeout', `the model was silent for ${limit / 1_000} s`, { retryable: true })
   const idle = limitTime(signal, limit, silent)
-  // A stream that ignores its signal is not waited for.
+  // If the stream ignores its signal, it is abandoned without waiting.
   const events = target.model.stream(request, idle.signal)[Symbol.asyncIterator]()
-  let met = target.keeper.expect(limit)
+  let done = target.keeper.startWatchdog(limit)
   let output = ''
   try {
     for (;;) {
@@ -237,8 +239,8 @@ async function streamCompletion(
       if (next.done === true)
         throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
       const event = next.value
-      met()
-      met = target.keeper.expect(limit)
+      done()
+      done = target.keeper.startWatchdog(limit)
       idle.restart()
       if (event.type === 'completion') return event.completion
       target.emit(delta(target.at, event))
@@ -253,7 +255,7 @@ async function streamCompletion(
     idle.signal.throwIfAborted()
     throw error
   } finally {
-    met()
+    done()
     idle.end()
     void events.return?.().catch(() => undefined)
   }

@@ -10,18 +10,21 @@ import type { SourceNumbers } from '../../../log/sources.ts'
 import type { Tools } from '../../../ports/tool.ts'
 import type { Thread } from '../thread.ts'
 
-/** The client tools that a run may call: those of the agent's MCP servers keep their names. */
+/** The client tools that a run may call. A client tool is dropped if a tool of the agent's MCP servers has its name. */
 export const usableClientTools = (tools: Tools, clientTools: readonly ClientTool[]): readonly ClientTool[] =>
   clientTools.filter(({ name }) => tools.get(name)?.isOfServer !== true)
 
-/** The tools that a run may call: the caller's own first, then the agent's that are not hidden by them. */
+/** The tools that a run may call: the client tools first, then the agent's tools that no client tool hides. */
 export function declaredTools(tools: Tools, brought: readonly ClientTool[]): ToolDeclaration[] {
   const clientTools = usableClientTools(tools, brought)
   const own = [...tools.values()].filter((tool) => !clientTools.some((client) => client.name === tool.name))
   return [...clientTools, ...own].map(({ name, description, parameters }) => ({ name, description, parameters }))
 }
 
-/** What a model is told before all messages: the session's own instructions stand in for its agent's; empty and blank ones are none. */
+/**
+ * The system instructions of a request. The session's own instructions replace its agent's. Blank instructions count as
+ * none.
+ */
 export const instructionsOf = (
   { instructions }: Pick<Session, 'instructions'>,
   agent: Pick<Agent, 'instructions'> | undefined,
@@ -30,26 +33,26 @@ export const instructionsOf = (
   return own?.trim() === '' ? undefined : own
 }
 
-/** The instructions of a run stand in for its session's. */
+/** A session whose instructions are replaced by those of the run, if the run has any. */
 export const instructed = (
   { instructions: own }: Pick<Run, 'instructions'>,
   { instructions }: Pick<Session, 'instructions'>,
 ): Pick<Session, 'instructions'> => definedFields({ instructions: own ?? instructions })
 
-/** What a request is made of. `context`: what was decided for the session's requests. */
+/** The input of a request. `context` holds the decisions for the session's requests. */
 export interface RequestOf {
   readonly session: Pick<Session, 'instructions'>
   readonly thread: Pick<Thread, 'runId' | 'agent'> & { readonly messages: readonly Message[] }
   readonly context: SessionContext
-  /** Numbers of sources that the log does not record yet. */
+  /** Numbers of sources that the log has not recorded yet. */
   readonly numbers: SourceNumbers
   readonly tools: readonly ToolDeclaration[]
   readonly toolChoice: ModelRequest['toolChoice']
 }
 
 /**
- * The next request of a thread, media not yet attached. Without any tool of its own, a request whose history has calls
- * declares the tools of these calls: a provider may otherwise drop that history (promises T1).
+ * Builds the next request of a thread, without the data of its media. If the thread has no tools but its history has
+ * calls, the request declares the tools of these calls: a provider may otherwise drop that history (promises T1).
  */
 export function buildRequest(of: RequestOf): ModelRequest {
   const { runId, agent } = of.thread
@@ -72,7 +75,7 @@ export function buildRequest(of: RequestOf): ModelRequest {
   }
 }
 
-/** From where on media of earlier turns go out. */
+/** The message from which on media of earlier turns are sent. */
 export const mediaFromOf = (
   { policies }: Pick<Agent, 'policies'>,
   { media }: Pick<SessionContext, 'media'>,

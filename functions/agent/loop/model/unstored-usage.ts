@@ -13,7 +13,7 @@ import { accountOf } from '../run-state.ts'
 import type { RunState } from '../run-state.ts'
 import type { Thread } from '../thread.ts'
 
-/** Milliseconds that the store has for it: how a run ends does not wait for longer, nor does a program that stops. */
+/** Timeout of one count. The end of a run and the shutdown of a process wait no longer for it. */
 const COUNT_MS = 2_000
 
 interface UsageDependencies {
@@ -24,15 +24,15 @@ interface UsageDependencies {
 
 interface Unstored {
   readonly agent: string
-  /** `provider/model`. */
+  /** Full name of the model: `provider/model`. */
   readonly model: string
   readonly usage: Usage
 }
 
 /**
- * Counts a completion that no message holds, in the ledger and for budgets: otherwise, whoever cancels in time uses tokens that
- * nobody counts. Totals of runs and sessions hold what is stored alone. Where the count may not be stored, the log says so, and the
- * work goes on.
+ * Counts a completion that no message holds, in the usage ledger and for budgets. Otherwise a caller could avoid being
+ * charged by cancelling in time. The totals of runs and sessions contain only stored completions. If the count fails,
+ * the failure is logged and the work continues.
  */
 async function countUnstored(
   { usage: ledger, clock, logger }: UsageDependencies,
@@ -50,7 +50,7 @@ async function countUnstored(
   }
 }
 
-/** The same for a completion of a run's thread. */
+/** Counts a completion of a run's thread that no message holds. */
 export const countUnstoredOf = (
   state: RunState,
   { agent }: Thread,
@@ -58,8 +58,9 @@ export const countUnstoredOf = (
 ): Promise<void> => countUnstored(state.ports, state.held.lease, accountOf(state), { agent: agent.name, ...completion })
 
 /**
- * The same for one that could not be stored as `thread.storing`, unless the log holds it all the same: who ends a run may hear first
- * that the lease is no longer its own. Where an outage hides that, it may count twice.
+ * Counts a completion whose write failed, unless the log holds it as `thread.storing` after all. A holder may learn
+ * that it lost the lease before it learns that its write succeeded. If an outage hides the message, the completion may
+ * be counted twice.
  */
 export async function countUnlessStored(
   state: RunState,
@@ -81,21 +82,21 @@ async function isStored({ store, held, ports }: RunState, id: string): Promise<b
   }
 }
 
-/** The same for what summaries of a session have taken. */
+/** Counts the completions that made summaries of a session. */
 export const countSummaries =
   (dependencies: UsageDependencies, key: SessionKey, account: UsageAccount) =>
   (usage: Usage, model: string): Promise<void> =>
     countUnstored(dependencies, key, account, { agent: SUMMARY_AGENT, model, usage })
 
-/** The same for what titles of a session have taken. */
+/** Counts the completions that made titles of a session. */
 export const countTitles =
   (dependencies: UsageDependencies, key: SessionKey, account: UsageAccount) =>
   (usage: Usage, model: string): Promise<void> =>
     countUnstored(dependencies, key, account, { agent: TITLE_AGENT, model, usage })
 
 /**
- * What a completion has probably taken that was cut off before its provider said it: the request as if none of it was cached,
- * and the output that has come.
+ * Estimates the usage of a completion that was cut off before its provider reported it: the whole request as uncached
+ * input, and the output that arrived.
  */
 export function estimatedUsage(requestTokens: number, output: string): Usage {
   const [inputTokens, outputTokens] = [Math.ceil(requestTokens), Math.ceil(weighText(output))]

@@ -6,12 +6,12 @@ import { hasSources, highestOf } from '../../../log/sources.ts'
 import { groupTurns } from '../../../log/turns.ts'
 import type { RunState } from '../run-state.ts'
 
-/** Messages read at a time. */
+/** Messages in one page. */
 const PAGE = 200
 
 /**
- * What the end of a completed run decides about sources under the policy `cited`: it is stored with the end. Nothing where the
- * turn has no sources and its final completion cites none.
+ * Decides about citations at the end of a completed run, under the policy `cited`. The decision is stored with the end.
+ * Empty if the turn has no sources and its final completion cites none.
  */
 export async function citationsAtEnd(
   state: RunState,
@@ -33,7 +33,7 @@ async function highestRecorded({ sources, store, held }: RunState): Promise<numb
   return highestOf(numbered)
 }
 
-/** The numbers of a turn's sources: those of the runs that this one continues, and of team members, are among them. */
+/** The numbers of a turn's sources, including those of team members and of earlier runs that this run continues. */
 async function sourcesOfTurn(state: RunState, last: readonly NumberedSources[]): Promise<NumberedSources[]> {
   const { leader, context } = state
   const turn =

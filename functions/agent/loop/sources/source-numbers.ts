@@ -8,8 +8,9 @@ import { memberNames } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 
 /**
- * Numbers for the sources of the thread's results that have none yet, in the order of the log. A thread's requests keep theirs
- * until its next completion records them. Without it they are free again: who comes next gives the same.
+ * Assigns numbers to sources of the thread's results that have none yet, in the order of the log. All requests of a
+ * thread use the same numbers until its next completion records them. If that completion is never stored, the next
+ * holder assigns the same numbers again.
  */
 export async function giveNumbers(state: RunState, thread: Thread): Promise<SourceNumbers> {
   const { sources } = state
@@ -18,7 +19,7 @@ export async function giveNumbers(state: RunState, thread: Thread): Promise<Sour
   if (!thread.messages.some((message) => hasSources(message) && !known.has(message.id))) return numbersOf(before)
   const recorded = await recordedBefore(state, thread)
   if (recorded === undefined) return numbersOf(before)
-  // From here on nothing is waited for: two loops never take the same number.
+  // No `await` from here on, so that two threads never take the same number.
   const highest = Math.max(recorded, ...[...sources.given.values()].map(highestOf))
   const given = [...before, ...numberSources(thread.messages, known, highest)]
   sources.given.set(thread, given)
@@ -28,7 +29,10 @@ export async function giveNumbers(state: RunState, thread: Thread): Promise<Sour
 const numbersOf = (given: readonly NumberedSources[]): SourceNumbers =>
   new Map(given.map(({ message, from }) => [message, from]))
 
-/** The highest recorded number; undefined when it cannot be read: then results go without their sources, and people are told. */
+/**
+ * Reads the highest recorded number. Returns undefined if the read fails: new results then go without sources, and
+ * followers get a warning.
+ */
 async function recordedBefore(state: RunState, thread: Thread): Promise<number | undefined> {
   const { sources, store, held } = state
   try {

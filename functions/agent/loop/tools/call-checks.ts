@@ -9,20 +9,25 @@ import type { Thread } from '../thread.ts'
 import { parseArguments } from './tool-call.ts'
 import { usableClientTools } from '../model/model-request.ts'
 
-/** Milliseconds in which the checks of one round begin. A call whose check has had no turn by then goes on unchecked. */
+/**
+ * Time within which the checks of one round must start. A call whose check has not started by then continues unchecked.
+ */
 const CHECKS_MS = 10_000
 
-/** What a call of a round needs before it can execute, or why it never will. */
+/**
+ * The result of checking a call of a round: the approval or client result that it waits for, or why it cannot execute.
+ */
 export interface CheckedCall {
   readonly needs?: ToolMessage['needs']
-  /** The text for the model about arguments that do not fit. */
+  /** The text for the model about arguments that do not fit the schema. */
   readonly fault?: string
   readonly isUnchecked?: true
 }
 
 /**
- * Checks the calls of a completion that wait for a client's result or a person's decision: a call that does not fit fails, and the
- * model may correct it. Other runs' checks never hold up the round for longer than `CHECKS_MS`, nor does a cancel wait for them.
+ * Checks the arguments of calls that wait for a client's result or an approval. A call that does not fit the schema
+ * fails, and the model may correct it. Checks of other runs delay the round by at most `CHECKS_MS`, and a cancel does
+ * not wait for them.
  */
 export async function checkCalls(
   state: RunState,
@@ -73,10 +78,13 @@ interface TimeForChecks {
   end(): void
 }
 
-/** The signal aborts when the round's checks have had their time, or the run must stop. Until `end`, the work is not stalled. */
+/**
+ * The time limit for the checks of a round. The signal aborts when that time is over or the run must stop. Until `end`
+ * is called, the work does not count as stalled.
+ */
 function timeForChecks({ keeper, signal, ports: { clock } }: RunState): TimeForChecks {
   const [over, ended] = [new AbortController(), new AbortController()]
-  const met = keeper.expect(CHECKS_MS)
+  const done = keeper.startWatchdog(CHECKS_MS)
   clock.sleep(CHECKS_MS, ended.signal).then(
     () => over.abort(),
     () => undefined,
@@ -85,12 +93,12 @@ function timeForChecks({ keeper, signal, ports: { clock } }: RunState): TimeForC
     signal: AbortSignal.any([over.signal, signal]),
     end() {
       ended.abort()
-      met()
+      done()
     },
   }
 }
 
-/** Warns followers once of each tool whose calls wait although there was no time to check their arguments. */
+/** Warns followers, once per tool, of waiting calls whose arguments were not checked for lack of time. */
 export async function warnOfUnchecked(
   state: RunState,
   thread: Thread,

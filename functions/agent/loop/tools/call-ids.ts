@@ -3,8 +3,8 @@ import type { AssistantPart, ToolCall } from '../../../domain/messages/message.t
 import type { Completion } from '../../../ports/model.ts'
 
 /**
- * A completion's parts and calls with every call id present and unique within the batch: empty, missing and repeated ids get a
- * fresh one, decided once, here, before anything is stored (promises L2).
+ * Gives every call of a completion an id that is unique within the batch. Empty, missing and repeated ids are replaced.
+ * This is decided here, before anything is stored (promises L2).
  */
 export function withUniqueCallIds(completion: Completion, now: number): Pick<Completion, 'parts' | 'toolCalls'> {
   const used = new Set<string>()

@@ -4,12 +4,14 @@ import type { ToolMessage } from '../../../domain/messages/message.ts'
 import { callProgress } from '../../../log/run-events.ts'
 import type { RunState } from '../run-state.ts'
 
-/** Milliseconds between two that followers are told of: tools may say it as often as they like. */
+/** Minimum interval between two progress events of a call. Tools may report progress more often. */
 const BETWEEN_MS = 1_000
-/** Characters of what a tool says beside its numbers. */
+/** Limit of the progress text, in characters. */
 const MAX_TEXT_CHARACTERS = 300
 
-/** Tells followers how far a call is, some times. What is no number is not told. */
+/**
+ * Emits the progress of a call, at most once per `BETWEEN_MS`. Ignores a progress value that is not a finite number.
+ */
 export function throttledProgress(
   { ports: { clock }, emit }: Pick<RunState, 'emit'> & { readonly ports: Pick<RunState['ports'], 'clock'> },
   row: ToolMessage,

@@ -8,39 +8,44 @@ import { raceAbort } from '../../../domain/time/time-limit.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { parseArguments } from './tool-call.ts'
 
-/** Milliseconds that one check may take: a pattern may need longer than any run for some texts. */
+/** Timeout of one check. A pattern of a schema may take practically forever on some texts. */
 const CHECK_MS = 250
-/** Checks of one run that may take too long; after that, none is begun. */
+/** Timeouts after which no further check of the same run is started. */
 const MAX_TIMEOUTS = 4
-/** So many times as long as a check took, no other of its tenant begins: the rest of the time is for everything else. */
+/** After a check, its tenant's next check waits this many times the check's duration. */
 const REST = 3
-/** Milliseconds. A check that takes less holds nobody up. */
+/** Checks shorter than this cause no wait. */
 const SHORT_MS = 10
-/** A check that did not get as much of the processor in its time was kept from working: it is begun again, so often at the most. */
+/**
+ * Retries for a check that timed out with less than `SHORT_MS` of CPU time: the machine was busy, not the check slow.
+ */
 const MAX_STALLS = 2
 const MAX_FAULTS = 10
 
-/** Of a run that is executed here, the checks that took too long. */
+/** Timeouts per run that executes in this process. */
 const tooLong = new WeakMap<Run, number>()
-/** By tenant, when its last check and the rest after it are over. Never rejects. */
+/** Per tenant: resolves when its last check and the wait after it are over. Never rejects. */
 const turns = new Map<string, Promise<void>>()
 
-/** What a model was told of a tool whose arguments are held against its schema here. */
+/** The declaration of a tool whose arguments are checked against its schema here. */
 type Declared = Pick<Tool, 'name' | 'parameters'>
 
-/** The run whose call is checked. The check waits for its turn until `signal` aborts. */
+/** The run whose call is checked. The check stays queued until `signal` aborts. */
 export interface Checking {
   readonly run: Run
   readonly tenant: string
   readonly signal: AbortSignal
 }
 
-/** The outcome of a check. `fault`: the text for the model about arguments that do not fit. `unchecked`: there was no time for the check. */
+/**
+ * The outcome of a check. `fault` is the text for the model about arguments that do not fit. `unchecked`: there was no
+ * time for the check.
+ */
 export type Checked = { readonly fault?: string } | 'unchecked'
 
 /**
- * Checks the arguments of a call against the schema of its tool. The time is bounded for the run and shared with others, whatever
- * schemas and arguments: each tenant's checks run one after the other.
+ * Checks the arguments of a call against the schema of its tool. Whatever the schema and arguments, the time of a run's
+ * checks is bounded. The checks of one tenant run one after the other.
  */
 export async function checkArguments(checking: Checking, tool: Declared, text: string): Promise<Checked> {
   const input = parseArguments(text)
@@ -48,7 +53,10 @@ export async function checkArguments(checking: Checking, tool: Declared, text: s
   return queueCheck(checking, () => faultOf(checking.run, tool, input))
 }
 
-/** Makes a check when it is its tenant's turn; one whose signal has aborted before that is not made, and takes no turn. */
+/**
+ * Queues a check behind its tenant's other checks. If the signal aborts first, the check is skipped and does not delay
+ * the next one.
+ */
 async function queueCheck({ tenant, signal }: Checking, check: () => Checked): Promise<Checked> {
   const before = turns.get(tenant) ?? Promise.resolve()
   const checked = before.then(() => {
@@ -81,7 +89,7 @@ function faultOf(run: Run, tool: Declared, input: Json): Checked {
   return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MAX_FAULTS)].join('\n') }
 }
 
-/** What of the arguments does not fit, each with its JSON Pointer; undefined where this takes too long. */
+/** Lists the faults of the arguments, each with its JSON Pointer. Returns undefined on a timeout. */
 function faultsWithin(timeout: number, { parameters }: Declared, input: Json): string[] | undefined {
   const check = (): string[] => {
     const { errors } = new Validator(parameters as Schema, draftOf(parameters), false).validate(input)
@@ -90,23 +98,23 @@ function faultsWithin(timeout: number, { parameters }: Declared, input: Json): s
   for (let stalls = 0; ; stalls++) {
     const before = processorTime()
     try {
-      // The time-out of a context of its own ends whatever runs in it, a regular expression, too.
+      // The timeout of a separate VM context interrupts any code in it, including a regular expression.
       return runInNewContext('check()', { check }, { timeout }) as string[]
     } catch (error) {
       if (isTimeout(error) && stalls < MAX_STALLS && processorTime() - before < SHORT_MS) continue
-      // Nothing else of ours runs in there: a keyword of the schema does not have what the validator expects of it.
+      // Only the validator runs in that context, so the schema has a keyword with an invalid value.
       return isTooLong(error) ? undefined : [`- #: the schema cannot be applied: ${reasonOf(error)}`]
     }
   }
 }
 
-/** Milliseconds that this thread has worked. */
+/** CPU time of this thread, in milliseconds. */
 function processorTime(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
-/** MCP servers often say that their schemas are of an older draft, whose tuples and limits are written otherwise. */
+/** Detects the schema's draft. MCP servers often declare an older draft, which writes tuples and limits differently. */
 function draftOf({ $schema }: JsonObject): SchemaDraft {
   if (typeof $schema !== 'string') return '2020-12'
   if ($schema.includes('draft-04')) return '4'
@@ -114,7 +122,7 @@ function draftOf({ $schema }: JsonObject): SchemaDraft {
   return $schema.includes('2019-09') ? '2019-09' : '2020-12'
 }
 
-/** Errors of another context are instances of its own classes. */
+/** Errors of another VM context are instances of that context's classes, so `instanceof` fails. */
 const isTooLong = (error: unknown): boolean =>
   isTimeout(error) || (typeof error === 'object' && error !== null && 'name' in error && error.name === 'RangeError')
 

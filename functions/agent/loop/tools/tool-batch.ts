@@ -28,13 +28,13 @@ import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
 import { usableClientTools } from '../model/model-request.ts'
 
-/** Calls of one batch that execute at the same time. */
+/** Calls of one batch that execute concurrently. */
 const PARALLEL = 8
 
 /**
- * Stores a completion with its calls, each as an open row, in the one durable write that stands before the tools run. Calls of
- * client tools and of tools that need approval wait for somebody else; all others, and those that are refused, are `running`. The
- * last completion of a member has none.
+ * Stores a completion with its calls, each as an open row, in one durable write before the tools run. Calls of client
+ * tools, and of tools that need approval, are `waiting`. All others, including refused ones, are `running`. The last
+ * completion of a member has no calls.
  */
 export async function storeRound(state: RunState, thread: Thread, message: AssistantMessage): Promise<void> {
   const calls = message.toolCalls.slice(0, MAX_ROUND_CALLS)
@@ -71,7 +71,7 @@ async function storeWithMutex(
   return { result: undefined, events: [messageCompleted(assistant), ...rows.map(callStarted)] }
 }
 
-/** The running row of a message's call. */
+/** Builds the running row of a message's call. */
 function rowOf(asked: AssistantMessage, sequence: number, id: string, generation: number): ToolMessage {
   const call = asked.toolCalls[sequence] ?? { id: '', name: '', arguments: '' }
   return {
@@ -94,8 +94,8 @@ function rowOf(asked: AssistantMessage, sequence: number, id: string, generation
 }
 
 /**
- * Stores the rows of the thread's last round that its write had no room for: calls beyond those that execute, each with the
- * error that the model gets. Does nothing where all have theirs; whoever takes the run over stores what is missing.
+ * Stores the rows that did not fit into the write of the thread's last round: calls beyond `MAX_ROUND_CALLS`, each with
+ * an error for the model. Does nothing if all rows are stored. After a crash, the next holder stores the missing rows.
  */
 export async function storeRefused(state: RunState, thread: Thread): Promise<void> {
   const { lease } = state.held
@@ -128,18 +128,19 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
   }
 }
 
-/** Executes a delegate call by its member, as far as that comes; undefined: it waits, or is to be handed over. */
+/** Runs the member of a delegate call. Returns undefined while it waits or must be handed off. */
 export type Delegate = (member: Thread) => Promise<CallOutcome | undefined>
 
 /**
- * Executes the thread's open calls that can execute now, and remembers their results, which are then being stored; those that
- * are refused get an error, and waiting ones are left alone. Members take no place of those that execute at the same time: they
- * would wait for one another. Returns whether there was any call. Rejects with the signal's reason when the work must stop:
- * calls that had not begun never begin, and those that had are over, or given up, by then.
+ * Executes the thread's open calls that can execute now, and adds their results to the thread while they are being
+ * stored. Refused calls get an error; waiting calls are skipped. Returns whether there was any call.
+ *
+ * Members do not count towards `PARALLEL`: they could block each other. Rejects with the signal's reason when the work
+ * must stop. By then, calls that had started are finished or abandoned, and the others never start.
  */
 export async function executeOpenCalls(state: RunState, thread: Thread, delegate: Delegate): Promise<boolean> {
   await beginApproved(state, thread)
-  // Loaded with the first agent that has a team.
+  // Imported on demand, with the first agent that has a team.
   if (thread.tools.has(DELEGATE_TOOL)) await (await import('../members/delegation.ts')).storeTasks(state, thread)
   const rows = openCalls(thread).filter((row) => row.status === 'running')
   const queue = rows.filter(({ id }) => !thread.members.has(id)).values()
@@ -156,7 +157,7 @@ export async function executeOpenCalls(state: RunState, thread: Thread, delegate
   return rows.length > 0
 }
 
-/** Nobody waits for the end of a member's work when the run is over. */
+/** Stops the other threads too: when the run fails, it does not wait for its members. */
 function stopAll(state: RunState, error: unknown): never {
   state.fail(error)
   throw error
@@ -175,20 +176,20 @@ async function delegateOne(
   thread.members.delete(row.id)
 }
 
-/** Calls that a person has allowed are begun durably before they execute. */
+/** Marks approved calls as running, durably, before they execute. */
 async function beginApproved({ store, held }: RunState, thread: Thread): Promise<void> {
   for (const row of openCalls(thread))
     if (row.status === 'approved') remember(thread, [await store.log.beginApproved(held.lease, row.id)])
 }
 
 async function executeOne(state: RunState, thread: Thread, row: ToolMessage): Promise<ToolMessage> {
-  // A process that stood still may not have heard yet that its lease is over.
+  // A process that was suspended may not know yet that its lease has expired.
   state.keeper.check()
   const startedAt = state.ports.clock.now()
   return keepOutcome(state, thread, row, await execute(state, thread, row), startedAt)
 }
 
-/** What a call came to, as its row has it from now on; it is being stored. */
+/** Builds the finished row of a call and starts storing it. */
 async function keepOutcome(
   state: RunState,
   thread: Thread,
@@ -199,7 +200,7 @@ async function keepOutcome(
   const { ports, store, held } = state
   const { stored: media, leftOut } = await storeToolMedia(store.outputs, held.lease, outcome.media ?? [])
   const text = [outcome.text, ...leftOut].filter((one) => one !== '').join('\n')
-  // The generation keeps two executions of one idempotent call apart.
+  // The generation separates the outputs of two executions of one idempotent call.
   const at = { messageId: row.id, attempt: String(held.lease.generation) }
   const sources = await usableSources(state, thread, row, outcome)
   const content = fitContent(at, { ...outcome, text, media, sources }, limitsOf(thread.agent, row.toolName))
@@ -211,7 +212,7 @@ async function keepOutcome(
   return { ...row, status: outcome.status, parts, output, ...definedFields({ sources: content.sources }), ...times }
 }
 
-/** The sources of a call's outcome that are what they should be; people are told of the others. */
+/** Returns the valid sources of a call's outcome. Warns followers of invalid ones. */
 async function usableSources(
   state: RunState,
   thread: Thread,
@@ -247,14 +248,14 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
     return { status: 'error', text: 'error: not executed here' }
   const tool = thread.tools.get(call.name)
   if (tool?.needsApproval === true && row.needs !== 'approval')
-    return { status: 'error', text: `error: ${call.name} needs an approval that nobody was asked for: call it again` }
+    return { status: 'error', text: `error: ${call.name} needs an approval that was not requested: call it again` }
   const reading = { ...ports, reader: store.reader, outputs: store.outputs, sessions: store.sessions }
-  const expect = (): (() => void) => keeper.expect((tool?.timeoutMs ?? 0) + GRACE_MS)
-  let met = expect()
+  const startWatchdog = (): (() => void) => keeper.startWatchdog((tool?.timeoutMs ?? 0) + GRACE_MS)
+  let done = startWatchdog()
   const report = throttledProgress(state, row)
   const progressed = (howFar?: CallProgress): void => {
-    met()
-    met = expect()
+    done()
+    done = startWatchdog()
     if (howFar !== undefined) report(howFar)
   }
   const at = { session: state.session, agent: thread.agent, row, signal, progressed }
@@ -262,11 +263,14 @@ async function execute(state: RunState, thread: Thread, row: ToolMessage): Promi
   try {
     return await executeCall(tool, call, context, ports.logger)
   } finally {
-    met()
+    done()
   }
 }
 
-/** What a model reads of an output must not come back as a preview again: the tools that read bound their results themselves. */
+/**
+ * Output limits of a tool. The output of a reading tool must not be offloaded again and replaced by a preview; these
+ * tools limit their results themselves.
+ */
 function limitsOf({ policies }: Agent, toolName: string): Pick<Policies, 'offloadBytes' | 'previewChars'> {
   if (!READING_TOOLS.includes(toolName)) return policies
   return { ...policies, offloadBytes: Math.max(policies.offloadBytes, DEFAULT_POLICIES.offloadBytes) }

@@ -14,7 +14,7 @@ import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limi
 import type { LoopStore } from '../retrying-store.ts'
 import type { LoopDependencies } from '../run-state.ts'
 
-/** Milliseconds that a call has for its result once the run must end; a cancel takes effect within a second. */
+/** Time for a call to return its result after the run must end. Keeps a cancel within one second. */
 export const GRACE_MS = 400
 
 export interface CallOutcome extends ToolOutput {
@@ -24,10 +24,10 @@ export interface CallOutcome extends ToolOutput {
 /**
  * Executes one call.
  *
- * - Whatever goes wrong in it becomes an outcome for the model: an unknown tool, arguments that do not fit, an error that the tool
- *   throws, its time limit, also where it ignores its signal. A failure of the storage is told without its own words.
- * - It rejects only when the run itself must stop, with the reason of `context.signal`. Before that, a call that was under way has
- *   `GRACE_MS` to come to a result, which is then returned; under a lost lease it has none.
+ * - Every failure becomes an outcome for the model: an unknown tool, invalid arguments, an error that the tool throws,
+ *   or a timeout, even if the tool ignores its signal. The text of a storage failure is not passed on.
+ * - Rejects only when the run itself must stop, with the reason of `context.signal`. A call in flight then has
+ *   `GRACE_MS` to return a result, which is kept. After a lost lease it gets no such time.
  */
 export async function executeCall(
   tool: Tool | undefined,
@@ -73,13 +73,16 @@ export async function executeCall(
 const outcomeOf = (name: string, output: unknown): CallOutcome =>
   isToolOutput(output) ? { status: 'completed', ...output } : failure(`${name} gave no text`)
 
-/** What a call still comes to whose run must end; under a lost lease nothing could be stored. */
+/** Waits for the late result of a call whose run must end. After a lost lease, the result could not be stored. */
 async function late(running: Promise<unknown>, { signal }: ToolContext, error: unknown): Promise<unknown> {
   if (!signal.aborted || signal.reason instanceof LeaseLost) throw error
   return withinTime(GRACE_MS, 'the call', () => running)
 }
 
-/** The arguments' value; no text at all means no arguments. Undefined when they are not JSON of a bearable size: then no tool is executed. */
+/**
+ * Parses the arguments; an empty text means no arguments. Returns undefined if they are not JSON or exceed its size
+ * limits: then no tool is executed.
+ */
 export function parseArguments(raw: string): Json | undefined {
   if (raw.trim() === '') return {}
   if (jsonFault(raw) !== undefined) return undefined
@@ -90,7 +93,7 @@ export function parseArguments(raw: string): Json | undefined {
   }
 }
 
-/** Tools come from outside this tree, too. */
+/** Checked at run time, because tools may come from outside this repository. */
 function isToolOutput(output: unknown): output is ToolOutput {
   if (typeof output !== 'object' || output === null || !('text' in output)) return false
   if (typeof output.text !== 'string' || ('mediaType' in output && !isTextOrNothing(output.mediaType))) return false
@@ -101,7 +104,7 @@ function isToolOutput(output: unknown): output is ToolOutput {
   )
 }
 
-/** Whether a row can keep it. */
+/** Whether the value can be stored as JSON in a row. */
 function isJsonOrNothing(value: unknown): boolean {
   try {
     return value === undefined || (JSON.stringify(value) as string | undefined) !== undefined
@@ -119,20 +122,23 @@ function failure(reason: string): CallOutcome {
   return { status: 'error', text: `error: ${reason}` }
 }
 
-/** What an agent may search: decided by its policy and its session, never by what a model asks for (promises H4). */
+/**
+ * The scope that an agent may search. The policy and the session decide it, never the model's arguments (promises H4).
+ */
 async function searchScope(
   { sessions }: Pick<LoopStore, 'sessions'>,
   { policies }: Agent,
   { tenant, session, owner }: Session,
 ): Promise<HistoryScope> {
-  // Read each time: an input that has joined the run since may come from someone who sees one owner's alone.
+  // Read at each search: since the run started, it may have received an input from a caller that may see only one
+  // owner's sessions.
   const now = policies.searchScope === 'tenant' ? await sessions.read({ tenant, session }) : undefined
   if (now !== undefined && now.ownerBound !== true) return { tenant }
   if (policies.searchScope !== 'session' && owner !== undefined) return { tenant, owner }
   return { tenant, session }
 }
 
-/** What a tool gets beside its input. */
+/** Builds the context that a tool gets besides its input. */
 export function createToolContext(
   dependencies: Pick<LoopStore, 'sessions' | 'reader' | 'outputs'> &
     Pick<LoopDependencies, 'index' | 'search' | 'clock'>,

@@ -89,7 +89,7 @@ describe('consolidation of a conversation', () => {
       .toHaveLength(1)
     expect(harness.requests.at(-1)?.toolChoice).toBe('none')
     const stopped = harness.worker.handOff()
-    harness.worker.cutOff('told_to_stop')
+    harness.worker.cutOff('shutting_down')
     await stopped
     const next = harness.another([{ text: 'no more' }])
     await next.worker.serve(next.key)

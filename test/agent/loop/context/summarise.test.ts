@@ -17,7 +17,7 @@ const reader = { messages: async () => ({ messages, more: false }) } as unknown 
 test('a model that does not open is not waited for: no summary comes of it, and meanwhile it is expected', async () => {
   const expected: number[] = []
   const met = vi.fn<() => void>()
-  const keeper = { expect: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }
+  const keeper = { startWatchdog: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }
   const models = { open: () => new Promise<never>(() => undefined) }
   const agent = { name: 'default', model: 'a/b', modelOptions: {}, tools: [], policies: DEFAULT_POLICIES }
   const work = { agent, policy: { threshold: 2, keepRecentRatio: 0 }, former: undefined, before: undefined }

@@ -245,7 +245,7 @@ test('a run whose holder must stop is handed over inside of its members, which g
   const runId = await first.submit('go')
   await inside
   const stopped = first.worker.handOff()
-  first.worker.cutOff('told_to_stop')
+  first.worker.cutOff('shutting_down')
   await stopped
   expect(await it.ports.reader.run(it.key, runId)).toMatchObject({ status: 'running' })
   expect(await it.ports.lease.readHeader(it.key)).toMatchObject({ waiting: 0, paused: false })

@@ -43,7 +43,7 @@ function ask(attempts: readonly Attempt[], signal = new AbortController().signal
     model: { name: 'script/ed', stream },
     clock,
     at: { runId: 'r', round: 2 },
-    keeper: { expect: () => () => undefined, check },
+    keeper: { startWatchdog: () => () => undefined, check },
     emit,
     count: async (usage: Usage) => void counted.push(usage),
   }

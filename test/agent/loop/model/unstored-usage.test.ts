@@ -81,7 +81,7 @@ test('a process that stops in the middle of a completion counts it; so does a st
   const { submit, events, worker, another } = await set({ script: [broken, hanging(saying)] })
   const runId = await submit(LONG)
   await until(() => events.filter(({ type }) => type === 'text.delta').length === 2)
-  worker.cutOff('told_to_stop')
+  worker.cutOff('shutting_down')
   await worker.idle()
   expect(await counted(harness as Harness)).toEqual({ default: [2, about(2 * OF_REQUEST), about(2 * OF_BOTH)] })
   const next = another([{ text: 'done', tokens: 7 }])

@@ -34,7 +34,7 @@ function stateOf(): RunState {
   return {
     held: { run: { clientTools: [] }, lease: { tenant: `t${tenant}` } },
     keeper: {
-      expect(milliseconds: number) {
+      startWatchdog(milliseconds: number) {
         expected.push(milliseconds)
         return () => void expected.splice(expected.indexOf(milliseconds), 1)
       },
