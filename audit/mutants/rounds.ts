@@ -132,8 +132,8 @@ export const ROUND_MUTANTS = [
     ],
     [
       'malformed arguments are none',
-      '  } catch {\n    return undefined\n  }\n}\n\n/** Tools come',
-      '  } catch {\n    return {}\n  }\n}\n\n/** Tools come',
+      '  } catch {\n    return undefined\n  }\n}\n\n/** Checked at run time',
+      '  } catch {\n    return {}\n  }\n}\n\n/** Checked at run time',
     ],
   ]),
   ...inFile('functions/agent/loop/model/complete.ts', [
