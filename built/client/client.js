@@ -1,14 +1,15 @@
 import { followEvents } from './follow.js';
 import { expectType, jsonOf, problemOf, refuseRedirect } from './problem.js';
-/** Requests of which the API must know that they are one, however often they are sent. */
+/** Returns an idempotency key. All attempts of one request share a key, so that the API executes it once. */
 const newKey = () => globalThis.crypto.randomUUID();
-/** The status of a response to a request with `if-none-match`. */
+/** Status of a response to `if-none-match` if the page is unchanged. */
 const NOT_MODIFIED = 304;
 const ASYNC = { prefer: 'respond-async' };
 const pathOf = (session) => `/v1/sessions/${encodeURIComponent(session)}`;
 /**
- * A client of the API that needs nothing but `fetch`. Every refusal is thrown as an `ApiProblem`. `streamMessage`,
- * `streamContinue` and `follow` reconnect by themselves and end with the event that ends or pauses the run.
+ * Creates a client of the API that needs nothing but `fetch`. It throws every error response as an `ApiProblem`.
+ * `streamMessage`, `streamContinue` and `follow` reconnect by themselves, and end with the event that ends or pauses
+ * the run.
  */
 export function createClient(options) {
     const send = sender(options);
@@ -18,7 +19,7 @@ export function createClient(options) {
 const sessionRequests = (send, json) => ({
     createSession: (body, rest = {}) => json('POST', '/v1/sessions', { body, ...rest }),
     listSessions: (query = {}, rest = {}) => json('GET', '/v1/sessions', { query, ...rest }),
-    /** As `listSessions`; undefined if the page is still the one with this tag, which costs no body. */
+    /** Like `listSessions`, but returns undefined if the page still has this tag. Such a response has no body. */
     listChangedSessions: async (query, etag, rest = {}) => {
         const headers = etag === undefined ? {} : { 'if-none-match': etag };
         const response = await send('GET', '/v1/sessions', { query, headers, ...rest });
@@ -33,15 +34,15 @@ const sessionRequests = (send, json) => ({
 });
 const logRequests = (send, json) => ({
     listMessages: (session, query = {}, rest = {}) => json('GET', `${pathOf(session)}/messages`, { query, ...rest }),
-    /** A tool result, or with `part` an image or file: whole, or a range of its bytes with both ends included. */
+    /** Reads a tool result or, with `part`, an image or file: whole, or a range of its bytes with both ends included. */
     readOutput: (session, message, { part, range, signal } = {}) => send('GET', `${pathOf(session)}/messages/${message}/output`, {
         query: { part },
         headers: range === undefined ? {} : { range: `bytes=${range[0]}-${range[1]}` },
         signal,
     }),
-    /** The log as the lines or the page of its format; the body is read as it comes. */
+    /** Exports the log in the given format. The body is a stream. */
     exportSession: async (session, query = {}, { signal } = {}) => expectType(await send('GET', `${pathOf(session)}/export`, { query, signal }), query.format === 'markdown' ? 'text/markdown' : 'application/x-ndjson'),
-    /** Appends turns that were executed elsewhere: the lines of an export, or others of its formats. */
+    /** Appends turns that were executed elsewhere: the lines of an export, or of another supported format. */
     importMessages: (session, lines, query = {}, rest = {}) => json('POST', `${pathOf(session)}/import`, { query, lines, ...rest }),
 });
 const queries = (json) => ({
@@ -56,13 +57,15 @@ function runRequests(send, json) {
         headers: after === undefined ? {} : { 'last-event-id': after },
         signal,
     });
-    /** Posts and follows what comes of it; a repetition after a lost connection carries the same key. */
+    /** Sends the request and follows its run. A retry after a lost connection sends the same idempotency key. */
     function streamOf(session, path, body, follow) {
         const headers = { accept: 'text/event-stream', 'idempotency-key': newKey() };
         return followEvents(({ run, after }, signal) => run === undefined ? send('POST', path, { body, headers, signal }) : events(session, run, after, signal), follow);
     }
     return {
-        /** Responds as soon as the input is durable. `key`: of the first attempt, where the same input is sent again. */
+        /**
+         * Sends an input and responds as soon as it is durable. To repeat an input, pass the `key` of its first attempt.
+         */
         sendMessage: (session, body, { key = newKey() } = {}) => json('POST', `${pathOf(session)}/messages`, { body, headers: { ...ASYNC, 'idempotency-key': key } }),
         streamMessage: (session, body, follow = {}) => streamOf(session, `${pathOf(session)}/messages`, body, follow),
         streamContinue: (session, follow = {}) => streamOf(session, `${pathOf(session)}/continue`, undefined, follow),

@@ -2,18 +2,20 @@ import { ApiProblem, expectType } from './problem.js';
 import { sentEvents } from './sse.js';
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5_000;
-/** A refusal that asks for a longer wait, as one by a budget of the day does, is for whoever asked. */
+/** If a 429 response asks for a longer wait, such as a daily limit does, the error is thrown to the caller. */
 const MAX_RETRY_AFTER_MS = 10_000;
-/** A program that is down for longer may ask for more, but is looked for all the same. */
+/** Maximum wait for a server that is down, even if its response asks for more. */
 const MAX_OUTAGE_WAIT_MS = 60_000;
-/** How often a request that has begun nothing yet is sent again after it was refused for now. */
-const AGAIN_AT_FIRST = 2;
+/** Number of retries after 429 before the run is known. */
+const MAX_FIRST_RETRIES = 2;
 const ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
 /**
- * A run's events, each stored one once, to its end or to the pause that goes on: earlier pauses are told in their places, too.
- * A connection that breaks is opened again with the last id, for as long as `signal` does not abort. Deltas that the new
- * connection repeats are preceded by a `round.restarted`. Throws an `ApiProblem` when the API refuses for good, or with 429 for
- * longer than ten seconds; before the first event also when it has refused three times in a row.
+ * Yields a run's events until the run ends or pauses. Each stored event is yielded once. A pause that was already
+ * resumed is yielded as an ordinary event.
+ * If the connection is lost, it reconnects with the last id, until `signal` aborts. Before deltas that the new
+ * connection repeats, it yields `round.restarted`.
+ * Throws an `ApiProblem` if a retry cannot help, or if a 429 response asks for a wait of more than ten seconds. Before
+ * the first event, it also throws after three 429 responses in a row.
  */
 export async function* followEvents(open, options) {
     const { signal, onLost } = options;
@@ -49,7 +51,7 @@ export async function* followEvents(open, options) {
                 return;
         }
         catch (error) {
-            if (isFinal(error) || (isRefusal(error) && run === undefined && failures >= AGAIN_AT_FIRST))
+            if (isFinal(error) || (isRefusal(error) && run === undefined && failures >= MAX_FIRST_RETRIES))
                 throw error;
             reason = error;
         }
@@ -65,7 +67,7 @@ export async function* followEvents(open, options) {
     }
 }
 const isRefusal = (error) => error instanceof ApiProblem && error.status === 429;
-/** Trying again would not help, or not soon. */
+/** Whether a retry cannot help, or not soon. */
 export const isFinal = (error) => error instanceof ApiProblem &&
     error.status < 500 &&
     error.status !== 408 &&

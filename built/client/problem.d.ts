@@ -1,19 +1,22 @@
 import type { Problem } from './api-types.js';
-/** A refusal of the API, or a response that is none of its own: then `problem` says so in the same shape. */
+/** An error response of the API. If another program responded, `problem` describes that response in the same shape. */
 export declare class ApiProblem extends Error {
     readonly status: number;
     /** The last part of the problem's `type`, such as `session_not_found`. */
     readonly code: string;
     readonly problem: Problem;
-    /** Milliseconds after which to try again, if the response said so. */
+    /** Milliseconds to wait before a retry, if the response names a time. */
     readonly retryAfterMs: number | undefined;
     constructor(problem: Problem, retryAfterMs: number | undefined);
 }
-/** Reads what a response that is not `ok` says. */
+/** Reads the problem from a response that is not `ok`. */
 export declare function problemOf(response: Response): Promise<ApiProblem>;
-/** The JSON of an `ok` response. Throws `unexpected_response` for any other body, and for one that was cut short. */
+/** Returns the JSON of an `ok` response. Throws `unexpected_response` for any other body, and for truncated JSON. */
 export declare function jsonOf<Result>(response: Response): Promise<Result>;
-/** Throws `unexpected_response` for a redirect: whoever follows it loses the method and the key. In a browser it says nothing else. */
+/**
+ * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser hides
+ * everything else about a redirect.
+ */
 export declare function refuseRedirect(response: Response): void;
-/** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
+/** Returns the response if it has this type. Throws `unexpected_response` if another program responded. */
 export declare function expectType(response: Response, type: string): Promise<Response>;

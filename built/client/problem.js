@@ -1,10 +1,10 @@
-/** A refusal of the API, or a response that is none of its own: then `problem` says so in the same shape. */
+/** An error response of the API. If another program responded, `problem` describes that response in the same shape. */
 export class ApiProblem extends Error {
     status;
     /** The last part of the problem's `type`, such as `session_not_found`. */
     code;
     problem;
-    /** Milliseconds after which to try again, if the response said so. */
+    /** Milliseconds to wait before a retry, if the response names a time. */
     retryAfterMs;
     constructor(problem, retryAfterMs) {
         super(problem.detail);
@@ -15,17 +15,17 @@ export class ApiProblem extends Error {
         this.retryAfterMs = retryAfterMs;
     }
 }
-/** Reads what a response that is not `ok` says. */
+/** Reads the problem from a response that is not `ok`. */
 export async function problemOf(response) {
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    // A refusal whose body breaks off is one all the same: its status tells.
+    // If the body breaks off, the status alone still makes a problem.
     const text = await response.text().catch(() => '');
     const type = response.headers.get('content-type') ?? '';
     const sent = type.startsWith('application/problem+json') ? fieldsOf(text) : {};
     const problem = { ...foreign(response, text), ...sent, status: response.status };
     return new ApiProblem(problem, Number.isFinite(seconds) ? seconds * 1000 : undefined);
 }
-/** What a problem says of itself: it may leave out any field (RFC 9457), and be cut short. */
+/** Returns the valid fields of a problem. Any field may be missing (RFC 9457), and the text may be truncated. */
 function fieldsOf(text) {
     const said = parsed(text);
     if (typeof said !== 'object' || said === null)
@@ -43,7 +43,7 @@ function parsed(text) {
         return undefined;
     }
 }
-/** The JSON of an `ok` response. Throws `unexpected_response` for any other body, and for one that was cut short. */
+/** Returns the JSON of an `ok` response. Throws `unexpected_response` for any other body, and for truncated JSON. */
 export async function jsonOf(response) {
     const text = await (await expectType(response, 'application/json')).text();
     const value = parsed(text);
@@ -51,7 +51,10 @@ export async function jsonOf(response) {
         throw new ApiProblem(foreign(response, text), undefined);
     return value;
 }
-/** Throws `unexpected_response` for a redirect: whoever follows it loses the method and the key. In a browser it says nothing else. */
+/**
+ * Throws `unexpected_response` for a redirect, because following it loses the method and the key. A browser hides
+ * everything else about a redirect.
+ */
 export function refuseRedirect(response) {
     const { status, headers, type } = response;
     if (type !== 'opaqueredirect' && !(status >= 300 && status < 400))
@@ -60,13 +63,13 @@ export function refuseRedirect(response) {
     const detail = `the address redirects ${where === null ? 'elsewhere' : `to ${where}`}: use that one`;
     throw new ApiProblem({ ...foreign(response, ''), detail }, undefined);
 }
-/** Returns an `ok` response of this type. Throws `unexpected_response` where something else than the API has responded. */
+/** Returns the response if it has this type. Throws `unexpected_response` if another program responded. */
 export async function expectType(response, type) {
     if ((response.headers.get('content-type') ?? '').startsWith(type))
         return response;
     throw new ApiProblem(foreign(response, await response.text()), undefined);
 }
-/** Something between the client and the API has responded. */
+/** Describes a response that does not come from the API, such as that of a proxy. */
 const foreign = (response, text) => ({
     type: 'urn:tooltrail:problem:unexpected_response',
     title: response.statusText,

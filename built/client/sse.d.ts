@@ -1,7 +1,9 @@
-/** One server-sent event, as far as the API uses them. */
+/** One server-sent event, with the fields that the API uses. */
 export interface SentEvent {
     readonly id?: string;
     readonly data: string;
 }
-/** The events of a body as they come in. Comments and events without data are left out. Ends when the body ends. */
+/**
+ * Yields the events of a body as they arrive. Comments and events without data are omitted. Ends when the body ends.
+ */
 export declare function sentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SentEvent, void, undefined>;

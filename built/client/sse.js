@@ -1,4 +1,6 @@
-/** The events of a body as they come in. Comments and events without data are left out. Ends when the body ends. */
+/**
+ * Yields the events of a body as they arrive. Comments and events without data are omitted. Ends when the body ends.
+ */
 export async function* sentEvents(body) {
     const reader = body.getReader();
     const decoder = new TextDecoder();
@@ -19,7 +21,8 @@ export async function* sentEvents(body) {
         }
     }
     finally {
-        await reader.cancel().catch(() => undefined); // It has failed or ended already; whoever reads knows.
+        // A rejection means that the body has failed or ended already. Its reader gets that error.
+        await reader.cancel().catch(() => undefined);
     }
 }
 function parse(block) {

@@ -2,7 +2,7 @@ import { sha256 } from '../domain/hash.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { SessionFilter } from '../domain/session-filter.ts'
 
-/** At most 40 characters: as many as MCP's lists may have (`docs/mcp.md`). */
+/** At most 40 characters: as many as MCP's lists may have (`docs/guides/mcp.md`). */
 const CURSOR = /^s([\w-]{8})([\w.-]{1,31})$/
 
 /** A cursor of this list: a hash of its filter and order, then the place where a page ended, in the store's own form. */

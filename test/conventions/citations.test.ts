@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 
 /**
  * What comments, test names and pages refer to must be in this tree, so that whoever has the tree can look it up. There are
- * four forms: `promises L4` (docs/promises.md), `session-protocol, Claim` (docs/session-protocol.md), `record 13`
- * (docs/decisions) and a path, after which a heading may follow in quotes. The one thing outside of the tree that may be
+ * four forms: `promises L4` (docs/design/promises.md), `session-protocol, Claim` (docs/design/session-protocol.md), `record 13`
+ * (docs/design/decisions) and a path, after which a heading may follow in quotes. The one thing outside of the tree that may be
  * named is `../shared/data`: recorded conversations that suites read as data where they are there.
  */
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -24,9 +24,11 @@ const files = FOLDERS.flatMap((folder) =>
 const pages = files.filter((path) => path.endsWith('.md'))
 
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found]) => found ?? '')
-const PROMISES = new Set(all(read('docs/promises.md'), /^\*\*([A-Z]\d+)\. /gm))
-const OPERATIONS = new Set(all(read('docs/session-protocol.md'), /^(?:\| \*\*|## )([A-Z][\w-]*)/gm))
-const RECORDS = new Set(readdirSync(join(ROOT, 'docs/decisions')).map((name) => String(Number(name.slice(0, 4)))))
+const PROMISES = new Set(all(read('docs/design/promises.md'), /^\*\*([A-Z]\d+)\. /gm))
+const OPERATIONS = new Set(all(read('docs/design/session-protocol.md'), /^(?:\| \*\*|## )([A-Z][\w-]*)/gm))
+const RECORDS = new Set(
+  readdirSync(join(ROOT, 'docs/design/decisions')).map((name) => String(Number(name.slice(0, 4)))),
+)
 
 /** The text of a page without code. */
 const prose = (page: string): string => page.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, 'code')
@@ -135,7 +137,9 @@ test('every relative link of every page leads to a file and a heading', () => {
 test('these checks find what they look for', () => {
   expect(PROMISES.size).toBeGreaterThan(30)
   expect(OPERATIONS.size).toBeGreaterThan(20)
-  expect(unresolved('promises L4, R1–R3 and session-protocol, Claim and record 2 and docs/guards.md')).toEqual([])
+  expect(
+    unresolved('promises L4, R1–R3 and session-protocol, Claim and record 2 and docs/assurance/guards.md'),
+  ).toEqual([])
   expect(unresolved('promises L4, L77')).toEqual(['promises L77'])
   expect(unresolved('promises R8–R13')).toEqual(['promises R11', 'promises R12', 'promises R13'])
   expect(unresolved('session-protocol, Nap')).toEqual(['Nap'])
@@ -149,7 +153,7 @@ test('these checks find what they look for', () => {
   ])
   expect(outside('test/search-corpus.ts', `join(import.meta.dirname, '../../shared/data')`)).toEqual([])
   expect(outside('functions/search.ts', `join(import.meta.dirname, '../../shared/data')`)).not.toEqual([])
-  expect(broken('docs/guards.md', '[a](none.md) [b](evidence.md#nowhere) [c](../README.md)')).toEqual([
+  expect(broken('docs/assurance/guards.md', '[a](none.md) [b](evidence.md#nowhere) [c](../README.md)')).toEqual([
     'none.md',
     'evidence.md#nowhere',
   ])

@@ -42,10 +42,10 @@ const rowsOf = (page: string, section: string): string[][] =>
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim()))
 
-describe('docs/configuration.md', () => {
+describe('docs/reference/configuration.md', () => {
   test('lists every variable that the program reads, and no other', () => {
     // What the functions on AWS read besides is set by the stacks.
-    const listed = rowsOf('docs/configuration.md', 'Variables').flatMap(
+    const listed = rowsOf('docs/reference/configuration.md', 'Variables').flatMap(
       ([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [],
     )
     expect(listed.toSorted()).toEqual(Object.keys(environment.shape).toSorted())
@@ -71,16 +71,16 @@ function* fieldsOf(node: SchemaNode, path = ''): Generator<string, void> {
   if (node.items !== undefined) yield* fieldsOf(node.items, `${path}[]`)
 }
 
-describe('docs/agents.md', () => {
+describe('docs/reference/agents.md', () => {
   test('lists every field of agents.json, and no other', () => {
     const fields = [...fieldsOf(JSON.parse(agentsSchema()) as SchemaNode)]
     expect(fields.length).toBeGreaterThan(50)
-    const listed = rowsOf('docs/agents.md', 'The whole file').map(([name = '']) => name.replaceAll('`', ''))
+    const listed = rowsOf('docs/reference/agents.md', 'The whole file').map(([name = '']) => name.replaceAll('`', ''))
     expect(listed.toSorted()).toEqual(fields.toSorted())
   })
 
   test('explains every field, with the pages on servers and channels', () => {
-    const said = ['docs/agents.md', 'docs/mcp.md', 'docs/slack.md', 'docs/webhooks.md']
+    const said = ['docs/reference/agents.md', 'docs/guides/mcp.md', 'docs/guides/slack.md', 'docs/guides/webhooks.md']
       .map((page) => read(page).split('\n## The whole file\n')[0] ?? '')
       .join('\n')
     const names = new Set([...fieldsOf(JSON.parse(agentsSchema()) as SchemaNode)].map((path) => path.split('.').at(-1)))
@@ -90,7 +90,7 @@ describe('docs/agents.md', () => {
   })
 
   test('lists every policy of agents.json with its default, and no other', () => {
-    const rows = rowsOf('docs/agents.md', 'Policies').map(([name, value]) => [
+    const rows = rowsOf('docs/reference/agents.md', 'Policies').map(([name, value]) => [
       name?.replaceAll('`', ''),
       value?.replaceAll('`', ''),
     ])
@@ -106,11 +106,11 @@ describe('docs/agents.md', () => {
   })
 })
 
-describe('docs/api.md', () => {
+describe('docs/reference/api.md', () => {
   const sources = readdirSync(join(ROOT, 'functions/http'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => read(`functions/http/${name}`))
-  const rows = [...read('docs/api.md').matchAll(/^\| (\d{3}) \| (.+) \|$/gm)]
+  const rows = [...read('docs/reference/api.md').matchAll(/^\| (\d{3}) \| (.+) \|$/gm)]
   const listed = rows.flatMap(([, , codes]) => [...(codes ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code ?? ''))
 
   test('lists every code of a problem that has a name of its own', () => {

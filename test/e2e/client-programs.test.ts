@@ -13,8 +13,8 @@ const programsOf = (page: string): string[] =>
   [...readFileSync(join(ROOT, 'docs', `${page}.md`), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(
     ([, program = '']) => program,
   )
-const [chatCompletions = '', responses = '', agUi = ''] = programsOf('clients')
-const [ours = ''] = programsOf('api')
+const [chatCompletions = '', responses = '', agUi = ''] = programsOf('guides/clients')
+const [ours = ''] = programsOf('reference/api')
 
 describe('the programs of the documentation, as they stand', () => {
   let place: Place

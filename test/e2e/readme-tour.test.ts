@@ -87,7 +87,7 @@ describe.skipIf(missing.length > 0)("the README's tour and the examples of the A
 
   test.each(stepsOf(section('A tour')))('$commands', tryTwice)
 
-  test.each(stepsOf(read('docs/examples.md')))('of docs/examples.md: $commands', tryTwice)
+  test.each(stepsOf(read('docs/guides/examples.md')))('of docs/guides/examples.md: $commands', tryTwice)
 
   test.each(stepsOf(section('A team')))('with the agents of the page: $commands', async (step) => {
     expect(team).toContain('members')

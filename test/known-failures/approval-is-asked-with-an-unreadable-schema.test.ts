@@ -1,6 +1,6 @@
 /*
  * A tool of an MCP server needs an approval, and its schema cannot be compiled, or its format is checked more strictly here than by
- * its server (a date-time without a zone). What cannot be checked is left to the server (docs/mcp.md), and a person is asked. Today
+ * its server (a date-time without a zone). What cannot be checked is left to the server (docs/guides/mcp.md), and a person is asked. Today
  * the call goes back to the model each time, a person is never asked, and the tool cannot be called at all.
  *
  * Suite: test/adapters/mcp/

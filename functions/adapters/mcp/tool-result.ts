@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import type { IncomingMedia, ToolOutput } from '../../ports/tool.ts'
 
-/** Bytes of one image or file (docs/mcp.md, "Limits"). */
+/** Bytes of one image or file (docs/guides/mcp.md, "Limits"). */
 const MAX_MEDIA_BYTES = 20 * 1024 * 1024
 
 /**

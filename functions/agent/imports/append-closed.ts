@@ -11,7 +11,7 @@ import { createSearchedMarks } from './searched-marks.ts'
 import { resumeAt, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
 /*
- * How an import comes into the log (docs/decisions/0024-imports-in-steps.md):
+ * How an import comes into the log (docs/design/decisions/0024-imports-in-steps.md):
  *
  * 1. `appendClosed`, here, goes through the messages, skips what an earlier call has stored, and cuts the rest into steps.
  *    `closed-turns.ts` says which messages are one run, `searched-marks.ts` what was said after a look into the history.

@@ -3,7 +3,7 @@ import { slackManifest } from '../../channels/slack/setup/manifest.ts'
 import { runCommand, UsageError, argsWithoutEnvironment } from '../../runtime/command.ts'
 import { readSettings } from '../../runtime/settings/config.ts'
 
-const USAGE = `Sets up a Slack app; docs/slack.md has the steps.
+const USAGE = `Sets up a Slack app; docs/guides/slack.md has the steps.
 
   npx tooltrail slack manifest --url <address>   prints the app's manifest, with the reason of each scope
   npx tooltrail slack manifest                   the same for Socket Mode: no address is needed

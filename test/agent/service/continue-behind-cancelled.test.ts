@@ -1,5 +1,5 @@
 /*
- * A run that failed, and is the last of the log, can be continued (docs/api.md). An input that was queued behind it and cancelled
+ * A run that failed, and is the last of the log, can be continued (docs/reference/api.md). An input that was queued behind it and cancelled
  * before it began has left nothing in the log.
  */
 import { afterEach, expect, test } from 'vitest'

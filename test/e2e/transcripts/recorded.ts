@@ -123,7 +123,7 @@ export function shapesBeyondTheApi(conversation: Conversation): string[] {
   return [...found]
 }
 
-/** What is odd about a conversation, by the names of the table in `docs/evidence.md`. */
+/** What is odd about a conversation, by the names of the table in `docs/assurance/evidence.md`. */
 export function oddKinds(conversation: Conversation): string[] {
   const { messages } = conversation
   const found = new Set<string>(shapesBeyondTheApi(conversation))
