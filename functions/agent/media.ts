@@ -16,16 +16,19 @@ interface Dependencies {
   readonly clock: Clock
 }
 
-/** Bytes of one image or file that a tool returns. */
+/** Limit of one image or file that a tool returns. */
 const MAX_MEDIA_BYTES = 20_000_000
-/** Images and files of one tool result, or of one imported message: each is an object, and a write of its own. */
+/**
+ * Images and files of one tool result, or of one imported message. Each is stored as an object, in a separate write.
+ */
 const MAX_MEDIA = 64
 /** Names of omitted media that a text lists. */
 const MAX_NAMED = 64
 
 /**
- * Stores the bytes of an input's media, type sniffed, and returns parts that point to them: no bytes ever stand in a row
- * (promises O4). Each has a name of its own, so that those of an input that is refused can be removed.
+ * Stores the bytes of an input's media with their detected types. Returns parts that point to them, so that a row never
+ * contains the bytes (promises O4). Each object has a unique name, so that the media of a rejected input can be
+ * removed.
  */
 export async function storeMedia(
   { outputs, clock }: Dependencies,
@@ -41,7 +44,7 @@ export async function storeMedia(
   return stored
 }
 
-/** The media that one message may have, and a text that names the others. */
+/** Splits media into those within the limit of one message and a text that names the others. */
 export function limitMedia<Media extends Pick<IncomingMedia, 'type' | 'filename'>>(
   media: readonly Media[],
 ): { readonly kept: readonly Media[]; readonly omitted?: string } {
@@ -53,8 +56,8 @@ export function limitMedia<Media extends Pick<IncomingMedia, 'type' | 'filename'
 }
 
 /**
- * Stores the media of a tool's result, once by content within a session. Media that are too large or too many are left out;
- * `leftOut` says so to the model.
+ * Stores the media of a tool's result under a name made from the content, so that a session stores equal media once.
+ * Media that are too large or too many are omitted; `leftOut` says so to the model.
  */
 export async function storeToolMedia(
   outputs: Pick<OutputStore, 'put'>,
@@ -79,9 +82,10 @@ async function storeOne(
   id: string,
   { data, filename, mediaType: declared }: IncomingMedia,
 ): Promise<MediaPart> {
-  // Large, and few contents have media: loaded when one does.
+  // Imported on demand, because the package is large and few contents have media.
   const { fileTypeFromBuffer } = await import('file-type')
-  // An image that is none would fail each request that carries it, and what is no media type the store and each download.
+  // A file declared as an image would make each request with it fail. An invalid media type would make the store and
+  // each download fail.
   const unknown = declared.startsWith('image/') || !isMediaType(declared) ? UNKNOWN_TYPE : declared
   const mediaType = (await fileTypeFromBuffer(data))?.mime ?? unknown
   await outputs.put(key, id, data, mediaType)
@@ -89,7 +93,10 @@ async function storeOne(
   return { type, id, mediaType, ...definedFields({ filename }), bytes: data.length }
 }
 
-/** The messages with the bytes of their media, read from the output store; a note stands for what is `missing` there. */
+/**
+ * Attaches the bytes of their media to the messages, read from the output store. If an object is `missing` there, a
+ * note replaces it.
+ */
 export async function attachMedia(
   messages: readonly RequestMessage[],
   key: SessionKey,

@@ -15,23 +15,23 @@ interface Dependencies {
   readonly index: HistoryIndex
 }
 
-/** Where a reader may look for outputs. */
+/** The sessions in which a reader may read outputs. */
 export interface OutputPlaces {
   readonly tenant: string
-  /** A session that may be read whatever the scope says. */
+  /** A session that may be read whatever the scope is. */
   readonly own?: SessionKey
-  /** Asked for outputs of other sessions. */
+  /** The scope for outputs of other sessions; called only for these. */
   scope(): Promise<HistoryScope>
 }
 
-/** A tool result that can be read, however long it is. */
+/** A tool result that can be read, whatever its length. */
 export interface FoundOutput {
   readonly session: string
   readonly message: ToolMessage
   readonly pieces: AsyncIterable<string>
 }
 
-/** What stands behind a pointer in these places; undefined if there is nothing. */
+/** Finds the output that a pointer names in these sessions; undefined if there is none. */
 export async function readableOutput(
   { reader, outputs, index }: Dependencies,
   pointer: string,
@@ -49,19 +49,19 @@ export async function readableOutput(
   return content && { session, message, pieces: piecesOf(outputs, key, content) }
 }
 
-/** `output:<message id>`, and for the text of one of its sources the place of that, from 1. */
+/** `output:<message id>`; for the text of one of its sources, followed by `.` and the source's number, from 1. */
 const POINTER = /^output:([0-9A-Z]{26})(?:\.([1-9][0-9]{0,2}))?$/
 
 type Content = Pick<ToolMessage, 'output' | 'parts'>
 
-/** The text of a result's source at this place; undefined if there is none. */
+/** The text of a result's source with this number; undefined if there is none. */
 function sourceAt({ sources = [] }: ToolMessage, place: number): Content | undefined {
   const source = sources[place - 1]
   if (source?.text === undefined) return undefined
   return { parts: [{ type: 'text', text: source.text }], ...definedFields({ output: source.output }) }
 }
 
-/** The text of a tool result, read back from the output store when it was offloaded. */
+/** Reads the text of a tool result, from the output store if it was offloaded. */
 async function* piecesOf(outputs: OutputStore, key: SessionKey, { output, parts }: Content): AsyncGenerator<string> {
   const object = output?.object
   if (output === undefined || object === undefined) yield textOf(parts)

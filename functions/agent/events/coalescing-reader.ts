@@ -1,7 +1,7 @@
 import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 
-/** A read that is under way, by its place in the order of all. */
+/** A read in flight. `begun` is its position in the order of all reads. */
 interface Read {
   readonly begun: number
   readonly result: Promise<{ readonly value: unknown; readonly ended: number }>
@@ -14,14 +14,17 @@ interface Reads {
 
 const ofReader = new WeakMap<LogReader, Reads>()
 
-/** A reader of which those that read the same at the same time read it once. */
+/** A reader that coalesces concurrent identical reads. */
 export interface SharedReader {
   readonly reader: LogReader
-  /** What is read from now on is as new as this moment. */
+  /** Later reads return data at least as new as this moment. */
   begin(): void
 }
 
-/** Runs and messages as one consumer reads them: each read sees what was stored at `begin` and before its own last read, or later. */
+/**
+ * Creates one consumer's reader of runs and messages. Each read returns at least the state that was stored at the last
+ * `begin`, and never an older state than the consumer's previous read.
+ */
 export function sharedReader(reader: LogReader): SharedReader {
   const reads = ofReader.get(reader) ?? { order: 0, inFlight: new Map<string, Read>() }
   ofReader.set(reader, reads)

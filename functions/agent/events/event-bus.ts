@@ -4,29 +4,35 @@ import { messageLength } from '../../log/message-length.ts'
 import { joined } from './joined-deltas.ts'
 import { createStreamingRounds } from './streaming-rounds.ts'
 
-/** Events that one consumer has not read yet, deltas of the same piece as one, and the characters of their contents. */
+/**
+ * Limits of one consumer's unread events: their number (consecutive deltas of one part are joined to one event) and the
+ * characters of their contents.
+ */
 const BUFFERED = 256
 const BUFFERED_CHARACTERS = 32_000
 
 export interface Subscription {
   /**
-   * The next events. Waits at most `milliseconds`, or until closed; then returns none. `gap`: the consumer was too slow
-   * and events were dropped. Stored ones can be read from the log; the next events begin with what has streamed of the
-   * round under way.
+   * Returns the next events. Waits at most `milliseconds`, or until closed; then returns none. `gap`: the consumer was
+   * too slow, and events were dropped. It can read the stored events from the log. After a gap, the next events begin
+   * with what the current round has streamed so far.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
-  /** Lets who waits go on without events. */
+  /** Ends the current wait without events. */
   wake(): void
   close(): void
 }
 
 export interface EventBus {
   emit(key: SessionKey, event: RunEvent): void
-  /** Begins with what the current round has already streamed. */
+  /** Subscribes to a session's events. The first events are what the current round has already streamed. */
   subscribe(key: SessionKey): Subscription
 }
 
-/** Hands a process's run events to its consumers. Emitting never waits: a slow or vanished consumer cannot slow a run. */
+/**
+ * Delivers a process's run events to its consumers. Emitting never waits: a slow or vanished consumer cannot slow a
+ * run.
+ */
 export function createEventBus(): EventBus {
   const sessions = new Map<string, Set<(event: RunEvent) => void>>()
   const rounds = createStreamingRounds()
@@ -78,7 +84,7 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
           }
         })
       if (gap) {
-        // What streams while the consumer reads the log is asked for afterwards.
+        // The next call reads what streamed while the consumer was reading the log.
         gap = false
         return { events: [], gap: true }
       }
@@ -95,10 +101,10 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
 
   function receive(event: RunEvent): void {
     length += lengthOf(event)
-    // A model whose words come all at once puts nobody behind.
+    // Deltas that arrive at once are joined, so that a fast model does not make consumers fall behind.
     const whole = isBehind || length > BUFFERED_CHARACTERS ? undefined : joined(events.at(-1), event)
     if (whole !== undefined) return void events.splice(-1, 1, whole)
-    // Who waits takes it at once, however long it is.
+    // A waiting consumer takes the event at once, whatever its length.
     if (!isBehind && (wake !== undefined || (events.length < BUFFERED && length <= BUFFERED_CHARACTERS))) {
       events.push(event)
       wake?.()
@@ -115,7 +121,7 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
   }
 }
 
-/** What has no id has streamed of the round under way, or is of use to nobody who comes late. */
+/** Events without an id are deltas of the current round, or useless to late subscribers. */
 const isStored = (event: RunEvent): boolean => 'id' in event
 
 function lengthOf(event: RunEvent): number {

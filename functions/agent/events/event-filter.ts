@@ -2,45 +2,45 @@ import { eventId } from '../../domain/events.ts'
 import type { RunEvent, StoredEvent } from '../../domain/events.ts'
 import type { ParentNames } from '../../domain/messages/message.ts'
 
-/** The characters of a ULID, with which an event's id begins. */
+/** Characters of a ULID. Each event id begins with one. */
 const ULID = 26
 
-/** What follows in the id of an event that tells of a run and not of a message: there are few. */
+/** Matches the rest of an event id if the event concerns the run, not a message. A run has few of these events. */
 const OF_RUN = /^:(?:run|context|warning)/
 
-/** Ids of messages' events, and threads, that are kept while a log is told: a run that was imported may have millions. */
+/** Limits of the event ids and threads kept while a log is read. An imported run may have millions of messages. */
 const MAX_IDS = 1_000
 const MAX_THREADS = 1_000
 
-/** Tells events that a consumer has had, or that are stale because their round is stored, from new ones. */
+/** Separates new events from repeated ones and from stale ones, whose round is already stored. */
 export interface EventFilter {
   isNew(event: RunEvent): boolean
-  /** Whether the consumer has had this stored event. */
+  /** Whether the consumer has received this stored event. */
   isKnown(event: StoredEvent): boolean
-  /** Whether the consumer has had the beginning of this round, and not its end. */
+  /** Whether the consumer has received the start of this round but not its end. */
   isStreaming(round: RoundNames): boolean
-  /** The consumer has had all of the messages up to this one, which the log tells in their order, and will be told of no other. */
+  /** Marks all messages up to this one as received. The log is read in order, so none of them follows later. */
   pass(message: string): void
-  /** Nothing is kept any more of messages up to this one: the consumer has had all of them. */
+  /** Drops the state of all messages up to this one, because the consumer has received them. */
   forget(through: string | undefined): void
 }
 
 /** A round of the leader or of a member. */
 type RoundNames = ParentNames & { readonly round: number }
 
-/** The filter of a consumer that has had nothing yet. */
+/** Creates the filter of a consumer that has received nothing yet. */
 export function createEventFilter(): EventFilter {
   const known = new Set<string>()
   let passed = ''
-  /** As `passed`, but members may still come that work for calls up to it. */
+  /** Like `passed`, but members of calls up to this id may still appear. */
   let emitted = ''
-  /** Ids that were left when the others were forgotten: those of the run's own events. */
+  /** Number of ids kept at the last cleanup: those of the run's own events. */
   let kept = 0
-  /** The last rounds of each thread, by its delegate call. */
+  /** The last round of each thread; the key is the id of its delegate call's row. */
   const stored = new Map<string, number>()
   const started = new Map<string, number>()
   const threadOf = ({ parentMessageId = '' }: ParentNames): string => parentMessageId
-  /** Its delegate call, and with it all that came of it, is passed. */
+  /** Whether the thread's delegate call and all events of the thread were received. */
   const isOver = (thread: string): boolean => thread !== '' && thread <= passed
   const last = (rounds: ReadonlyMap<string, number>, event: ParentNames): number => rounds.get(threadOf(event)) ?? -1
   const forgetEmitted = (): void => {

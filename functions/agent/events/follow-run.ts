@@ -33,9 +33,9 @@ export interface FollowDependencies {
 }
 
 /**
- * Yields a run's events: first those derived from its log, from the round of event `after`, then live ones. Each stored event
- * occurs once. Changes of other processes are found by polling the header, and by reading the log's end while they execute the run.
- * Ends after the run's terminal event or when `signal` aborts.
+ * Yields a run's events: first those derived from its log, from the round of event `after`, then live ones. Each stored
+ * event occurs once. Changes by other processes are found by polling the header; while another process executes the
+ * run, the end of the log is polled as well. Ends after the run's terminal event or when `signal` aborts.
  */
 export async function* followRun(
   dependencies: FollowDependencies,
@@ -51,7 +51,7 @@ export async function* followRun(
     subscription.close()
     poll.close()
   }
-  // A consumer that stops reading never lets this function end.
+  // Needed for a consumer that stops reading: then the `finally` below never runs.
   signal.addEventListener('abort', leave)
   const follower = newFollower(reader, runId, after)
   try {
@@ -62,7 +62,7 @@ export async function* followRun(
       const isStale = (): boolean => {
         if (status === 'running' && worker.isServing(key)) return false
         const since = poll.since(state)
-        // The header does not change when a call ends.
+        // The end of a call does not change the header.
         return since === 'change' || (since === 'time' && status === 'running')
       }
       if (yield* liveEvents({ subscription, follower, signal, isStale, drop: begin })) return
@@ -72,7 +72,7 @@ export async function* followRun(
     leave()
   }
 
-  /** Consumers that one poll wakes share the next read of the log. */
+  /** Consumers woken by one poll share the next read of the log. */
   function wake(): void {
     begin()
     subscription.wake()
@@ -84,21 +84,21 @@ interface Follower {
   readonly filter: EventFilter
   readonly order: LiveOrder
   readonly after: string | undefined
-  /** Holders whose notices have been read. */
+  /** Generations of the holders whose notices have been read. */
   readonly generations: Set<number>
   /** Threads whose last round has a position. */
   readonly positioned: Set<string>
   /** The run whose events are shown. */
   target: string
-  /** How far the log has been shown; undefined: nothing yet. */
+  /** Where the next read of the log starts; undefined before the first read. */
   place: Place | undefined
-  /** The holder in this process has emitted the events up to this position. */
+  /** All events up to this position have been emitted by the holder in this process. */
   settled: EventPosition | undefined
-  /** Live events that came after one for which the log had to be read. */
+  /** Live events after the one that required a read of the log. */
   rest: readonly RunEvent[]
 }
 
-/** Shows what the log has. Returns how the run stands, undefined once there is nothing more to show. */
+/** Yields the events that the log has. Returns the run's status; undefined after the run's last event. */
 async function* showStored(
   { reader: kept, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
   key: SessionKey,
@@ -135,7 +135,7 @@ async function* showStored(
   return undefined
 }
 
-/** The run without its input, which may be long: each of its followers holds it, and what it is told, for as long as it waits. */
+/** The run without its input, which may be long and would stay in memory for as long as the run is followed. */
 async function followedRun(reader: LogReader, key: SessionKey, id: string): Promise<{ run: Run; hasInput: boolean }> {
   const { input, ...run } = await currentRun(reader, key, id)
   return { run, hasInput: input !== undefined }
@@ -144,7 +144,10 @@ async function followedRun(reader: LogReader, key: SessionKey, id: string): Prom
 const isOfInput = (event: RunEvent): event is RunStateEvent =>
   event.type === 'run.queued' || event.type === 'run.cancelled'
 
-/** A run's events so far, as `followRun` shows them first: the last one says how it ended or what it waits for, if it does. */
+/**
+ * Yields a run's events so far, as `followRun` yields them first. If the run has ended or waits, the last event says
+ * so.
+ */
 export async function* eventsSoFar(
   { reader, lease }: Pick<FollowDependencies, 'reader' | 'lease'>,
   key: SessionKey,
@@ -160,7 +163,7 @@ export async function* eventsSoFar(
   if (last !== undefined) yield last
 }
 
-/** A follower that has been shown nothing yet. */
+/** A follower that has yielded no event yet. */
 const newFollower = (reader: LogReader, target: string, after: string | undefined): Follower => ({
   ...{
     reader,
@@ -178,20 +181,23 @@ interface Live {
   readonly subscription: Subscription
   readonly follower: Follower
   readonly signal: AbortSignal
-  /** Whether the log may have more than was read, now that no event comes. */
+  /** Whether the log may hold more than was read. Asked when no event arrives. */
   isStale(): boolean
-  /** Events are missing: the log has to be read as it is now. */
+  /** Called when events are missing: the next read must return the current log. */
   drop(): void
 }
 
-/** Yields what this process emits until the log has to be read again. Returns whether the run's terminal event was among them. */
+/**
+ * Yields the events of this process until the log must be read again. Returns whether the run's terminal event was
+ * among them.
+ */
 async function* liveEvents({ subscription, follower, signal, isStale, drop }: Live): AsyncGenerator<RunEvent, boolean> {
   const { filter, order, target } = follower
   for (;;) {
     const { events, gap } = await nextEvents(subscription, follower)
     for (const [place, event] of events.entries()) {
       if (event.runId !== target) continue
-      // A holder that resumes the run may come after one whose last events this process has not emitted.
+      // A holder that resumes the run may follow a holder in another process, whose last events were not emitted here.
       const isMissing = 'id' in event && !filter.isKnown(event) && !order.isNext(event)
       if (isMissing || event.type === 'run.resumed') {
         follower.rest = events.slice(place + 1)
@@ -199,7 +205,7 @@ async function* liveEvents({ subscription, follower, signal, isStale, drop }: Li
         drop()
         return false
       }
-      // This process lost the run and took it up again, or the consumer was too slow: the round streams again.
+      // The round is streamed again: this process lost the run and resumed it, or the consumer was too slow.
       if (event.type === 'round.started' && filter.isStreaming(event))
         yield { ...event, type: 'round.restarted', reason: STREAMED_AGAIN }
       if (!filter.isNew(event)) continue
@@ -211,14 +217,14 @@ async function* liveEvents({ subscription, follower, signal, isStale, drop }: Li
   }
 }
 
-/** The events that are left of the last ones, or the next ones. */
+/** The remaining events of the last batch, or the next batch. */
 function nextEvents(subscription: Subscription, follower: Follower): ReturnType<Subscription['next']> {
   const { rest } = follower
   follower.rest = []
   return rest.length > 0 ? Promise.resolve({ events: rest, gap: false }) : subscription.next(NEXT_EVENT_TIMEOUT_MS)
 }
 
-/** The run, or the one that it was merged into. Rejects with `run_not_found`. */
+/** The run, or the run that it was merged into. Rejects with `run_not_found`. */
 export async function currentRun(reader: LogReader, key: SessionKey, runId: string): Promise<Run> {
   const run = await reader.run(key, runId)
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${runId}`)

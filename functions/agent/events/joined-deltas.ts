@@ -2,7 +2,7 @@ import type { DeltaEvent, RunEvent } from '../../domain/events.ts'
 
 export const isDelta = (event: RunEvent): event is DeltaEvent => event.type.endsWith('.delta')
 
-/** Two deltas of the same piece as one; undefined for all else. */
+/** Joins two deltas of the same part into one. Returns undefined for all other events. */
 export function joined(last: RunEvent | undefined, next: RunEvent): DeltaEvent | undefined {
   if (last === undefined || !isDelta(last) || !isDelta(next) || !isSameRound(last, next)) return undefined
   if (next.type === 'tool_call.delta') {

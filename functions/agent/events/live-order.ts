@@ -3,18 +3,21 @@ import { isLeaders, MAX_ROUND_CALLS } from '../../domain/messages/message.ts'
 import { isNextPosition } from '../../domain/runs/event-position.ts'
 import type { EventPosition } from '../../domain/runs/event-position.ts'
 
-/** How far a follower has come in the order of a run's stored events. */
+/** Tracks a follower's position in the order of a run's stored events. */
 export interface LiveOrder {
-  /** Whether this live event comes right after the last one, which it then is. Of any other, the log has to be read. */
+  /**
+   * Returns whether this live event directly follows the last one, and then makes it the last one. If not, the log must
+   * be read.
+   */
   isNext(event: StoredEvent): boolean
-  /** The follower has been shown the log up to this position; undefined: its beginning. */
+  /** Moves to the position up to which the log has been shown; undefined is the beginning. */
   moveTo(position: EventPosition | undefined): void
 }
 
-/** The order of a follower that has been shown nothing yet. */
+/** The order of a follower that has received nothing yet. */
 export function createLiveOrder(): LiveOrder {
   let last: EventPosition | undefined
-  /** The last event, if it is a completion or a call of it. */
+  /** The last event, if it was a completion or a call of one; then this is the completion's event. */
   let round: MessageCompletedEvent | undefined
 
   function follows(event: StoredEvent): boolean {
@@ -22,7 +25,7 @@ export function createLiveOrder(): LiveOrder {
       return event.message.sequence < MAX_ROUND_CALLS && event.message.assistantMessageId === round?.message.id
     if (event.type.startsWith('run.')) return event.type !== 'run.paused' && round !== undefined && isLast(round)
     const position = positionOf(event)
-    // A holder that resumes a run emits that first.
+    // The holder's first event has number 0.
     return position !== undefined && (last === undefined ? position.number === 0 : isNextPosition(position, last))
   }
 
@@ -43,7 +46,7 @@ export function createLiveOrder(): LiveOrder {
 /** Whether the run ends with this completion. */
 const isLast = ({ message }: MessageCompletedEvent): boolean => isLeaders(message) && message.toolCalls.length === 0
 
-/** Where a stored event stands among those of its run. */
+/** The position of a stored event among those of its run. */
 export function positionOf(event: RunEvent): EventPosition | undefined {
   if ('position' in event) return event.position
   if (event.type === 'tool_call.started') return undefined

@@ -15,13 +15,13 @@ export interface LogWindow {
 
 interface Size {
   readonly limit: number
-  /** Characters of content after which the window ends; it always has the message itself. */
+  /** Limit of the content's characters. The window always contains the message itself. */
   readonly maxCharacters: number
 }
 
 /**
- * Reads `limit` messages around one: half of them before it, half from it on. Near an end of the log, the other side fills the
- * window. Undefined if the session has no such message.
+ * Reads `limit` messages around one message: half of them before it, half from it on. Near an end of the log, the other
+ * side fills the window. Returns undefined if the session has no such message.
  */
 export async function readAround(
   reader: LogReader,
@@ -33,7 +33,7 @@ export async function readAround(
   const from = await reader.messages(key, { ...rising, mostCharacters: maxCharacters / 2 })
   if (from.messages[0]?.id !== around) return undefined
   const wanted = from.more ? Math.floor(limit / 2) : limit - from.messages.length
-  // One message more than none tells whether there are any.
+  // At least one message is read, to find out whether there are older ones.
   const falling = { order: 'descending', before: around, limit: Math.max(1, wanted) } as const
   const left = maxCharacters - lengthOf(from.messages)
   const before = await reader.messages(key, { ...falling, mostCharacters: Math.max(0, left) })
@@ -51,5 +51,5 @@ export async function readAround(
 const lengthOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + messageLength(message), 0)
 
-/** A text that sorts right before an id: after all smaller ids. */
+/** A string that sorts directly before an id: greater than all smaller ids. */
 const justBefore = (id: string): string => `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}~`

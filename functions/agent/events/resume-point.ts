@@ -8,9 +8,9 @@ import { noticeEvents } from '../../log/run-events.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 
 /**
- * The message after which a follower resumes that has seen the events up to `after`: the leader's round of that event begins behind
- * it. All events of earlier messages come before that event. Undefined where no message comes before it, and for an event that is
- * not the run's: the follower gets all events.
+ * Finds the message after which a follower resumes that has received the events up to `after`. The leader's round of
+ * that event begins after this message, and all events of earlier messages precede that event. Returns undefined if no
+ * message precedes it, or if the event is not the run's: then the follower gets all events.
  */
 export async function resumePoint(
   reader: LogReader,
@@ -22,14 +22,14 @@ export async function resumePoint(
   if (found === undefined || found.message.runId !== run.id) return undefined
   const leaders = await leadersMessage(reader, key, found.message)
   if (leaders === undefined) return undefined
-  // A user's message has no call whose end comes after the notice.
+  // No call belongs to a user's message, so no call can end after the notice.
   if (leaders.role === 'user' && found.isBefore) return leaders.id
   const begin = leaders.role === 'tool' ? leaders.assistantMessageId : leaders.id
   const query = { run: run.id, before: begin, order: 'descending', limit: 1 } as const
   return (await reader.messages(key, query)).messages[0]?.id
 }
 
-/** The message in whose round an event was emitted; `isBefore`: the event came after that of the message. */
+/** The message in whose round an event was emitted. `isBefore`: the event follows the message's own event. */
 async function messageOfEvent(
   reader: LogReader,
   key: SessionKey,
@@ -47,8 +47,8 @@ async function messageOfEvent(
 }
 
 /**
- * The message itself, or the leader's delegate call that a member's belongs to: members work at the same time, so what one has not
- * ended yet may be stored before what another has.
+ * Returns the message itself; for a member's message, the leader's delegate call. Members work concurrently, so the log
+ * order of their messages is not the order in which they end.
  */
 async function leadersMessage(reader: LogReader, key: SessionKey, message: Message): Promise<Message | undefined> {
   if (message.parentMessageId === undefined) return message
@@ -62,7 +62,7 @@ function noticeOf(run: Run, event: string): RunNotice | undefined {
   return notices[noticeEvents(run, notices).findIndex((one) => one?.id === event)]
 }
 
-/** The last completion, if the event is the run's end. */
+/** The last completion, if the event is the run's end; otherwise undefined. */
 async function lastCompletion(
   reader: LogReader,
   key: SessionKey,

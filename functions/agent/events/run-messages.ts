@@ -10,21 +10,21 @@ import { nameOf } from './event-bus.ts'
 
 const PAGE = 200
 const PAGE_CHARACTERS = 1_000_000
-/** Characters of messages that all followers of a process share. */
+/** Limit of the messages that all followers of a process share, in characters. */
 const SHARED_CHARACTERS = 16_000_000
-/** Characters that a message costs beside its contents, about. */
+/** Estimated memory of a message besides its contents, in characters. */
 const OVERHEAD = 500
 
-/** The message that follows another in its run's log, by session, run and the other's id. */
+/** Shared messages. The key names the session, the run and the id of the previous message. */
 const shared = new WeakMap<LogReader, Recent<Message>>()
 
-/** Whether nothing of a message changes any more. */
+/** Whether a message can no longer change. */
 const isFinal = (message: Message): boolean => message.role !== 'tool' || !OPEN_STATUSES.includes(message.status)
 
 /**
- * A run's messages after `after`, in order, as of the time of asking or later. Readers share those that are final; one that takes
- * its time holds none but its own open calls, and reads the log again when others have pushed out what it needs next. `kept`: the
- * reader whose readers share, where `reader` is one of them.
+ * Yields a run's messages after `after`, in order, at least as new as at the start of the read. Final messages are
+ * shared between readers. A slow reader holds only its own open calls in memory; it reads the log again if the shared
+ * messages it needs were evicted. `kept`: the underlying reader, whose readers share messages.
  */
 export async function* runMessages(
   reader: LogReader,
@@ -47,7 +47,7 @@ export async function* runMessages(
     yield next
   }
 
-  /** The next message; it and what follows on its page are kept. */
+  /** Reads the next message. The whole page is kept for later. */
   async function read(): Promise<Message | undefined> {
     const query = { order: 'ascending', limit: PAGE, mostCharacters: PAGE_CHARACTERS, run } as const
     const { messages, more } = await reader.messages(key, last === undefined ? query : { ...query, after: last })
@@ -62,29 +62,32 @@ export async function* runMessages(
   }
 }
 
-/** Where to read on from: after the last message of which, and of all before it, every event has been shown. */
+/**
+ * Where the next read of the log starts. All events of the message `after`, and of all earlier messages, have been
+ * shown.
+ */
 export interface Place {
   readonly after: string | undefined
-  /** How many of the run's notices come before. */
+  /** Number of the run's notices before this place. */
   readonly notices: number
-  /** The position of the event before. */
+  /** The position of the last event before this place. */
   readonly position: EventPosition | undefined
-  /** Calls that were found to wait for somebody else. */
+  /** Calls that wait for a client's result or an approval. */
   readonly waiting: readonly ToolMessage[]
-  /** Begins to read on. */
+  /** Resets `waiting` before a new read. */
   begin(): void
-  /** Takes note of a message that was read, and of what has been shown with it. */
+  /** Moves the place past a message if all of its events have been shown. */
   pass(message: Message, shown: Shown): void
 }
 
-/** How far the messages were shown. */
+/** The state of the timeline after a message. */
 interface Shown {
   readonly isSettled: boolean
   readonly shown: number
   readonly position: EventPosition | undefined
 }
 
-/** A place behind this message and this number of notices; without a message, the beginning. */
+/** Creates a place after this message and this number of notices. Without a message: the beginning. */
 export function createPlace(after: string | undefined, notices: number): Place {
   let passed: Pick<Place, 'after' | 'notices' | 'position'> = { after, notices, position: undefined }
   let waiting: ToolMessage[] = []

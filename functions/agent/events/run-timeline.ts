@@ -10,47 +10,53 @@ import { callCompleted, noticeEvents } from '../../log/run-events.ts'
 import { isResolved, messageEvents, positionOfNotice } from '../../log/stored-events.ts'
 import { messageLength } from '../../log/message-length.ts'
 
-/** An event; `calls`: the rows that a pause waited for, to be read. */
+/** An event. `calls` names the rows that a pause waited for; they must be read for the event. */
 export interface TimelineEvent {
   readonly event: RunEvent
   readonly calls?: readonly string[]
 }
 
 /**
- * The events of a run between its beginning and its end, derived from its notices and messages in the order in which its holders
- * emitted them. It never shows an event before one that may still be stored at an earlier position: then it is held.
+ * Derives a run's events between its start and its end from its notices and messages, in the order in which its holders
+ * emitted them. It holds an event back while an event with an earlier position may still be stored.
  */
 export interface Timeline {
-  /** Whether this message is by a holder whose notices have not been read. */
+  /** Whether this message is by a holder whose notices have not been read yet. */
   needsRun(message: Message): boolean
-  /** The run as it was read after such a message. */
+  /** Updates the notices with the run as read after such a message. */
   refresh(run: Run): void
-  /** The events that come before this message, the run's next one, and its own; the input has none. */
+  /**
+   * Yields the events that precede this message, the run's next one, and the message's own events. The run's input has
+   * no event of its own.
+   */
   add(message: Message, isInput?: boolean): Generator<TimelineEvent>
-  /** The events that come after the last message. */
+  /** Yields the events after the last message. */
   end(): Generator<TimelineEvent>
-  /** An event is missing: the log has to be read again. */
+  /** An event is missing: the log must be read again. */
   readonly isHeld: boolean
-  /** Every event of the messages so far has been shown. */
+  /** Whether every event of the messages so far has been shown. */
   readonly isSettled: boolean
-  /** Of the last event that has one. */
+  /** The position of the last shown event that has one. */
   readonly position: EventPosition | undefined
-  /** How many notices have been shown, or were omitted. */
+  /** Number of notices shown or omitted so far. */
   readonly shown: number
 }
 
 interface Start {
-  /** The first notice to show. */
+  /** Index of the first notice to show. */
   readonly from: number
-  /** Of the last event that was shown before. */
+  /** The position of the last event that was shown before. */
   readonly position?: EventPosition | undefined
-  /** The last pause goes on; it is the last event, which is not shown here. */
+  /** Whether the run is still paused. The pause is then the last event and is not shown here. */
   readonly isWaiting: boolean
-  /** Every position up to this one is stored, or never will be. */
+  /** Every event up to this position is stored or was abandoned. */
   readonly settled?: EventPosition | undefined
-  /** Holders whose notices have been read. */
+  /** Generations of the holders whose notices have been read. */
   readonly generations?: Set<number>
-  /** Threads whose last round has a position, by the delegate call: a follower may read on within a round. */
+  /**
+   * Threads whose last round has a position, by the delegate call. Passed on because a follower may resume within a
+   * round.
+   */
   readonly positioned?: Set<string>
 }
 
@@ -64,7 +70,10 @@ interface State {
   readonly open: Map<string, ToolMessage>
   /** Ends of calls that have a position, in order. */
   readonly ends: ToolMessage[]
-  /** Ends without a position: by clients, or with the run; in older logs, those that come after a pause that is still to be shown. */
+  /**
+   * Ends without a position: calls closed by clients or with the run. In older logs, also the ends that follow a pause
+   * that is not shown yet.
+   */
   readonly unplaced: Map<string, ToolMessage>
   readonly results: MemberResults
   notices: readonly RunNotice[]
@@ -73,7 +82,7 @@ interface State {
   isHeld: boolean
 }
 
-/** `run`: as it was read before its messages. */
+/** Creates a run's timeline. `run` must have been read before its messages. */
 export function createTimeline(
   run: Run,
   { from, position, isWaiting, settled, generations = new Set(), positioned = new Set() }: Start,
@@ -121,13 +130,13 @@ function hasGap({ isOver, settled, notices, last, open }: State, position: Event
     notices.some((one) => one.type === 'run.paused' && (one.generation ?? -1) >= position.generation)
   if (isOver || isSettled || last === undefined) return false
   if (position.generation === last.generation) return position.number > last.number + 1
-  // A former holder's write may land until its calls are claimed.
+  // A former holder's write may still land until the new holder has claimed its calls.
   const isUnclaimed = ({ status, generation }: ToolMessage): boolean =>
     status === 'running' && generation < position.generation
   return position.number > 0 || open.values().some(isUnclaimed)
 }
 
-/** What comes before this message; without one, all. */
+/** Yields the events that precede this message; without a message, all remaining ones. */
 function* upTo(state: State, message: Message | undefined): Generator<TimelineEvent> {
   while (!state.isHeld) {
     const notice = state.next < endOfNotices(state) ? state.notices[state.next] : undefined
@@ -152,7 +161,7 @@ function* upTo(state: State, message: Message | undefined): Generator<TimelineEv
 const endOfNotices = ({ notices, isWaiting }: State): number =>
   isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length
 
-/** Whether something of this position, or after this message, comes before a message. */
+/** Whether an event precedes a message. The event has a position, or follows the message `after`. */
 function isBefore(message: Message | undefined, position: EventPosition | undefined, after?: string): boolean {
   if (message === undefined) return true
   if (position !== undefined && message.position !== undefined) return comparePositions(position, message.position) < 0
@@ -191,7 +200,7 @@ function* showUnplaced({ unplaced }: State, isShown: (call: ToolMessage) => bool
 function* addCall(state: State, call: ToolMessage): Generator<TimelineEvent> {
   const { position, parentMessageId = '' } = call
   const [started, completed] = messageEvents(call)
-  // Refused calls are stored behind their round, each with its end.
+  // Refused calls are stored after their round, each together with its end.
   const isApart = call.sequence >= MAX_ROUND_CALLS && position !== undefined
   if (isApart) {
     yield* upTo(state, call)
@@ -214,7 +223,7 @@ function addEnd(ends: ToolMessage[], call: ToolMessage, position: EventPosition)
   ends.splice(place + 1, 0, call)
 }
 
-/** Whether a pause that is still to be shown waited for this call. */
+/** Whether this call was waited for by a pause that is not shown yet. */
 const isPaused = (state: State, { id }: ToolMessage): boolean =>
   state.notices
     .slice(state.next, endOfNotices(state))
@@ -226,7 +235,7 @@ function* addMessage(state: State, message: Exclude<Message, ToolMessage>, isInp
   // A member's task has no event.
   if (message.role === 'user' && !isLeadersOwn) return
   yield* upTo(state, message)
-  // The leader goes on once all calls have ended: the row of one that is still open was read before.
+  // The leader continues only after all calls have ended. An open call here was read before its end was stored.
   const isStale = isLeadersOwn && !state.isOver && state.open.size > 0
   state.isHeld ||= isStale || (position !== undefined && hasGap(state, position))
   if (state.isHeld) return
@@ -240,20 +249,20 @@ function* addMessage(state: State, message: Exclude<Message, ToolMessage>, isInp
   if (!isInput) for (const event of messageEvents(message)) yield { event }
 }
 
-/** Results that wait, and characters of them: a log that was imported may have thousands before what comes after them. */
+/** Limits of the results held back. An imported log may have thousands of results before their members' messages. */
 const MAX_RESULTS = 1_000
 const MAX_CHARACTERS = 8_000_000
 
-/** The ends of delegate calls, which stand in the log before what their members did, and are told after it. */
+/** Holds back `tool_call.completed` of delegate calls until their members' events have been emitted. */
 interface MemberResults {
-  /** Lets the end of a call wait. Returns those that must be told now, because too much would wait. */
+  /** Holds back the end of a call. Returns all held events if the limits are exceeded; they must be emitted now. */
   add(call: ToolMessage, end: readonly RunEvent[]): readonly RunEvent[]
-  /** All that wait, the inner ones first. */
+  /** Returns and removes all held events, inner calls first. */
   take(): readonly RunEvent[]
   isEmpty(): boolean
 }
 
-/** None yet. */
+/** Creates an empty holder of results. */
 export function createMemberResults(): MemberResults {
   let waiting: RunEvent[] = []
   let characters = 0

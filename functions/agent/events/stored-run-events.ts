@@ -11,15 +11,15 @@ import type { Timeline, TimelineEvent } from './run-timeline.ts'
 
 interface Reading {
   readonly reader: LogReader
-  /** The reader whose readers share messages, where `reader` is one of them. */
+  /** The underlying reader, whose readers share messages. */
   readonly kept: LogReader
-  /** All events of messages up to this one are shown. */
+  /** Called when all events of the messages up to this one have been shown. */
   passed?(message: string): void
 }
 
 /**
- * The events that the log shows from `place` on, which moves; from the run's beginning where nothing comes before it. Without the
- * event of its end. Stops where the timeline is held.
+ * Yields the events that the log has from `place` on, and moves `place` forward. The event of the run's end is not
+ * included. Stops when the timeline holds an event back.
  */
 export async function* storedEvents(
   { reader, kept, passed }: Reading,
@@ -47,13 +47,13 @@ export async function* storedEvents(
   async function* shown(events: Iterable<TimelineEvent>): AsyncGenerator<RunEvent> {
     for (const { event, calls } of events) {
       if (calls === undefined) yield event
-      // Only pauses name calls.
+      // Only pauses have `calls`.
       else yield withWaiting(event as RunStateEvent, await callsOf(reader, key, calls))
     }
   }
 }
 
-/** Calls of a pause. */
+/** Reads the rows of the calls that a pause waited for. */
 async function callsOf(reader: LogReader, key: SessionKey, ids: readonly string[]): Promise<ToolMessage[]> {
   const found = await Promise.all(ids.map((id) => reader.message(key, id)))
   return found.filter((message) => message?.role === 'tool')

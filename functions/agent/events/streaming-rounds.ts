@@ -1,21 +1,26 @@
 import type { DeltaEvent, RunEvent } from '../../domain/events.ts'
 import { isDelta, joined } from './joined-deltas.ts'
 
-/** How many rounds' events are kept. Beyond that the oldest rounds are dropped: late followers see them once stored. */
+/**
+ * Rounds whose events are kept. Beyond this limit, the oldest rounds are dropped: late followers see them once they are
+ * stored.
+ */
 const MAX_ROUNDS = 256
-/** How many events of one round are kept; deltas of the same piece count as one. */
+/** Events kept for one round. Consecutive deltas of one part count as one event. */
 const MAX_EVENTS = 1_000
 
 export interface StreamingRounds {
-  /** Takes every event of a session, in order. */
+  /** Records an event. All events of a session must be passed, in order. */
   note(session: string, event: RunEvent): void
-  /** What the session's unstored rounds have streamed, each from its start: the leader's, or those of members at work. */
+  /**
+   * The events streamed so far by the session's unstored rounds, of the leader or of working members. Each round is
+   * returned from its start.
+   */
   of(session: string): readonly RunEvent[]
 }
 
 /**
- * Keeps what rounds have streamed until they are stored, so that a late or returning follower gets a round from its
- * start and not from the middle of a word.
+ * Keeps the events of rounds until they are stored, so that a late or returning follower gets a round from its start.
  */
 export function createStreamingRounds(): StreamingRounds {
   const rounds = new Map<string, StreamingRound>()

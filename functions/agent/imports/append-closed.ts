@@ -11,29 +11,30 @@ import { createSearchedMarks } from './searched-marks.ts'
 import { resumeAt, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
 /*
- * How an import comes into the log (docs/design/decisions/0024-imports-in-steps.md):
+ * How an import is written to the log (docs/design/decisions/0024-imports-in-steps.md):
  *
- * 1. `appendClosed`, here, goes through the messages, skips what an earlier call has stored, and cuts the rest into steps.
- *    `closed-turns.ts` says which messages are one run, `searched-marks.ts` what was said after a look into the history.
- * 2. `writeStep` in `import-step.ts` makes rows of a step, and stores them in one write. It asks
- *    - `cut-rounds.ts` for the rows: if something else has come into the middle of a round, its rest is a round of its own,
+ * 1. `appendClosed`, here, reads the messages, skips those that an earlier call has stored, and splits the others into
+ *    steps. `closed-turns.ts` decides which messages form one run. `searched-marks.ts` marks messages that follow a
+ *    search of the history.
+ * 2. `writeStep` in `import-step.ts` builds the rows of a step and stores them in one write. It uses
+ *    - `cut-rounds.ts` for the rows: if another write has split a round, the rest of the round becomes a separate round,
  *    - `import-runs.ts` for the runs of these rows, old and new,
- *    - `import-rounds.ts` for the number that each round has in its run,
- *    - `stored-calls.ts` for the rows of calls whose results, or whose members, come now,
- *    - `kept-numbers.ts` for the numbers of sources that are free in this session,
+ *    - `import-rounds.ts` for the number of each round in its run,
+ *    - `stored-calls.ts` for the rows of calls whose results or members are in this step,
  *    - `closed-contents.ts` for the contents: images, files and large outputs are stored before the rows that name them.
- * 3. What must be known in the next step is in the `Import` of `import-step.ts`; what the next call must know, in `ImportProgress`.
+ * 3. State for the next step is in the `Import` of `import-step.ts`; state for the next call is in `ImportProgress`.
  */
 
-/** Messages and runs of a step: what one transaction of DynamoDB holds with room to spare. */
+/** Messages and runs of a step. Fits into one DynamoDB transaction, with a margin. */
 const MAX_ROWS = 80
-/** Characters and bytes of a step, and of one whose only round is not cut for them. */
+/** Limits of a step, in characters and bytes. A round stays in one step up to the second limit. */
 const MAX_STEP_CHARACTERS = 1_000_000
 const MAX_ROUND_CHARACTERS = 16_000_000
 
 /**
- * Appends closed messages in steps, each one atomic write. Whatever stops it leaves a beginning of the messages in the log, and
- * with a name, how many they are: a repetition skips them. Rejects with `session_busy` when anybody works on the session.
+ * Appends closed messages in steps; each step is one atomic write. If it stops early, the log holds the first messages.
+ * With a name, their number is stored as well, so that a repetition skips them. Rejects with `session_busy` when the
+ * session has a run or another import.
  */
 export async function appendClosed(
   dependencies: AppendDependencies,
@@ -63,7 +64,7 @@ export async function appendClosed(
     done.messages += written.taken
     done.first ??= written.firstOfStep
     done.last = written.progress.last
-    // A store on this machine writes without waiting for anything.
+    // An embedded store writes synchronously, so the loop must yield by itself.
     await yieldToEventLoop()
   }
 
@@ -89,11 +90,11 @@ export async function appendClosed(
   return { ...done, ...definedFields({ progress }) }
 }
 
-/** The rows that these messages are written to: their own, and one for the run of each turn. */
+/** Number of rows for these messages: their own rows, and one for the run of each turn. */
 const rowsOfAll = (waiting: readonly PlacedMessage[]): number =>
   waiting.reduce((sum, { message }) => sum + rowsOf(message), new Set(waiting.map(({ turn }) => turn)).size)
 
-/** How many of the first messages come before the first that belongs to a round with results to come. */
+/** Number of leading messages that come before the first round with missing results. */
 function wholeRounds(waiting: readonly PlacedMessage[]): number {
   const open = new Map<ClosedMessage, number>()
   let whole = 0

@@ -24,25 +24,27 @@ interface Place {
   readonly policies: Pick<Policies, 'offloadBytes' | 'previewChars'>
 }
 
-/** What a message gets when it is stored here. */
+/** The fields that a message gets when it is stored here. */
 interface Own {
   readonly id: string
   readonly runId: string
   readonly round: number
   readonly recordedAt: number
-  /** Of the session, for inputs that name none. */
+  /** The session's agent, for inputs that name none. */
   readonly agent: string
-  /** The program that the session comes from, for completions and calls that name no agent. */
+  /** The program that the session was imported from, for completions and calls that name no agent. */
   readonly program: string | undefined
-  /** Of a result: the message with its call, and the call's place in it. */
+  /** For a result: the id of the message with its call, and the call's index in it. */
   readonly call: { readonly id: string; readonly sequence: number } | undefined
   readonly parentMessageId: string | undefined
   readonly searched: true | undefined
-  /** Of a completion. */
+  /** For a completion: its source numbers. */
   readonly numbered: readonly NumberedSources[] | undefined
 }
 
-/** A closed message as the log keeps it; its media and a large output are in the output store when this resolves. */
+/**
+ * Builds the stored form of a closed message. When this resolves, its media and a large output are in the output store.
+ */
 export async function storedMessage(place: Place, message: ClosedMessage, own: Own): Promise<Message> {
   const { id, runId, round, recordedAt, parentMessageId, searched } = own
   const base = {
@@ -109,13 +111,13 @@ async function toolMessage(
 }
 
 /**
- * Names the objects of a result by their content. A clock that is behind the log gives a later import the ids of one that died, whose
- * objects may be in the store.
+ * Names the objects of a result by their content. If the clock is behind the log, a later import may reuse the ids of
+ * one that crashed. The crashed import's objects may still be in the store under these ids.
  */
 const attemptOf = (text: string, sources: readonly Source[]): string =>
   `imported-${sha256(JSON.stringify([text, sources])).slice(0, 16)}`
 
-/** Data stand behind the text, as those of our own results. */
+/** Puts the data after the text, as in results of our own tools. */
 function withData(parts: readonly ToolPart[], data: Json | undefined): readonly ToolPart[] {
   if (data === undefined) return parts
   const texts = parts.findIndex(({ type }) => type !== 'text')
@@ -132,12 +134,15 @@ async function withStored(
   const rest = [...media]
   const stored = parts.flatMap((part): (TextPart | MediaPart)[] => (part.type === 'text' ? [part] : rest.splice(0, 1)))
   const note = omitted === undefined ? [] : [{ type: 'text', text: omitted } as const]
-  // Texts before media, as in the results of tools.
+  // Texts come before media, as in results of our own tools.
   const texts = stored.findLastIndex(({ type }) => type === 'text') + 1
   return { media, parts: stored.toSpliced(texts, 0, ...note) }
 }
 
-/** Images that providers take. What says that it is one and has no image's first bytes is a file: they would refuse it. */
+/**
+ * Image types that providers accept. Media with such a type but without an image's first bytes become a file, because a
+ * provider would reject them.
+ */
 const SENT_IMAGES = /^image\/(?:png|jpe?g|gif|webp)$/u
 
 const asUpload = ({ mediaType, data, filename, type }: ClosedMedia) => ({

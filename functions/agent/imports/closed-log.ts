@@ -20,13 +20,13 @@ interface Dependencies {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Messages read at a time, and characters of them. */
+/** Page size in messages and in characters. */
 const PAGE = 100
 const PAGE_CHARACTERS = 512 * 1024
 
 /**
- * The messages of a log from its first up to and with `through`, in order; a page of them is in memory. Rejects with
- * `session_not_found` where the log ends before: it was deleted meanwhile, and then reads as if it had never been.
+ * Reads the messages of a log from its first up to and including `through`, in order, one page at a time. Rejects with
+ * `session_not_found` if the log ends earlier: the session was deleted meanwhile, and a deleted log reads as empty.
  */
 async function* messagesThrough(
   { reader }: Pick<Dependencies, 'reader'>,
@@ -50,7 +50,7 @@ async function* messagesThrough(
   }
 }
 
-/** Why a log ends before its end. */
+/** The error for a log that ends too early. */
 export const deletedMeanwhile = ({ session }: SessionKey): TooltrailError =>
   new TooltrailError('session_not_found', `session ${session} was deleted while its log was read`)
 
@@ -63,12 +63,12 @@ export async function lastMessageId(
   return messages[0]?.id
 }
 
-/** Ends a text of which only the preview is left. */
+/** Appended to a text of which only the preview is left. */
 export const LOST_TEXT = '[The full text is no longer available to view]'
 
 /**
- * The whole text of a tool message's output, also of an offloaded one; undefined for a call that has none. Where the object is lost,
- * its preview with a note.
+ * Reads the full text of a tool message's output, also an offloaded one. Returns undefined for a call without output.
+ * If the object is lost, returns its preview and a note.
  */
 export const wholeOutput = (
   dependencies: Dependencies,
@@ -93,7 +93,7 @@ async function wholeText(
   return unlessLost(dependencies, key, object, read, () => `${preview}\n\n${LOST_TEXT}`)
 }
 
-/** The bytes of an image or a file as base64, or the note that replaces them where they are lost. */
+/** The bytes of an image or a file as base64. If they are lost: the note that replaces them. */
 export const mediaOrNote = <Found>(
   dependencies: Dependencies,
   key: SessionKey,
@@ -108,7 +108,10 @@ export const mediaOrNote = <Found>(
     () => ({ type: 'text', text: goneText(part) }),
   )
 
-/** One lost object ends no copy and no export: what stands for it takes its place, with a warning (promises O4). */
+/**
+ * Reads an object; if it is lost, returns its replacement and logs a warning. So one lost object does not stop a copy
+ * or an export (promises O4).
+ */
 async function unlessLost<Content>(
   dependencies: Dependencies,
   key: SessionKey,
@@ -126,7 +129,7 @@ async function unlessLost<Content>(
   }
 }
 
-/** The sources of a tool message with their texts whole; undefined where it has none. */
+/** The sources of a tool message with their full texts; undefined if it has none. */
 export async function wholeSources(
   dependencies: Dependencies,
   key: SessionKey,
@@ -141,7 +144,7 @@ export async function wholeSources(
   )
 }
 
-/** A log, up to and with `through`, as closed messages with their contents. */
+/** Reads a log, up to and including `through`, as closed messages with their contents. */
 export async function* closedLog(
   dependencies: Dependencies,
   key: SessionKey,
@@ -189,7 +192,7 @@ async function spokenOf(
   return { ...base, role: 'assistant', parts, toolCalls, ...known }
 }
 
-/** A result without its call is left out, as it is of every request (promises R2). */
+/** A result without its call is omitted, as in every request (promises R2). */
 async function toolOf(
   dependencies: Dependencies,
   key: SessionKey,

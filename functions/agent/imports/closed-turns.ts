@@ -5,23 +5,23 @@ import { loopOf } from '../../log/import/open-rounds.ts'
 /** A message with its place in a run. */
 export interface PlacedMessage {
   readonly message: ClosedMessage
-  /** Counts the runs of an import; the same for all messages of one. */
+  /** Number of the run within the import; messages of one run have the same number. */
   readonly turn: number
   readonly round: number
-  /** As in a message of ours. */
+  /** Whether the history was searched before it, as in a `Message`. */
   readonly searched?: true
 }
 
-/** Rows that a message is stored as: the numbers of sources that a completion records are one of their own. */
+/** Number of rows for a message. The source numbers that a completion records have a row of their own. */
 export const rowsOf = (message: ClosedMessage): number =>
   message.role === 'assistant' && message.numbered !== undefined ? 2 : 1
 
-/** Tells where runs begin: where the source says so, otherwise with each message of a user. */
+/** Assigns messages to runs. A run begins where the source says so, otherwise with each user message. */
 export function createClosedTurns() {
   let turn = 0
   let run: string | undefined
   let before: ClosedMessage | undefined
-  /** Completions so far in this turn, by loop. */
+  /** Number of completions so far in this turn, by loop. */
   const rounds = createLoops<number>()
   return {
     place(message: ClosedMessage): PlacedMessage {
@@ -49,6 +49,6 @@ export function createClosedTurns() {
   }
 }
 
-/** Whether it is what a person says to the session's agent. */
+/** Whether the message is a person's input to the session's agent. */
 export const isInput = (message: ClosedMessage): boolean =>
   message.role === 'user' && message.parentToolCallId === undefined

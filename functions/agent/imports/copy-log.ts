@@ -5,7 +5,10 @@ import { appendClosed } from './append-closed.ts'
 import { closedLog } from './closed-log.ts'
 import type { AppendDependencies } from './import-step.ts'
 
-/** Copies a log with its outputs, up to and with `through`, into a new session; returns how many messages this call copied. */
+/**
+ * Copies a log with its outputs, up to and including `through`, into a new session. Returns how many messages this call
+ * copied.
+ */
 export async function copyLog(
   dependencies: AppendDependencies & { readonly logger: Pick<Logger, 'warn'> },
   from: SessionKey,

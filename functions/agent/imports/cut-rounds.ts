@@ -3,36 +3,40 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import { rowsOf, type PlacedMessage } from './closed-turns.ts'
 
-/** The calls of a cut round that go on behind what has cut it. */
+/** The rest of a split round: its calls without a stored result, as a completion after the write that split it. */
 interface Rest {
   readonly of: ClosedAssistantMessage
-  /** Their places in `of`, by those in the completion that had them first. */
+  /** The index of each call in `of`, by its index in the original completion. */
   readonly places: ReadonlyMap<number, number>
 }
 type Rests = ReadonlyMap<ClosedAssistantMessage, Rest>
 
-/** What a step stores. */
+/** The messages that a step stores. */
 export interface StepMessages {
   readonly rows: readonly PlacedMessage[]
-  /** How many of the messages that were given are in it. */
+  /** How many of the given messages are in the step. */
   readonly taken: number
   readonly rests: Rests
 }
 
 /**
- * Rounds of an import that are longer than a step. What comes between two steps of one cuts it: whoever was sent the round then was
- * told that its other calls have no result, and is told the same ever after (promises R5). These calls become a round of their own.
+ * Rounds of an import that are longer than a step. Another write between two steps splits the round. A request sent
+ * meanwhile reported its open calls as having no result, and later requests must repeat that (promises R5). So these
+ * calls become a separate round.
  */
 export interface CutRounds {
-  /** This message of the source is in the log. */
+  /** Records that this message of the source is in the log. */
   stored(message: ClosedMessage): void
-  /** Messages of at most `most` rows, as a step stores them. `isApart`: something else has come between it and the step before. */
+  /**
+   * Selects the first messages for a step of at most `most` rows. `isApart`: another write came between this step and
+   * the previous one.
+   */
   step(batch: readonly PlacedMessage[], isApart: boolean, most: number): StepMessages
-  /** That step is in the log. */
+  /** Records that this step is in the log. */
   wrote(step: StepMessages, batch: readonly PlacedMessage[]): void
 }
 
-/** Nothing stored yet. */
+/** Creates the state of an import that has stored nothing yet. */
 export function createCutRounds(): CutRounds {
   /** Calls of stored completions whose results are not stored yet. */
   const open = new Map<ClosedAssistantMessage, Set<number>>()
@@ -77,7 +81,7 @@ export function createCutRounds(): CutRounds {
   }
 }
 
-/** A completion that asks for these calls of another, and says nothing that it has said. */
+/** Builds a completion with these calls of another one, without its text. */
 function restOf(of: ClosedAssistantMessage, left: ReadonlySet<number>): Rest {
   const sequences = [...left]
   const toolCalls = sequences.flatMap((sequence) => of.toolCalls.slice(sequence, sequence + 1))
@@ -93,7 +97,7 @@ function restOf(of: ClosedAssistantMessage, left: ReadonlySet<number>): Rest {
   }
 }
 
-/** What it says was said before: that its calls are looked up in the history shows when it is imported again, too. */
+/** Keeps the `searched` mark, so that a second import sees it. */
 const markOf = ({ searched, toolCalls }: ClosedAssistantMessage): Pick<PlacedMessage, 'searched'> =>
   searched === true || toolCalls.some(({ name }) => name === SEARCHING_TOOL) ? { searched: true } : {}
 

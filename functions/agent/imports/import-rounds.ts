@@ -3,28 +3,31 @@ import { createLoops, type Newest } from '../../log/import/newest.ts'
 import { loopOf, type Loop } from '../../log/import/open-rounds.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 
-/** A turn of an import, of which a beginning is in the log. */
+/** A turn of an import whose first messages are in the log. */
 export interface BegunTurn {
   readonly turn: number
-  /** The run that holds the last of it; undefined: its rest becomes a run of its own. */
+  /** The run that holds its last stored message. Undefined: the rest of the turn becomes a separate run. */
   readonly run?: Run
-  /** What the run holds of the turn: all that is stored, only a later part, or what an earlier call has left in the log. */
+  /**
+   * The part of the turn that the run holds: all stored messages (`all`), only a later part (`rest`), or messages of an
+   * earlier call (`earlier`).
+   */
   readonly holds: 'all' | 'rest' | 'earlier'
-  /** By how much rounds of the turn are less, or more, in the run; by loop, for those that have come up. */
+  /** The offset from a round's number in the turn to its number in the run, per loop that has occurred. */
   readonly moved: Newest<Loop, number>
 }
 
 /** Numbers the rounds of one step. */
 export interface StepRounds {
-  /** The round of a message in its run. Messages come in their order. */
+  /** The round of a message in its run. Messages must be passed in order. */
   of(placed: PlacedMessage): Promise<number>
-  /** How the last turn has been numbered, once this step is stored. */
+  /** The numbering state of the last turn, after this step is stored. */
   moved(): Pick<BegunTurn, 'holds' | 'moved'>
 }
 
 /**
- * Rounds count from 0 in each loop of a run, also where the run holds no beginning of its turn. `storedRounds`: how many the
- * loop of a message has in the run that an earlier call has left.
+ * Numbers rounds from 0 in each loop of a run, even if the run does not hold the start of its turn. `storedRounds`
+ * counts the rounds of a message's loop in the run that an earlier call stored.
  */
 export function createStepRounds(
   begun: BegunTurn | undefined,

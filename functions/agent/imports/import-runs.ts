@@ -9,16 +9,16 @@ import { NO_USAGE } from '../../domain/usage/usage.ts'
 import type { BegunTurn } from './import-rounds.ts'
 import { isInput, type PlacedMessage } from './closed-turns.ts'
 
-/** Where runs of an import come from. */
+/** The session and source of an import's runs. */
 interface Origin {
   readonly session: Session
   readonly source: string | undefined
 }
 
-/** By the number of their turn. */
+/** The runs of a step, by the number of their turn. */
 export type Touched = ReadonlyMap<number, { readonly run: Run; readonly isNew: boolean }>
 
-/** The runs of these messages with their times. Ids are greater than all that the session has seen. */
+/** Builds the runs of these messages with their times. Their ids are greater than all ids in the session. */
 export function runsOf(
   origin: Origin,
   { tail, head }: Pick<SessionHeader, 'tail' | 'head'>,
@@ -39,11 +39,13 @@ export function runsOf(
   return touched
 }
 
-/** An id that a message of these runs must be greater than: whoever comes next knows the log's head, and not the runs. */
+/**
+ * The id that all messages of these runs must exceed. The next writer reads only the log's head, not the ids of runs.
+ */
 export const lastIdOf = (touched: Touched, head: string | undefined): string | undefined =>
   latestId([head, ...[...touched.values()].map(({ run }) => run.id)])
 
-/** The runs with the rounds that these messages add. */
+/** Adds the rounds of these messages to their runs. */
 export function countRounds(touched: Touched, messages: readonly Message[]): Touched {
   const rounds = new Map<string, number>()
   for (const message of messages)

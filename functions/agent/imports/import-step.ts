@@ -27,30 +27,30 @@ export interface AppendDependencies extends ContentDependencies {
   readonly agents: ReadonlyMap<string, { readonly policies: Policies }>
 }
 
-/** One import on its way. */
+/** The state of one import in progress. */
 export interface Import {
   readonly dependencies: AppendDependencies
   readonly session: Session
   readonly source: string | undefined
   readonly calls: StoredCalls
   readonly cut: CutRounds
-  /** Where it has come to: the turn, and the last message. Undefined: nothing stored yet. */
+  /** The current turn and the last stored message; undefined if nothing is stored yet. */
   at?: { readonly begun: BegunTurn; readonly last: string }
-  /** The first of its messages since something else came into the session; undefined: nothing stored yet. */
+  /** The import's first message after the last write from elsewhere; undefined if nothing is stored yet. */
   since: string | undefined
 }
 
-/** An attempt fails only if somebody else has written to this session meanwhile. */
+/** Attempts to store one step. An attempt fails only if another writer has changed the session meanwhile. */
 const ATTEMPTS = 5
-/** Characters of arguments. */
+/** Arguments longer than this, in characters, take milliseconds to parse. */
 const LONG = 64 * 1024
 /**
- * Messages, runs and numbers of a step. One transaction of DynamoDB has 100 items: the others are the session's, its places in
- * lists, and the progress of the import.
+ * Messages, runs and source numbers of a step. A DynamoDB transaction has 100 items. The other items are the session's,
+ * its entries in lists, and the import's progress.
  */
 const MAX_ROWS = 85
 
-/** `before`: what earlier calls have stored. */
+/** Creates the state of an import. `before` is the progress of earlier calls. */
 export const newImport = (
   dependencies: AppendDependencies,
   session: Session,
@@ -65,15 +65,15 @@ export const newImport = (
   since: rangesOf(before).at(-1)?.first,
 })
 
-/** Lets this turn go on behind what an earlier call stored last. */
+/** Resumes the import after the last stored message. */
 export async function resumeAt(one: Import, turn: number, { last, run: id }: ImportProgress): Promise<void> {
   const run = await one.dependencies.reader.run(keyOf(one.session), id)
   one.at = { last, begun: { turn, holds: 'earlier', moved: createLoops(), ...(run && { run }) } }
 }
 
 /**
- * Gives messages and runs their ids, and stores them in one write, or the first of them, if all do not fit behind something else
- * that has come. Returns how many. Rejects with `session_busy`.
+ * Assigns ids to messages and runs and stores them in one write. If another write has split a round, fewer messages may
+ * fit. Returns how many were stored. Rejects with `session_busy`.
  */
 export async function writeStep(
   one: Import,
@@ -114,17 +114,17 @@ export async function writeStep(
 
 const isBehindOthers = ({ at }: Import, { head }: SessionHeader): boolean => at !== undefined && head !== at.last
 
-/** The import's `since` where this message is stored next. */
+/** The import's `since` after this message is stored. */
 const sinceWith = (one: Import, seen: SessionHeader, first: string | undefined): string | undefined =>
   isBehindOthers(one, seen) ? first : (one.since ?? first)
 
-/** The turn goes on in its run only while nothing else has come behind it: runs stand one after the other. */
+/** A turn continues in its run only if nothing else was stored after it, because runs must not overlap. */
 function begunAs(one: Import, seen: SessionHeader): BegunTurn | undefined {
   if (one.at === undefined || !isBehindOthers(one, seen)) return one.at?.begun
   return { turn: one.at.begun.turn, holds: 'rest', moved: createLoops() }
 }
 
-/** Whether its call has arguments that take milliseconds to read. */
+/** Whether the arguments of its call take milliseconds to read. */
 const isLong = (message: ClosedMessage): boolean =>
   message.role === 'tool' && (message.of.toolCalls[message.sequence]?.arguments.length ?? 0) > LONG
 
@@ -168,10 +168,10 @@ async function messagesOf(
 }
 
 /**
- * The numbers of sources that a completion of an import brings, as its row records them. Undefined where the session has one of them
- * already, a result is not here, or something else has come since and may have numbered it: then a later request gives all that are
- * missing. Made for one step, after the session's header was read: a step is not stored if anybody has given numbers since.
- * `since`: the first message of the import behind what came last from elsewhere.
+ * Checks the source numbers that an imported completion has. Returns undefined if a number is taken, a result is
+ * missing, or another write may have assigned it; a later request then assigns the rest. Created for one step, after
+ * the session's header was read: if another writer assigns numbers meanwhile, the step is not stored. `since`: the
+ * import's first message after the last write from elsewhere.
  */
 function createKeptNumbers(
   reader: Pick<LogReader, 'sources'>,

@@ -6,16 +6,17 @@ import { SEARCHING_TOOL } from '../../search/documents/documents.ts'
 import type { PlacedMessage } from './closed-turns.ts'
 
 /**
- * Marks what was said and given as a task after a search of the history, as our own runs mark it: from the calls of the same turn,
- * and where the source says so. The call whose member searched comes before that search, so of it only the source can say it.
+ * Marks messages and tasks that follow a search of the history, as our own runs do. Sources of the marks are the calls
+ * of the same turn and marks in the imported data. A delegate call precedes the search of its member, so only the
+ * imported data can mark it.
  */
 export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage {
   let turn: number | undefined
-  /** Loops of this turn that have searched, or whose members have. */
+  /** Loops of this turn that have searched, or whose members have searched. */
   const searched = createLoops<true>()
-  /** Of each call that a member works for: the loop that gave it. */
+  /** The loop that made each delegate call. */
   const givers = new WeakMap<MemberCall, Loop>()
-  /** Completions whose loop had searched before them. */
+  /** Completions of loops that had searched before. */
   const after = new WeakSet<ClosedAssistantMessage>()
 
   return (placed) => {
@@ -42,10 +43,10 @@ export function createSearchedMarks(): (placed: PlacedMessage) => PlacedMessage 
     return isTask
   }
 
-  /** Whoever gave the task of a loop that has searched hears of it. */
+  /** Marks the loop that searched and all loops above it. */
   function noteSearch(loop: Loop): void {
     searched.set(loop, true)
-    // Not by recursion: a log may nest tasks deeper than the stack is.
+    // Iterative, because a log may nest tasks deeper than the stack allows.
     for (let one = loop; typeof one === 'object' && givers.has(one);) {
       one = givers.get(one)
       if (searched.get(one) === true) return

@@ -15,21 +15,24 @@ import type { LogReader, MessageQuery } from '../../ports/log-reader.ts'
 import { createStoredResults } from './stored-results.ts'
 
 /**
- * Where the calls of an import are in the log. One that an earlier call of this import stored is the latest with that call among
- * what is of this import: others may have calls of the same ids.
+ * Finds an import's calls in the log. A call stored by an earlier request of this import is the latest one with that id
+ * within the import's ranges. Messages outside these ranges may have calls with the same id.
  */
 export interface StoredCalls {
-  /** This message is stored under this id. */
+  /** Records that this message is stored under this id. */
   keep(message: ClosedMessage, id: string): void
-  /** An earlier call has stored this message. The last of them is the last that is stored. */
+  /** Records a message that an earlier call has stored. The last message passed is the last stored one. */
   stored(message: ClosedMessage): void
-  /** The id of the message that has the call of a result, and the call's place in it: a round that was cut goes on in another. */
+  /**
+   * The id of the message that holds the call of a result, and the call's index in it. After a split round, that is the
+   * message with the rest of the round.
+   */
   callOf(result: ClosedToolMessage): Promise<StoredCall>
   /** The id of the message of a call that a member works for. */
   parentIdOf(parent: MemberCall): Promise<string>
-  /** The id of the message of a call with sources; undefined where another stands in its place. */
+  /** The id of the message of a call with sources; undefined if another message is at its index. */
   resultIdOf(call: MemberCall): Promise<string | undefined>
-  /** How many rounds the loop of this message has in a run. */
+  /** Number of rounds that the loop of this message has in a run. */
   rounds(message: ClosedMessage, run: Run): Promise<number>
 }
 
@@ -38,27 +41,27 @@ interface StoredCall {
   readonly sequence: number
 }
 
-/** Where a completion is. */
+/** The stored row of a completion. */
 interface StoredRound {
   readonly id: string
-  /** The places of its calls, by their ids; left out: as in the source. */
+  /** The index of each call, by its id. Undefined: the indexes of the source. */
   readonly places?: ReadonlyMap<string, number>
 }
 
-/** Messages read at a time. */
+/** Messages in one page. */
 const PAGE = 50
 
 interface Place {
   readonly reader: LogReader
   readonly key: SessionKey
-  /** Where in the log the messages are that earlier calls of this import stored. */
+  /** The ranges of the log that earlier calls of this import stored. */
   readonly ranges: readonly Range[]
 }
 
-/** Nothing stored by this call yet. */
+/** Creates the state of an import call that has stored nothing yet. */
 export function createStoredCalls(place: Place): StoredCalls {
   const rounds = new WeakMap<ClosedAssistantMessage, StoredRound>()
-  /** Of the messages of calls that members work for, or whose results have sources. */
+  /** Ids of messages of calls that members work for, or whose results have sources. */
   const parents = new WeakMap<MemberCall, string>()
   const results = createStoredResults(newestResults(place))
   const calls: StoredCalls = {
@@ -112,7 +115,7 @@ export function createStoredCalls(place: Place): StoredCalls {
 
 type Kind = Pick<MessageQuery, 'roles' | 'run' | 'parentToolCallId'>
 
-/** Messages of an import that earlier calls stored, the newest first. */
+/** Reads messages that earlier calls of the import stored, newest first. */
 async function* newestOf({ reader, key, ranges }: Place, of: Kind): AsyncGenerator<Message> {
   for (const { first, last } of ranges.toReversed()) {
     for (let before: string | undefined = nextId(last, 0); before !== undefined && before > first;) {
@@ -130,7 +133,7 @@ async function* newestResults(place: Place): AsyncGenerator<ToolMessage, undefin
 const callsOf = (message: Message): AssistantMessage['toolCalls'] =>
   message.role === 'assistant' ? message.toolCalls : []
 
-/** The source has changed before its end, or the session is being deleted. */
+/** The error for a source that has changed before its end, or a session that is being deleted. */
 const isGone = (call: string): TooltrailError =>
   new TooltrailError(
     'import_changed',

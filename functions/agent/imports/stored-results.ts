@@ -1,17 +1,17 @@
 import type { ClosedMessage, MemberCall } from '../../domain/messages/closed-message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
 
-/** Where results are that earlier calls of an import stored. */
+/** Finds the results that earlier calls of an import stored. */
 export interface StoredResults {
-  /** An earlier call has stored this message. The last of them is the last that is stored. */
+  /** Records a message that an earlier call has stored. The last message passed is the last stored one. */
   stored(message: ClosedMessage): void
-  /** The id of the message of a call; undefined where it is none of these, or another stands in its place. */
+  /** The id of the message of a call; undefined if no earlier call stored it, or another message is at its index. */
   idOf(call: MemberCall): Promise<string | undefined>
 }
 
 /**
- * They are found by their place: ids of calls repeat, also among the results whose sources one completion numbers. `newest`: all
- * results of the import that are in the log, the newest first; they are read as far back as one is asked for.
+ * Finds results by their index, because call ids repeat, even among the results whose sources one completion numbers.
+ * `newest` iterates over the import's stored results, newest first; it is read only as far back as needed.
  */
 export function createStoredResults(newest: AsyncIterator<ToolMessage, undefined>): StoredResults {
   const places = new WeakMap<MemberCall, number>()

@@ -33,20 +33,20 @@ export async function acceptRun(
     runInBackground(dependencies, key, done)
     return { runId, repeated, ended }
   }
-  // Also if it was accepted before: that hint may be lost.
+  // A repeated run is woken too, because the first hint may have been lost.
   await wake(dependencies, key, placement)
   return { runId, repeated }
 }
 
-/** Tells this process's worker, or a reader of the queue, that the session may have work. */
+/** Notifies this process's worker, or a reader of the queue, that the session may have work. */
 export async function wake(dependencies: AcceptDependencies, key: SessionKey, placement: Placement): Promise<void> {
   if (placement.here) runInBackground(dependencies, key, dependencies.worker.serve(key))
   else await hint(dependencies, key)
 }
 
 /**
- * Hints that a session has work, which is already durable and due. So a hint that cannot be sent is only logged: an
- * error would make the caller send the same again, and the sweeper finds the work anyway.
+ * Hints that a session has work, which is already stored and due. A hint that cannot be sent is only logged: an error
+ * would make the caller send the input again, and the sweeper finds the work anyway.
  */
 export async function hint(
   { queue, logger }: Pick<AcceptDependencies, 'queue' | 'logger'>,
@@ -59,7 +59,7 @@ export async function hint(
   }
 }
 
-/** Lets work continue after the caller has its response. A failure is logged; the sweeper makes the next attempt. */
+/** Lets work continue after the caller has its response. A failure is logged; the sweeper retries. */
 export function runInBackground(
   { logger }: Pick<AcceptDependencies, 'logger'>,
   key: SessionKey,
@@ -70,7 +70,7 @@ export function runInBackground(
   })
 }
 
-/** The session's agent. Throws `agent_not_found` when it is gone. */
+/** The session's agent. Throws `agent_not_found` if it is no longer configured. */
 export function agentOf({ agents }: Pick<AcceptDependencies, 'agents'>, session: Session): Agent {
   const agent = agents.get(session.agent)
   if (agent !== undefined) return agent

@@ -25,45 +25,45 @@ export interface Submission {
   readonly user?: string
   readonly metadata?: JsonObject
   readonly clientTools: readonly ClientTool[]
-  /** Stand in for the session's during this run. */
+  /** Replaces the session's instructions during this run. */
   readonly instructions?: string
   /** Default: the agent's policy. */
   readonly onBusy?: OnBusy
   readonly keyId?: string
-  /** Runs of the key that may be queued, running or paused at a time. */
+  /** Limit of the key's runs that are queued, running or paused. */
   readonly mostActive?: number
   readonly budget?: Budget
-  /** What the run owes to a channel. */
+  /** A delivery that the run's end must make to a channel. */
   readonly delivery?: NewDelivery
   readonly idempotency?: { readonly keyHash: string; readonly bodyHash: string }
 }
 
-/** A tool result or a decision for a waiting call. */
+/** A client's tool result, or a decision about an approval, for a waiting call. */
 type Given =
   | { readonly output: readonly IncomingPart[]; readonly sources?: readonly Source[] }
   | { readonly error: string }
   | { readonly approve: boolean; readonly by?: string }
 
-/** Of the call with this id. */
+/** The resolution of the call with this call id. */
 export type CallResolution = Given & {
   readonly toolCallId: string
   /** Id of the call's row. Default: the run's only call with this call id that waits or has waited. */
   readonly messageId?: string
 }
 
-/** Of the call in this row, whatever its id. */
+/** The resolution of the call in this row, whatever its call id. */
 export type RowResolution = Given & { readonly toolCallId?: undefined; readonly messageId: string }
 
-/** What the next request of a session would hold. */
+/** The content of a session's next request. */
 export interface NextRequest {
   readonly agent: Agent
   readonly request: ModelRequest
   readonly estimatedTokens: number
   readonly contextTokens: number
   readonly summary?: Summary
-  /** Messages that left the request because they no longer fitted. */
+  /** Number of messages omitted because they no longer fit. */
   readonly omitted: number
-  /** The messages whose media go out, by the media's ids. */
+  /** The messages whose media the request sends, by the media's ids. */
   readonly mediaOf: ReadonlyMap<string, string>
 }
 
@@ -74,19 +74,21 @@ export interface Placement {
 
 export interface Accepted {
   readonly runId: string
-  /** It was accepted before, under the same idempotency key. */
+  /** Whether it was accepted before, under the same idempotency key. */
   readonly repeated: boolean
-  /** Set when this process executes it at once: what it has come to; undefined when that has to be read from the log. */
+  /**
+   * The ended run, if this process executes it at once; resolves to undefined if the result must be read from the log.
+   */
   readonly ended?: Promise<EndedRun | undefined>
 }
 
 /**
- * What the front doors (HTTP, later Slack and webhooks) do with runs of sessions that they have read. Errors are
- * `TooltrailError`s by code.
+ * The operations on runs of sessions that the inbound endpoints (HTTP, Slack, webhooks) use. They have already read the
+ * session. Errors are `TooltrailError`s by code.
  */
 export interface AgentService {
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>
-  /** As the inbox's: before a session is made for a run. */
+  /** Like the inbox's check: called before a session is created for a run. */
   assertCapacity(tenant: string, limits: RunLimits): Promise<void>
   /** Retries after a failed run, or continues after a crash. Rejects with `nothing_to_continue`. */
   continue(
@@ -102,25 +104,30 @@ export interface AgentService {
   ): Promise<void>
   cancel(key: SessionKey, runId: string): Promise<void>
   /**
-   * A run's events: those of its log from the start of the round of event `after` (or of the run), then live ones.
-   * Stored events arrive within 1 s wherever the run executes; deltas only if it executes here. Ends after a terminal
-   * event of a run that is not resumed, and when `signal` aborts (without rejecting). A reader that falls
-   * behind gets the current round from its start.
+   * Yields a run's events: those of its log from the start of the round of event `after` (or of the run), then live
+   * ones. Stored events arrive within 1 s wherever the run executes; deltas arrive only if it executes here. Ends after
+   * a terminal event of a run that is not resumed. Also ends, without rejecting, when `signal` aborts. A reader that
+   * falls behind gets the current round again from its start.
    */
   follow(
     key: SessionKey,
     runId: string,
     options: { readonly after?: string; readonly signal: AbortSignal },
   ): AsyncIterable<RunEvent>
-  /** The events so far, as its log tells them: the last one says how it ended or what it waits for, if it does. */
+  /** Yields the events so far, from the log. If the run has ended or waits, the last event says so. */
   soFar(key: SessionKey, runId: string): AsyncIterable<RunEvent>
-  /** Resolves when the run has ended or waits for somebody, wherever it is executed, and when `signal` aborts. */
+  /**
+   * Resolves when the run has ended or waits for its caller, whichever process executes it, or when `signal` aborts.
+   */
   settled(key: SessionKey, runId: string, signal: AbortSignal): Promise<void>
-  /** What the next request would hold: of the active run (only of `run`, if given), or of the run of a next input. */
+  /**
+   * The next request of the active run (with `run`: only if it is that run), or of the run that a next input would
+   * start.
+   */
   context(session: Session, run: string | undefined): Promise<NextRequest>
   /**
-   * Summarises the older part now, until `signal` aborts or `limitMs` are over. Rejects with `session_busy`,
-   * `nothing_to_consolidate` and `summary_failed`, and where the tokens or the budget of the day are used up.
+   * Summarises the older part of the session now, until `signal` aborts or `limitMs` have passed. Rejects with
+   * `session_busy`, `nothing_to_consolidate` and `summary_failed`, and when the day's tokens or budget are used up.
    */
   consolidate(
     session: Session,
@@ -130,8 +137,9 @@ export interface AgentService {
     },
   ): Promise<Summary>
   /**
-   * Appends turns that were executed elsewhere. What stops it leaves a beginning of them; under a name, a repetition goes on
-   * there. Rejects with `session_busy`, `idempotency_conflict`, `import_gap`, `import_changed`.
+   * Appends turns that were executed elsewhere. If it stops early, the first turns are stored; with a name, a
+   * repetition continues after them. Rejects with `session_busy`, `idempotency_conflict`, `import_gap`,
+   * `import_changed`.
    */
   importMessages(
     session: Session,
@@ -139,21 +147,22 @@ export interface AgentService {
     options: AppendOptions,
   ): Promise<Appended>
   /**
-   * Copies a log up to and with a message into a new session; goes on where an earlier call stopped. Returns how many messages
-   * it has copied.
+   * Copies a log up to and including a message into a new session. Continues where an earlier call stopped. Returns how
+   * many messages it has copied.
    */
   copyLog(from: SessionKey, through: string, to: Session): Promise<number>
   /** The agent's tools of this server, without those of its MCP servers. */
   toolsOf(agent: string): Promise<Tools>
   search(query: HistoryQuery): Promise<HistoryEntries>
   /**
-   * Deletes for a few seconds at most, then continues in the background: `removed` says whether it is done. Rejects
-   * with `session_not_found`.
+   * Deletes for at most a few seconds, then continues in the background. `removed` says whether the deletion is
+   * finished. Rejects with `session_not_found`.
    */
   deleteSession(key: SessionKey): Promise<DeletionState>
   /**
-   * How far a deletion has come; undefined for none, or with `owner` for another owner's. `removed` only when no document
-   * of the session is found any more: an index that follows the store loses them later.
+   * The progress of a deletion; undefined if there is none, or if `owner` is given and the session has another owner.
+   * `removed` is true only when the search no longer finds a document of the session, because an index that follows the
+   * store removes them later.
    */
   deletionState(key: SessionKey, owner?: string): Promise<DeletionState | undefined>
 }

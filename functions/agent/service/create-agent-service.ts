@@ -17,9 +17,9 @@ import { keepingMedia, storeInput } from './incoming.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 import type { SessionWorker } from '../worker/session-worker.ts'
 
-/** How long a caller waits for a deletion before it continues in the background, in milliseconds. */
+/** Longest wait of a caller for a deletion before it continues in the background. */
 const DELETION_MS = 5_000
-/** How long a caller waits for the cancel of a run that no process executes, which takes a few writes. */
+/** Longest wait of a caller for the cancel of a run that no process executes. Such a cancel takes a few writes. */
 const CANCEL_MS = 1_000
 
 export type AgentServiceDependencies = LoopDependencies & {
@@ -31,7 +31,7 @@ export type AgentServiceDependencies = LoopDependencies & {
   readonly bus: EventBus
 }
 
-/** The agent service over its ports and the worker of this process. */
+/** Creates the agent service from its ports and this process's worker. */
 export function createAgentService(ports: AgentServiceDependencies): AgentService {
   const dependencies = inTime(ports)
   const { inbox, clock, deletion, worker } = dependencies
@@ -41,7 +41,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
     async cancel(key, runId) {
       const cancelled = await inbox.cancel(key, runId)
       if (cancelled.state !== 'cancelling' || !cancelled.free) return
-      // The worker then executes what is queued behind the cancelled run: do not wait for that.
+      // The worker then executes the runs queued behind the cancelled one; the caller does not wait for those.
       runInBackground(dependencies, key, worker.serve(key))
       const signal = AbortSignal.timeout(CANCEL_MS)
       await settled(dependencies, key, runId, signal)
@@ -78,7 +78,7 @@ export function createAgentService(ports: AgentServiceDependencies): AgentServic
   }
 }
 
-/** Loaded with the first run that is followed: the API loads little before its first request. */
+/** Imported when the first run is followed, so that the API starts quickly. */
 async function* follow(...given: Parameters<typeof followRun>): ReturnType<typeof followRun> {
   const following = await import('../events/follow-run.ts')
   yield* following.followRun(...given)
@@ -94,7 +94,7 @@ async function settled(...given: Parameters<typeof untilSettled>): Promise<void>
   await ends.untilSettled(...given)
 }
 
-/** The state of a deletion, which is not done while documents are found, or while nobody can tell. */
+/** The state of a deletion. It is unfinished while the search finds documents, or while the search fails. */
 async function withDocuments(
   { index }: Pick<AgentServiceDependencies, 'index'>,
   key: SessionKey,
@@ -110,7 +110,7 @@ async function withDocuments(
   }
 }
 
-/** Starts runs, or lets them continue. */
+/** The operations that start runs or let them continue. */
 function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, 'submit' | 'continue' | 'resolve'> {
   const { inbox, lease, reader } = dependencies
   return {
@@ -153,5 +153,5 @@ function acceptors(dependencies: AgentServiceDependencies): Pick<AgentService, '
   }
 }
 
-/** Loaded when somebody asks: few sessions are looked at like that. */
+/** Imported on demand, because few requests need it. */
 const contextWork = () => import('./session-context.ts')

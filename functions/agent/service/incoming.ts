@@ -12,7 +12,10 @@ interface Dependencies {
   readonly clock: Clock
 }
 
-/** A user's content with its media stored, and the note that stands in for them in later runs (promises O4). */
+/**
+ * Stores the media of a user's content. Returns the content with the note that replaces the media in later runs
+ * (promises O4).
+ */
 export async function storeInput(
   dependencies: Dependencies,
   key: SessionKey,
@@ -30,8 +33,9 @@ export async function storeInput(
 }
 
 /**
- * Hands in an input whose media are stored; they are removed when it is refused, or was accepted before with media of its own. A
- * store that failed may have accepted it: then they stay, as they do when this process dies, until the session is deleted.
+ * Accepts an input whose media are already stored. Removes the media if the input is rejected, or if it was accepted
+ * before with its own media. If the store fails, the input may still have been accepted: then the media stay until the
+ * session is deleted, as after a crash.
  */
 export async function keepingMedia<Accepted extends { readonly repeated: boolean }>(
   { outputs, logger }: Pick<Dependencies, 'outputs'> & { readonly logger: Logger },

@@ -15,7 +15,7 @@ import { storeToolMedia } from '../media.ts'
 
 type AnyResolution = CallResolution | RowResolution
 
-/** Rows read at a time. */
+/** Rows in one page. */
 const PAGE = 200
 
 interface Dependencies {
@@ -25,8 +25,8 @@ interface Dependencies {
 }
 
 /**
- * Resolutions in the form that the inbox takes: large contents and media are in the output store when this resolves.
- * Each has a hash of its content, so that a repeat can be told from a different resolution.
+ * Converts resolutions to the form that the inbox takes. When this resolves, large contents and media are in the output
+ * store. Each resolution has a hash of its content, which separates a repeated resolution from a different one.
  */
 export async function prepareResolutions(
   dependencies: Dependencies,
@@ -44,11 +44,11 @@ export async function prepareResolutions(
   )
 }
 
-/** Whether the resolution may be meant for the call. */
+/** Whether the resolution can refer to the call. */
 const mayMean = ({ toolCallId, messageId }: AnyResolution, call: ToolMessage): boolean =>
   (toolCallId ?? call.toolCallId) === call.toolCallId && (messageId ?? call.id) === call.id
 
-/** The call that the sender saw. Models reuse ids, so an id alone must not mean a call of a later round. */
+/** Finds the call that the sender saw. Models reuse call ids, so an id alone must not match a call of a later round. */
 function rowOf(runId: string, resolution: AnyResolution, rows: readonly ToolMessage[]): ToolMessage {
   const meant = rows.filter((row) => mayMean(resolution, row))
   const name = JSON.stringify(resolution.toolCallId ?? resolution.messageId)
@@ -66,7 +66,7 @@ function rowOf(runId: string, resolution: AnyResolution, rows: readonly ToolMess
   throw new TooltrailError('resolution_conflict', text)
 }
 
-/** The run's calls that these may be meant for, all of them, in the order of the log. */
+/** Reads all calls of the run that these resolutions can refer to, in the order of the log. */
 async function callsOf(
   reader: LogReader,
   key: SessionKey,
@@ -111,7 +111,7 @@ async function prepareResolution(
   return { ...call, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', ...fitted, hash }
 }
 
-/** Without regard to the order of its fields. */
+/** Fields in a fixed order, so that their order in the input does not change the hash. */
 const fieldsOf = ({ title, url, text, id }: Source): unknown => ({ title, url, text, id })
 
 function hashOf(resolution: AnyResolution): string {

@@ -25,17 +25,17 @@ import { limitTime } from '../../domain/time/time-limit.ts'
 import { agentOf } from './accept-run.ts'
 import type { NextRequest, Submission } from './agent-service.ts'
 
-/** Stands for the run that a next input would start. */
+/** Id of the run that a next input would start. */
 const NEXT_RUN = 'next'
 /** Greater than every id. */
 const NEXT_ID = 'Z'.repeat(26)
-/** How long a summary by hand may take, in milliseconds. */
+/** Timeout of a summary that a caller requested. */
 const SUMMARY_MS = 600_000
 
 /**
- * The next request of the session's active run, or of the run that a next input would start, without that input. Calls that
- * wait have a text that says so. Nothing is written. Rejects with `agent_not_found`, and, for a given run, with
- * `run_not_found` and `run_not_active`.
+ * Builds the next request of the session's active run, or of the run that a next input would start, without that input.
+ * Waiting calls get a placeholder text as their result. Stores nothing. Rejects with `agent_not_found`; if a run is
+ * given, also with `run_not_found` and `run_not_active`.
  */
 export async function nextRequest(
   dependencies: LoopDependencies,
@@ -91,7 +91,7 @@ interface Speaker {
   readonly instructions?: string
 }
 
-/** Whose request is the next, and of which active run. */
+/** The agent of the next request, and the active run if there is one. */
 async function speaker(
   dependencies: LoopDependencies,
   session: Session,
@@ -110,7 +110,7 @@ async function speaker(
   return { agent, clientTools: run.clientTools, run: run.id, ...definedFields({ instructions: run.instructions }) }
 }
 
-/** Numbers that the next request would give to sources. */
+/** The numbers that the next request would assign to sources. */
 async function nextNumbers(reader: LogReader, key: SessionKey, messages: readonly Message[]): Promise<SourceNumbers> {
   const known = recordedNumbers(messages)
   if (!messages.some((message) => hasSources(message) && !known.has(message.id))) return new Map()
@@ -119,7 +119,7 @@ async function nextNumbers(reader: LogReader, key: SessionKey, messages: readonl
   return new Map(next.map(({ message, from }) => [message, from]))
 }
 
-/** An open call with a text in place of its result. */
+/** Replaces the missing result of an open call with a placeholder text. */
 function withoutResult(message: Message): Message {
   if (message.role !== 'tool' || !OPEN_STATUSES.includes(message.status)) return message
   const text = message.status === 'waiting' ? '[waiting for an answer]' : '[running]'
@@ -137,9 +137,9 @@ const nextInput = ({ name }: Agent): UserMessage => ({
 })
 
 /**
- * Summarises the older part of a session that nobody works on, whatever its threshold; the newest messages stay. Rejects with
- * `session_busy`, `nothing_to_consolidate`, `summary_failed` (then nothing has changed but the usage), `idempotency_conflict`, and as
- * a run would be where the tokens or the budget of the day are used up.
+ * Summarises the older part of an idle session, whatever its threshold; the newest messages stay. Rejects with
+ * `session_busy`, `nothing_to_consolidate`, `summary_failed` (then only the usage has changed) and
+ * `idempotency_conflict`. Like a run, it is rejected when the day's tokens or budget are used up.
  */
 export async function consolidateByHand(
   dependencies: LoopDependencies & { readonly inbox: Pick<RunInbox, 'assertCapacity'> },
@@ -189,7 +189,7 @@ export async function consolidateByHand(
   }
 }
 
-/** `signal`: nobody waits for the summary any more. `limitMs`: how long it may take. */
+/** `signal` aborts when the caller no longer waits for the summary. `limitMs` is the summary's timeout. */
 interface ByHand extends Pick<Submission, 'idempotency' | 'keyId' | 'budget'> {
   readonly signal?: AbortSignal
   readonly limitMs?: number

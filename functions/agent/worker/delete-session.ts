@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { DeletionState, SessionDeletion } from '../../ports/session-deletion.ts'
 
-/** Rows removed per step: bounds how long a step holds the store. */
+/** Rows removed per step. Limits how long a step occupies the store. */
 const ROWS_A_STEP = 500
 
 interface Dependencies {
@@ -15,9 +15,9 @@ interface Dependencies {
 }
 
 /**
- * Continues the deletion of a tombstoned session from where it stopped, until it is done or `deadline` (milliseconds
- * since 1970) has passed. Safe to run twice at once. The objects are removed a second time once no late writer can be
- * left.
+ * Continues the deletion of a tombstoned session from where it stopped, until it is finished or `deadline`
+ * (milliseconds since 1970) has passed. Safe to run concurrently. The objects are removed a second time when no late
+ * writer can exist any more.
  */
 export async function continueDeletion(
   { deletion, outputs, clock }: Dependencies,
@@ -33,7 +33,7 @@ export async function continueDeletion(
   for (let more = true; more;) {
     if (clock.now() > deadline) return stateOf(deletion, key)
     more = (await deletion.removeRows(key, ROWS_A_STEP)).more
-    // An embedded store never yields to the event loop: other requests get their turn here.
+    // An embedded store never yields to the event loop, so this loop yields for other requests.
     await yieldToEventLoop()
   }
   await deletion.markRemoved(key, await outputs.removeAll(key))

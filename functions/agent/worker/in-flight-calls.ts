@@ -1,13 +1,13 @@
 import type { Tool, ToolRegistry, Tools } from '../../ports/tool.ts'
 
 export interface InFlightCalls {
-  /** The same tools, whose executions are known. */
+  /** The registry's tools, wrapped so that their executions are tracked. */
   readonly tools: ToolRegistry
-  /** Resolves when none executes any more, among them those that the loop has given up. */
+  /** Resolves when no tool executes any more, including calls that the loop has abandoned. */
   ended(): Promise<void>
 }
 
-/** Knows what tools execute, however long after their run: a tool need not heed its signal. */
+/** Tracks executing tools, even after their run has ended: a tool may ignore its signal. */
 export function trackToolCalls(registry: ToolRegistry): InFlightCalls {
   const inFlight = new Set<Promise<unknown>>()
 

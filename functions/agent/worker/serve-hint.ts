@@ -26,8 +26,8 @@ export async function serveHint(ports: Dependencies, key: SessionKey, deadline: 
 }
 
 /**
- * Starts the deletion of a session whose expiry the store has removed, unless it was used since, and hints at the rest
- * of the work. If the hint is lost, the sweeper finds it.
+ * Starts the deletion of a session whose expiry entry the store has removed, unless it was used since. Sends a hint for
+ * the rest of the work. If the hint is lost, the sweeper finds it.
  */
 export async function expireSession(
   {

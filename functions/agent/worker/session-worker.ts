@@ -17,45 +17,47 @@ import { createTitles } from './titles.ts'
 import type { Titles } from './titles.ts'
 
 /**
- * Milliseconds for finding and taking work: a store that never responds must not keep the session from being served
- * later. If a lease was taken nevertheless, it ends by itself.
+ * Timeout for finding and claiming work. A store that never responds must not keep the session from being served later.
+ * A lease acquired after all expires by itself.
  */
 const CLAIM_TIMEOUT_MS = 30_000
-/** How often to look again after a refused write before leaving the session to the faster process. */
+/** Attempts to claim after a rejected write; then the session is left to the faster process. */
 const ATTEMPTS = 5
 
 export interface SessionWorker {
-  /** Executes the session's runs, one after the other, unless another process holds it. */
+  /** Executes the session's runs one after the other, unless another process holds the session. */
   serve(key: SessionKey): Promise<void>
   /** Executes a run that was started with this process as its holder, then continues as `serve`. */
   serveStarted(session: Session, started: Started): StartedServing
   /** Whether this process is executing a run of the session now. */
   isServing(key: SessionKey): boolean
-  /** Resolves when no run is being executed, and no title asked for. */
+  /** Resolves when no run executes and no title is being requested. */
   idle(): Promise<void>
-  /** Resolves when no tool executes here any more, among them those that ignored their time limit, a cancel or the loss of a lease. */
+  /**
+   * Resolves when no tool executes here any more, including tools that ignored their timeout, a cancel or a lost lease.
+   */
   callsEnded(): Promise<void>
   /**
    * Stops runs between two rounds and leaves them to other processes. Resolves with their sessions when all have
-   * stopped. Begins nothing until `resume`.
+   * stopped. Starts nothing until `resume` is called.
    */
   handOff(): Promise<readonly SessionKey[]>
-  /** Hurries the hand-over: cuts off completions under way. The next holder requests them again. */
+  /** Speeds up the hand-off by cutting off completions in flight. The next holder requests them again. */
   cutOff(why: CutOff['why']): void
   /** Accepts work again. */
   resume(): void
-  /** As `handOff`, but for good. */
+  /** Like `handOff`, but permanently. */
   stop(): Promise<void>
 }
 
 export interface StartedServing {
-  /** Resolves when this process has nothing more to do for the session. */
+  /** Resolves when this process has no more work for the session. */
   readonly done: Promise<void>
-  /** What the started run has come to; undefined when it did not end here, or not all of it is known. */
+  /** The ended run; undefined if it did not end here, or if some of its messages are not loaded. */
   readonly ended: Promise<EndedRun | undefined>
 }
 
-/** A run that this process has started, and who waits for its end. */
+/** A run that this process has started, and the callback that settles its starter's promise. */
 interface StartedRun {
   readonly held: HeldRun
   settle(ended: EndedRun | undefined): void
@@ -63,7 +65,7 @@ interface StartedRun {
 
 type Dependencies = LoopDependencies & { readonly janitor: SessionJanitor; readonly queue: Pick<RunQueue, 'send'> }
 
-/** The one place in a process that takes leases. It serves a session once at a time. */
+/** Creates the only component of a process that acquires leases. It serves each session at most once at a time. */
 export function createSessionWorker(ports: Dependencies): SessionWorker {
   const calls = trackToolCalls(ports.tools)
   const dependencies = { ...ports, tools: calls.tools }
@@ -97,7 +99,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
         next = undefined
       } while (entry.again && ending !== 'lost' && !stopping.afterRound.signal.aborted)
     } finally {
-      // In the same turn as the last check of `again`, so that no hint can come in between and be lost.
+      // No `await` since the last check of `again`, so that a hint cannot arrive meanwhile and be lost.
       serving.delete(nameOf(key))
       next?.settle(undefined)
     }
@@ -125,16 +127,16 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
   }
 }
 
-/** Executes a held run as far as it goes here, and tells who has started it what it came to. */
+/** Executes a held run until it ends, pauses or is handed off, and settles its starter's promise. */
 async function execute(
   { titles, ...dependencies }: Dependencies & { readonly titles: Titles },
   held: HeldRun,
   stopping: Stops,
   started: StartedRun | undefined,
 ): Promise<LoopEnding> {
-  // Whoever hands over knows nothing of a run that begins afterwards.
+  // A hand-off in progress does not include runs started after it.
   const isUnknown = stopping.afterRound.signal.aborted
-  // Loaded with the first run: a process that shows sessions may execute none.
+  // Imported with the first run: a process that only serves reads may never execute one.
   const [{ openRun }, { executeRun }] = await Promise.all([
     import('../loop/open-run.ts'),
     import('../loop/run-loop.ts'),
@@ -147,7 +149,10 @@ async function execute(
   return ending
 }
 
-/** Lets somebody else go on. A hint that cannot be sent is logged only: the sweeper finds the session. */
+/**
+ * Hints to another process that the session has work. A hint that cannot be sent is only logged: the sweeper finds the
+ * session.
+ */
 async function hint({ queue, logger }: Pick<Dependencies, 'queue' | 'logger'>, key: SessionKey): Promise<void> {
   try {
     await queue.send(keyOf(key))
@@ -156,13 +161,13 @@ async function hint({ queue, logger }: Pick<Dependencies, 'queue' | 'logger'>, k
   }
 }
 
-/** A held run, and what it will come to. */
+/** A held run with the promise of its end. */
 function expected(held: HeldRun): StartedRun & { readonly ended: Promise<EndedRun | undefined> } {
   const { promise: ended, resolve: settle } = Promise.withResolvers<EndedRun | undefined>()
   return { held, settle, ended }
 }
 
-/** Resolves when nothing is served any more, and no title asked for. */
+/** Resolves when no session is served and no title is being requested. */
 async function allDone(serving: ReadonlyMap<string, { readonly done: Promise<void> }>, titles: Titles): Promise<void> {
   while (serving.size > 0 || titles.inFlight().length > 0)
     await Promise.allSettled([...[...serving.values()].map(({ done }) => done), ...titles.inFlight()])
@@ -188,8 +193,9 @@ const handOffOf = ({ afterRound, atOnce }: Stops): HandOff => ({
 })
 
 /**
- * Looks, then starts or takes, and claims (session-protocol, Look). Returns undefined if there is nothing to do here. Nothing
- * that a process may die of is read: `openRun` first ends what crashes again and again.
+ * Reads the session's header, then starts or resumes a run and claims it (session-protocol, Look). Returns undefined if
+ * there is nothing to do here. Reads nothing that may crash the process: `openRun` first ends runs that crash
+ * repeatedly.
  */
 async function acquire(dependencies: Dependencies, key: SessionKey): Promise<HeldRun | undefined> {
   const { lease: leases, clock, janitor, reader } = dependencies

@@ -11,24 +11,24 @@ import { repeatEvery, type Repetition } from '../../ports/repeat-every.ts'
 import { continueDeletion } from './delete-session.ts'
 import { inTime } from '../../ports/time-limited.ts'
 
-/** Due sessions read at a time. */
+/** Due sessions in one page. */
 const PAGE = 500
-/** Sessions served at the same time: 10,000 take half a minute if each takes 30 ms. */
+/** Sessions served concurrently: 10,000 take half a minute if each takes 30 ms. */
 const AT_ONCE = 10
-/** Sessions of an earlier version that are brought up to date in one write, some 10 ms on SQLite. */
+/** Sessions of an earlier version that one write migrates; it takes about 10 ms on SQLite. */
 const ADOPTED_AT_ONCE = 25
-/** Milliseconds after which a session that was looked at is looked at again, behind those that were not. */
+/** Wait before a visited session is visited again, behind those not visited yet. */
 const POSTPONED_MS = 10_000
-/** Milliseconds that a failed deletion has to wait. */
+/** Wait after a failed deletion. */
 const FAILED_DELETION_MS = 300_000
 /**
- * Milliseconds that a sweep without a deadline spends on deletions, and again on expired sessions: hints must not wait
+ * Time that a sweep without a deadline spends on deletions, and the same again on expired sessions. Hints must not wait
  * longer.
  */
 const SHARE_MS = 10_000
 /**
- * A deletion that became due less than this many milliseconds ago is left to the process that began it and counts what
- * it removes.
+ * A deletion that became due more recently than this is left to the process that started it and counts the removed
+ * rows.
  */
 const BEGUN_MS = 2_000
 
@@ -43,10 +43,10 @@ interface Dependencies {
 }
 
 /**
- * Finds what lost hints and dead processes left: due sessions get a hint, tombstones are worked off, expired sessions
- * are deleted, and sessions of an earlier version brought up to date, in this order. Each gets a share of the time, so that none keeps another waiting. A session that was
- * served is postponed behind those that were not. The next sweep finds what is left at `deadline` (milliseconds since
- * 1970).
+ * Finds the work that lost hints and crashed processes left, in this order: sends hints for due sessions, continues
+ * deletions, deletes expired sessions, and migrates sessions of an earlier version. Each kind of work gets a share of
+ * the time. A served session is postponed behind those not served yet. Work left at `deadline` (milliseconds since
+ * 1970) is done by the next sweep.
  */
 export async function sweep(ports: Dependencies, deadline = Infinity): Promise<void> {
   const dependencies = inTime(ports)
@@ -56,7 +56,7 @@ export async function sweep(ports: Dependencies, deadline = Infinity): Promise<v
   await adoptAll(dependencies, shareOf(dependencies.clock, deadline))
 }
 
-/** Brings sessions of an earlier version up to date, a few at a time: a store on this machine blocks the thread meanwhile. */
+/** Migrates sessions of an earlier version, a few at a time, because an embedded store blocks the thread. */
 async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: number): Promise<void> {
   try {
     while (clock.now() < deadline && (await janitor.adopt(ADOPTED_AT_ONCE))) await yieldToEventLoop()
@@ -65,13 +65,13 @@ async function adoptAll({ janitor, clock, logger }: Dependencies, deadline: numb
   }
 }
 
-/** The deadline of the first of two pieces of work. */
+/** The deadline of the first of two kinds of work. */
 const shareOf = (clock: Clock, deadline: number): number =>
   clock.now() + (deadline === Infinity ? SHARE_MS : (deadline - clock.now()) / 2)
 
 /**
- * Sends hints for all due sessions, page after page. Returns the tombstones among them whose deletion has stalled; they go behind
- * the others, too, or none of those would be read while the first page has nothing but deletions.
+ * Sends hints for all due sessions, page after page. Returns the tombstones among them whose deletion has stalled.
+ * These are postponed too: otherwise a first page full of deletions would hide all later sessions.
  */
 async function hintAll(dependencies: Dependencies, deadline: number): Promise<DueSession[]> {
   const { janitor, lease, queue, clock } = dependencies
@@ -95,7 +95,7 @@ async function hintAll(dependencies: Dependencies, deadline: number): Promise<Du
   return tombstones
 }
 
-/** Continues deletions. One that takes too long, or fails, goes behind the others. */
+/** Continues deletions. A deletion that fails or takes too long is postponed behind the others. */
 async function deleteAll(
   dependencies: Dependencies,
   tombstones: readonly DueSession[],
@@ -115,7 +115,7 @@ async function deleteAll(
     )
 }
 
-/** Deletes expired sessions; a deletion that takes longer is due from then on. */
+/** Deletes expired sessions. An unfinished deletion becomes due for later sweeps. */
 async function expireAll(dependencies: Dependencies, deadline: number): Promise<void> {
   const { janitor, deletion, clock } = dependencies
   for await (const page of unseenPages(
@@ -132,7 +132,10 @@ async function expireAll(dependencies: Dependencies, deadline: number): Promise<
     }
 }
 
-/** What `read` finds, page by page, each session once, until a page is not full or has nothing new. */
+/**
+ * Yields the sessions that `read` finds, page by page and each once. Ends when a page is not full or has no new
+ * session.
+ */
 async function* unseenPages<Found>(
   read: (limit: number) => Promise<readonly Found[]>,
   keyOf: (found: Found) => SessionKey,
@@ -149,8 +152,8 @@ async function* unseenPages<Found>(
 }
 
 /**
- * Does `work` for each session, several at a time, until the deadline. A failure is logged and its session postponed
- * until `again`; it keeps no other waiting.
+ * Does `work` for each session, several concurrently, until the deadline. A failure is logged, and its session is
+ * postponed until `again`, so that it does not delay the others.
  */
 async function each(
   dependencies: Dependencies,

@@ -14,11 +14,12 @@ import { requestCompletion } from '../loop/model/complete.ts'
 import { countTitles } from '../loop/model/unstored-usage.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 
-/** How long a title may take, in milliseconds. */
+/** Timeout of a title. */
 const TITLE_MS = 60_000
 
 /**
- * Asks the model `name` for a title after the session's first completed run, outside of that run: its lease is released. Never rejects: a failure is logged and changes nothing.
+ * Asks the model `name` for a title after the session's first completed run. The run's lease is already released. Never
+ * rejects: a failure is logged and changes nothing.
  */
 export async function titleSession(
   dependencies: LoopDependencies,
@@ -39,7 +40,7 @@ export async function titleSession(
 
 interface Work {
   readonly run: Run
-  /** Of the model. */
+  /** Name of the model. */
   readonly name: string
   readonly signal: AbortSignal
 }
@@ -59,7 +60,7 @@ async function askForTitle(dependencies: LoopDependencies, key: SessionKey, work
   await sessions.recordTitle(key, { work: made, account, ...definedFields({ title }) })
 }
 
-/** The first input of the session's first completed run, and its answer; undefined if this run is a later one. */
+/** The first input of the session's first completed run, and its answer; undefined if this is a later run. */
 async function firstExchange(
   { reader }: LoopDependencies,
   key: SessionKey,
@@ -74,7 +75,7 @@ async function firstExchange(
   return input && [input, last.messages[0]]
 }
 
-/** No lease is held meanwhile. */
+/** A keeper for work that holds no lease. */
 const NO_LEASE = { startWatchdog: () => () => undefined, check: () => undefined }
 
 async function request(

@@ -3,15 +3,15 @@ import { keyOf } from '../../domain/session.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { LoopDependencies } from '../loop/run-state.ts'
 
-/** Titles that models are asked for after runs, beside the next runs of their sessions. */
+/** Titles requested from models after runs, concurrently with the next runs of their sessions. */
 export interface Titles {
-  /** Asks for a title if the run has completed and its agent's policy names a model. Returns at once. */
+  /** Requests a title if the run has completed and its agent's policy names a model. Returns at once. */
   ask(key: SessionKey, run: Run | undefined, signal: AbortSignal): void
-  /** The requests under way; none of them rejects. */
+  /** The requests in flight; none of them rejects. */
   inFlight(): readonly Promise<void>[]
 }
 
-/** Loads what asks for titles with the first one. */
+/** Imports the title code on demand, with the first title. */
 export function createTitles(dependencies: LoopDependencies): Titles {
   const titles = new Set<Promise<void>>()
   return {
