@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf } from '../domain/history.ts'
 import { SESSION_PATTERN } from '../domain/ids.ts'
-import { moment, sessionFields, sessionFilter } from '../tools/search-history.ts'
+import { dateOrTime, sessionFields, sessionFilter } from '../tools/search-history.ts'
 import { renderHits } from './hits-text.ts'
 import { continueWith, MAX_CURSOR_CHARS, pageOf } from './memory-tool.ts'
 import type { MemoryTool } from './memory-tool.ts'
@@ -19,8 +19,8 @@ const input = z.strictObject({
     .describe('Only what users wrote, what assistants wrote, the calls, or the results.'),
   tool: z.string().min(1).max(128).optional().describe('Only calls and results of the tool with this name.'),
   agent: z.string().min(1).max(128).optional().describe('Only what the agent with this name did.'),
-  since: moment.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
-  until: moment.optional().describe('Only entries up to this date (the whole day) or time.'),
+  since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
+  until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
   ...sessionFields,
   limit: z.int().min(1).max(50).default(10).describe('How many entries at most.'),
   after: z.string().min(1).max(MAX_CURSOR_CHARS).optional().describe('`next` of the page before.'),

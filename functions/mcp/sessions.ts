@@ -8,7 +8,7 @@ import type { Session } from '../domain/session.ts'
 import { boundsOf } from '../domain/history.ts'
 import { SESSION_SORTS } from '../domain/session-filter.ts'
 import { wordsOf } from '../search/session-match.ts'
-import { moment, sessionFields, sessionFilter } from '../tools/search-history.ts'
+import { dateOrTime, sessionFields, sessionFilter } from '../tools/search-history.ts'
 import { readAround } from '../agent/events/log-window.ts'
 import type { LogWindow } from '../agent/events/log-window.ts'
 import { fitting } from '../log/page-bytes.ts'
@@ -40,8 +40,8 @@ const listInput = z.strictObject({
   agent: z.string().min(1).max(128).optional().describe('Only sessions of the agent with this name.'),
   sort: z.enum(SESSION_SORTS).default('last_message_at').describe('The time to sort by.'),
   order: z.enum(['desc', 'asc']).default('desc').describe('Newest or oldest first.'),
-  since: moment.optional().describe('Only sessions whose sorted time is this date or time, or later (UTC).'),
-  until: moment.optional().describe('Only sessions up to this date (the whole day) or time.'),
+  since: dateOrTime.optional().describe('Only sessions whose sorted time is this date or time, or later (UTC).'),
+  until: dateOrTime.optional().describe('Only sessions up to this date (the whole day) or time.'),
   limit: z.int().min(1).max(100).default(20).describe('How many sessions at most.'),
   after: z.string().min(1).max(MAX_CURSOR_CHARS).optional().describe('`next` of the page before.'),
 })

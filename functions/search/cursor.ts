@@ -4,16 +4,19 @@ import { TooltrailError } from '../domain/errors.ts'
 import type { HistoryQuery } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** Bytes of the tag that binds a cursor to its query. With a place of at most 26 bytes, a cursor has at most 40 characters. */
+/**
+ * Bytes of the tag that binds a cursor to its query. With at most 26 bytes of position, a cursor has at most 40
+ * characters.
+ */
 const TAG_BYTES = 4
 const MAX_PLACE_BYTES = 26
 
-/** A whole number from 0 on, in this many bits. */
+/** A whole number of zero or more, stored in this many bits. */
 export type PlaceField = readonly [value: number | bigint, bits: number]
 
 /**
- * A cursor that names a place in the pages of this query, and is valid for this query alone. With a `secret`, the place cannot be
- * read without it.
+ * Returns a cursor for a position in the pages of this query. It is valid only for this query. With a `secret`, only
+ * its holder can read the position.
  */
 export function writeCursor(query: HistoryQuery, fields: readonly PlaceField[], secret = ''): string {
   const place = pack(fields)
@@ -23,7 +26,10 @@ export function writeCursor(query: HistoryQuery, fields: readonly PlaceField[], 
   return Buffer.concat([tag, masked(place, tag, secret)]).toString('base64url')
 }
 
-/** The fields of the place, of these sizes in bits. Throws `cursor_not_found` for a text that no page of this query returned. */
+/**
+ * Reads the position's fields, with these sizes in bits. Throws `cursor_not_found` for a text that no page of this
+ * query returned.
+ */
 export function readCursor(query: HistoryQuery, text: string, bits: readonly number[], secret = ''): bigint[] {
   const bytes = Buffer.from(text, 'base64url')
   const tag = bytes.subarray(0, TAG_BYTES)
@@ -37,13 +43,13 @@ const cursorNotFound = (): TooltrailError =>
   new TooltrailError('cursor_not_found', 'after is not a cursor of this search: ask for the first page again')
 
 /**
- * A short global name of a message, for cursors and ids. 48 bits are enough to tell apart messages of different
- * sessions that have the same id, since ids are random.
+ * Returns a short global name of a message, for cursors and ids. Messages of different sessions may have equal ids; 48
+ * bits distinguish them, since ids are random.
  */
 export const messageFingerprint = ({ tenant, session }: SessionKey, messageId: string): string =>
   sha256(JSON.stringify([tenant, session, messageId]), 'base64url').slice(0, FINGERPRINT_CHARACTERS)
 
-/** Letters of a print. */
+/** Characters of a fingerprint. */
 export const FINGERPRINT_CHARACTERS = 8
 
 const sizeOf = (bits: readonly number[]): number => Math.ceil(bits.reduce((sum, one) => sum + one, 0) / 8)
@@ -58,7 +64,7 @@ function pack(fields: readonly PlaceField[]): Buffer {
   )
 }
 
-/** Several fields as one, the first in its highest bits. */
+/** Joins several fields into one number. The first field has the highest bits. */
 export function joinFields(fields: readonly PlaceField[]): bigint {
   let all = 0n
   for (const [value, bits] of fields) {
@@ -69,7 +75,7 @@ export function joinFields(fields: readonly PlaceField[]): bigint {
   return all
 }
 
-/** The fields that were joined, from their sizes in bits. */
+/** Splits a number of `joinFields` into its fields, given their sizes in bits. */
 export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
   const fields: bigint[] = []
   let rest = joined
@@ -80,7 +86,7 @@ export function splitFields(joined: bigint, bits: readonly number[]): bigint[] {
   return fields
 }
 
-/** The place, or what it was before: masking twice changes nothing. */
+/** Masks a position, or unmasks it: the operation is its own inverse. */
 function masked(place: Uint8Array, tag: Uint8Array, secret: string): Buffer {
   const mask = createHmac('sha256', secret).update('mask').update(tag).digest()
   return Buffer.from(place.map((byte, at) => byte ^ (mask[at] ?? 0)))
@@ -93,12 +99,16 @@ const tagOf = (query: HistoryQuery, place: Uint8Array, secret: string): Buffer =
     .digest()
     .subarray(0, TAG_BYTES)
 
-/** What a cursor belongs to: all of a query that decides which hits it has, and in which order. */
+/**
+ * Returns everything in a query that decides which hits it has and in which order. A cursor is valid for this text
+ * only.
+ */
 function identityOf({ scope, text, filters, sort = 'relevance', group }: HistoryQuery): string {
   const { role, tool, status, session, owner, agent, since, until, notRun, feedback, metadata, sessions } = filters
   const all = [scope.tenant, scope.owner, scope.session, text, sort, group]
   all.push(role, tool, status, session, owner, agent, notRun, feedback)
-  // Hits of named sessions and hits that are compared have different places.
+  // A cursor position has another meaning if the index searches named sessions than if hits are compared with their
+  // sessions.
   const conditions = metadata?.map(({ key, value, isPrefix }) => [key, value, isPrefix, sessions === undefined])
   const last = conditions === undefined ? [] : [conditions]
   return JSON.stringify([...all, since, until, ...last].map((one) => one ?? null))

@@ -2,10 +2,13 @@ import { sha256 } from '../domain/hash.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { SessionFilter } from '../domain/session-filter.ts'
 
-/** At most 40 characters: as many as MCP's lists may have (`docs/guides/mcp.md`). */
+/** A cursor has at most 40 characters, the limit of MCP's lists (`docs/guides/mcp.md`). */
 const CURSOR = /^s([\w-]{8})([\w.-]{1,31})$/
 
-/** A cursor of this list: a hash of its filter and order, then the place where a page ended, in the store's own form. */
+/**
+ * Returns a cursor of this list: a hash of its filter and order, then the position where a page ended, in the store's
+ * own form.
+ */
 export function writeSessionCursor(filter: SessionFilter, place: string): string {
   const cursor = `s${hashOfFilter(filter)}${place}`
   if (!CURSOR.test(cursor)) throw new Error(`the place ${place} does not fit into a cursor`)
@@ -13,8 +16,8 @@ export function writeSessionCursor(filter: SessionFilter, place: string): string
 }
 
 /**
- * The place in the filter's cursor; undefined for the first page. Throws `cursor_not_found` for a text that is no cursor of a list
- * of sessions, and for the cursor of another list: one with another filter or another order.
+ * Returns the position in the filter's cursor; undefined for the first page. Throws `cursor_not_found` if the text is
+ * no cursor of this list, that is, of a list with this filter and order.
  */
 export function readSessionCursor(filter: SessionFilter): string | undefined {
   if (filter.after === undefined) return undefined
@@ -25,7 +28,7 @@ export function readSessionCursor(filter: SessionFilter): string | undefined {
   throw new TooltrailError('cursor_not_found', detail)
 }
 
-/** The refusal of a text that no list of sessions returned as its cursor. */
+/** Creates the error for a cursor that no list of sessions returned. */
 export const foreignCursor = (): TooltrailError =>
   new TooltrailError('cursor_not_found', 'the cursor is not of a list of sessions: ask for the first page')
 

@@ -9,11 +9,14 @@ type Conditions = Pick<SessionFilter, 'agent' | 'owner' | 'runStatus' | 'metadat
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 const WORD_END = /[\p{L}\p{N}\p{M}]$/u
-/** Writing without spaces between words: a word may begin at each of its characters. */
+/** Scripts without spaces between words. A word may begin at each character. */
 const BEGINS_ANYWHERE =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
 
-/** Whether a session fits all conditions but the times. `opening`: the stored beginning of its first input. */
+/**
+ * Returns a test for whether a session matches all conditions except the times. `opening`: the stored beginning of its
+ * first input.
+ */
 export function createSessionMatch({ agent, owner, runStatus, metadata = [], q }: Conditions) {
   const words = q === undefined ? [] : wordsOf(q)
   return (session: Matched, opening: string | undefined): boolean =>
@@ -24,7 +27,7 @@ export function createSessionMatch({ agent, owner, runStatus, metadata = [], q }
     (words.length === 0 || occurAll(words, plain(`${session.title ?? ''}\n${opening ?? ''}`)))
 }
 
-/** The words of a `q`, folded as they are compared. Empty if it holds no letter or digit. */
+/** Returns the words of a `q`, folded for comparison. Empty if it has no letter or digit. */
 export const wordsOf = (q: string): string[] => [...new Set(Array.from(plain(q).matchAll(WORD), ([word]) => word))]
 
 const plain = (text: string): string => lower(fold(text))
@@ -36,7 +39,7 @@ function fits(value: Json | undefined, { value: wanted, isPrefix }: MetadataFilt
 
 const occurAll = (words: readonly string[], text: string): boolean => words.every((word) => occurs(word, text))
 
-/** Whether a word of the text begins with this one. */
+/** Whether the text has a word with this prefix. */
 function occurs(word: string, text: string): boolean {
   const anywhere = BEGINS_ANYWHERE.test(word)
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1))

@@ -14,7 +14,7 @@ const NONE_COMPARED = 'Nothing found so far.'
 const CUT = 'There may be more: search for rarer words, for a longer path, or between two times.'
 
 /** Schema of a date or a time. A time without a zone is in UTC. */
-export const moment = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
+export const dateOrTime = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
 })
 
@@ -46,8 +46,8 @@ const input = z.strictObject({
     .optional()
     .describe('Only what users wrote, what the assistant wrote, the calls, or the results.'),
   tool: z.string().optional().describe('Only calls and results of the tool with this name.'),
-  since: moment.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
-  until: moment.optional().describe('Only entries up to this date (the whole day) or time.'),
+  since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
+  until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
   ...sessionFields,
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many entries at most.'),
 })

@@ -45,6 +45,6 @@ test.each(['before anything of it was read', 'in the middle'])(
 test('a body that is longer than its limit breaks off with an error that says so', async () => {
   const limits = { bytes: 5, milliseconds: 60_000 }
   const response = await guardedFetch(url, { method: 'GET', headers: new Headers(), limits, allowedHosts: [url.host] })
-  await expect(response.text()).rejects.toThrow('sent more than 5 bytes')
+  await expect(response.text()).rejects.toThrow('sent more than the limit of 5 bytes')
   await closed
 })

@@ -1,7 +1,13 @@
 import type { PlannedTerm } from '../../search/query/plan.ts'
 import type { HistoryQuery } from '../../domain/history.ts'
 import type { SearchQuery } from '../../search/query/query.ts'
-import { isMostlyTalk, RANKED, scoreEvents, type Candidate, type ScoredEvent } from '../../search/ranking/score.ts'
+import {
+  isMostlySelfReferences,
+  RANKED,
+  scoreEvents,
+  type Candidate,
+  type ScoredEvent,
+} from '../../search/ranking/score.ts'
 import { planFound } from './found-vocabulary.ts'
 import type { Source } from './indexed-document.ts'
 import {
@@ -30,7 +36,7 @@ export interface Search {
 /** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
 const ENOUGH = 40
 /** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
-const BEHIND_TALK = 500
+const RESCORE_DEPTH = 500
 /** A shorter piece stands inside of too many words. */
 const MIN_PIECE_CHARACTERS = 3
 /** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
@@ -82,8 +88,8 @@ async function bestOf(
   widen: boolean,
 ): Promise<Pick<Best, 'terms' | 'scored'>> {
   const usual = await scoredBy(search, matching.counts, response, widen)
-  if (!isMostlyTalk(usual.scored)) return usual
-  const further = await search.send(bestBody(matching, BEHIND_TALK))
+  if (!isMostlySelfReferences(usual.scored)) return usual
+  const further = await search.send(bestBody(matching, RESCORE_DEPTH))
   const { terms, scored } = await scoredBy(search, matching.counts, further, widen)
   return { terms, scored: scored.slice(0, RANKED) }
 }

@@ -1,20 +1,23 @@
-/** Characters (UTF-16 units) of a chunk, and how many of them the next one repeats. */
+/** Characters (UTF-16 units) of a chunk, and the number that the next chunk repeats. */
 const CHUNK = 4_000
 const OVERLAP = 150
-/** A chunk that ends at a line's or a word's end has this share of the characters at least. */
+/** Minimum share of `CHUNK` at which a chunk may end early, at the end of a line or a word. */
 const FULL = 0.75
-/** Characters that any chunk but the last has for itself, or more. */
+/** Minimum characters that each chunk except the last adds to its predecessor. */
 export const MIN_CHUNK_CHARACTERS = 2_500
 
-/** Cuts a text that comes in pieces. */
+/** Splits a text that arrives in pieces into chunks. */
 export interface Chunker {
-  /** Returns the chunks that are complete with this piece. */
+  /** Returns the chunks that this piece completes. */
   take(piece: string): string[]
   /** Returns the last chunk. */
   end(): string[]
 }
 
-/** Cuts at a line's end, else at a space, never inside a character. Keeps no more than a chunk and a piece. */
+/**
+ * Creates a chunker. It splits at a line's end, or else at a space, and never inside a character. It keeps at most one
+ * chunk and one piece in memory.
+ */
 export function createChunker(): Chunker {
   let rest = ''
   return {
@@ -32,7 +35,10 @@ export function createChunker(): Chunker {
   }
 }
 
-/** Where the first chunk of a longer text ends: in the last quarter after a newline, else after a space, else when it is full. */
+/**
+ * Returns the end of the first chunk of a longer text: after a newline in the last quarter, or else after a space
+ * there, or else at `CHUNK` characters.
+ */
 function cut(text: string): number {
   for (const separator of ['\n', ' ']) {
     const place = text.slice(0, CHUNK).lastIndexOf(separator)
@@ -41,7 +47,7 @@ function cut(text: string): number {
   return boundary(text, CHUNK)
 }
 
-/** Steps back where `place` would divide a surrogate pair. */
+/** Returns `place`, or one less if it would split a surrogate pair. */
 function boundary(text: string, place: number): number {
   const code = text.charCodeAt(place)
   const before = text.charCodeAt(place - 1)

@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/messages/message.ts'
 
-/** Every name that a message's documents can have when there are at most `documents` of them. */
+/** Returns every part name that a message's documents can have, for at most `documents` documents. */
 export function documentParts(role: Message['role'], documents: number): string[] {
   const texts = (letter: string): string[] =>
     Array.from({ length: documents }, (_, index) => (index === 0 ? letter : `${letter}${index}`))

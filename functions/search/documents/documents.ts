@@ -7,19 +7,17 @@ import { sourceHead } from '../../domain/messages/source.ts'
 import { createChunker, MIN_CHUNK_CHARACTERS } from './chunks.ts'
 import { redactPieces, redactSecrets } from '../redaction/redact.ts'
 
-/** The one that finds things in the history. */
+/** Name of the tool that searches the history. */
 export const SEARCHING_TOOL = 'search_history'
 
-/**
- * They show what is already in the history: a search must not find itself, so their calls and results are not indexed.
- */
+/** Tools that show existing history. Their calls and results are not indexed, because a search must not find itself. */
 export const READING_TOOLS: readonly string[] = [SEARCHING_TOOL, 'read_output']
 
 /** Whether a message is part of the searchable history. */
 export const isSearched = (message: Message): boolean =>
   message.role !== 'tool' || !READING_TOOLS.includes(message.toolName)
 
-/** Characters of its call that every chunk of a result carries. */
+/** Maximum characters of its call that each chunk of a result contains. */
 const CALL_IN_RESULT = 1_000
 
 interface SessionOf {
@@ -27,16 +25,18 @@ interface SessionOf {
   readonly owner?: string
 }
 
-/** What a message says to a search: its text (a result's whole output), and its call where it is a tool message. */
+/** The searchable content of a message: its text (a result's whole output) and, for a tool message, its call. */
 export interface SearchableText {
   readonly text: string
   readonly call: string
 }
 
 /**
- * A message's documents, one after another: one for a text or a call, one a chunk for long ones, without secrets. None for blank
- * contents and blank chunks, and for the tools that search. Notes, reasoning and errors of the model are no text. Of an output of
- * any length, which `readOutput` reads from its beginning each time it is called, no more than a few pieces are in memory.
+ * Yields a message's documents without secrets: one for each text or call, or one per chunk of a long one. Blank
+ * contents, blank chunks and calls of reading tools have none. Notes, reasoning and errors of the model are not
+ * indexed.
+ * `readOutput` reads an output from its beginning each time it is called. Only a few pieces of it are in memory,
+ * whatever its length.
  */
 export async function* projectMessage(
   message: Message,
@@ -58,24 +58,24 @@ export async function* projectMessage(
   for (const chunk of chunker.end()) yield* documentOf(ofText, chunk, index++)
 }
 
-/** What a message says in its row: of a result with sources, these after its text. */
+/** Returns the text in a message's row. The sources of a result follow its text. */
 export function shownText(message: Pick<Message, 'parts'> & Pick<ToolMessage, 'sources'>): string {
   const sources = (message.sources ?? []).flatMap((source) => [sourceHead(source), source.text ?? ''])
   return [textOf(message.parts), ...sources].filter((text) => text !== '').join('\n')
 }
 
-/** Whether something of a result is in the output store. */
+/** Whether a part of a result is in the output store. */
 const isOffloaded = ({ output, sources = [] }: ToolMessage): boolean =>
   output?.object !== undefined || sources.some((source) => source.output !== undefined)
 
-/** How much of a result is in the output store. */
+/** Returns how many bytes of a result are in the output store. */
 export const offloadedBytes = ({ output, sources = [] }: Pick<ToolMessage, 'output' | 'sources'>): number =>
   [output, ...sources.map((source) => source.output)].reduce(
     (sum, one) => sum + (one?.object === undefined ? 0 : one.bytes),
     0,
   )
 
-/** A result's whole text, sources included, in pieces; `read` reads what was offloaded. */
+/** Yields a result's whole text in pieces, sources included. `read` reads offloaded parts. */
 export async function* wholeText(
   { parts, output, sources = [] }: ToolMessage,
   read: (object: string, output: Output) => AsyncIterable<string>,
@@ -89,13 +89,13 @@ export async function* wholeText(
   }
 }
 
-/** The same, of texts that are read and redacted already. */
+/** Like `projectMessage`, for texts that are already read and redacted. */
 export function historyDocuments(message: Message, session: SessionOf, content: SearchableText): HistoryDocument[] {
   const { ofCall, ofText } = makersOf(message, session, content.call)
   return [...documentsOf(ofCall, [content.call]), ...documentsOf(ofText, [content.text])]
 }
 
-/** How many documents a message has at most, its output included, without reading it. */
+/** Returns the maximum number of a message's documents, including its output, without reading the output. */
 export function mostDocuments(message: Message): number {
   const tool = message.role === 'tool' ? message : undefined
   const offloaded = tool === undefined ? 0 : offloadedBytes(tool)
@@ -106,7 +106,7 @@ export function mostDocuments(message: Message): number {
 
 type Make = (text: string, index: number) => HistoryDocument
 
-/** Make the documents of a message's call and of its text. */
+/** Returns functions that make the documents of a message's call and of its text. */
 function makersOf(
   message: Message,
   session: SessionOf,

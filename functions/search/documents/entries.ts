@@ -8,7 +8,7 @@ import {
 import { pointerTo, type Message } from '../../domain/messages/message.ts'
 import { isSearched, shownText } from './documents.ts'
 
-/** Characters (code points) of a neighbour. */
+/** Maximum characters (code points) of a neighbour. */
 const NEIGHBOUR = 300
 
 /** One entry of the history: a text, a call or a result. */
@@ -19,8 +19,8 @@ export interface LogEntry {
 }
 
 /**
- * The entries of messages, in order: a text, or a call and its result. Without empty ones, and without calls that are
- * not part of the searchable history. An offloaded result shows its preview.
+ * Returns the entries of messages, in order: a text, or a call and its result. Empty entries and calls of reading tools
+ * are omitted. For an offloaded result, the entry has its preview.
  */
 export function entriesOf(messages: readonly Message[]): LogEntry[] {
   return messages.filter(isSearched).flatMap((message) => {
@@ -32,21 +32,21 @@ export function entriesOf(messages: readonly Message[]): LogEntry[] {
   })
 }
 
-/** A text as shown beside a hit: its first 300 characters, then `...` if it is cut. */
+/** Returns a text as shown beside a hit: its first 300 characters, followed by `...` if it is truncated. */
 export function shorten(text: string): string {
   if (text.length <= NEIGHBOUR) return text
   const characters = Array.from(text.slice(0, NEIGHBOUR * 2 + 2))
   return characters.length <= NEIGHBOUR ? text : `${characters.slice(0, NEIGHBOUR).join('')}...`
 }
 
-/** An entry as a hit's neighbour. */
+/** Returns an entry as a hit's neighbour. */
 export function neighbour({ role, text }: LogEntry): HistoryNeighbour {
   return { label: HISTORY_LABELS[role], text: shorten(text) }
 }
 
 /**
- * Hits for a model, marked as data: each has a heading with session, time and pointer, and the hit's line in bold
- * between its neighbours. Every entry stays on one line, so that no content can pass for a heading.
+ * Renders hits for a model, marked as data. Each hit has a heading with session, time and pointer, and its line in bold
+ * between its neighbours. Every entry is one line, so that no content looks like a heading.
  */
 export function renderEntries(entries: readonly HistoryEntry[]): string {
   const count = entries.length === 1 ? '1 entry' : `${entries.length} entries`
@@ -75,11 +75,11 @@ function renderEntry(entry: HistoryEntry, number: number): string {
   return lines.filter((item) => item !== '').join('\n')
 }
 
-/** Characters of a session's title. */
+/** Maximum characters of a session's title and of its folder. */
 const MAX_TITLE_CHARS = 80
 const MAX_FOLDER_CHARS = 120
 
-/** What a hit says of its session: title, folder, and further hits where hits are grouped. */
+/** Returns the session details of a hit: title, folder and, if hits are grouped, the number of further hits. */
 export const aboutSession = ({ sessionTitle, folder, more }: HistoryEntry): string[] => [
   ...(sessionTitle === undefined ? [] : [`“${truncate(oneLine(sessionTitle), MAX_TITLE_CHARS)}”`]),
   ...(folder === undefined ? [] : [`in ${truncate(oneLine(folder), MAX_FOLDER_CHARS)}`]),
@@ -93,7 +93,7 @@ function truncate(text: string, chars: number): string {
   return characters.length <= chars ? text : `${characters.slice(0, chars - 1).join('')}…`
 }
 
-/** Sources that a hit shows; a result may have a hundred. */
+/** Maximum number of sources that a hit shows; a result may have a hundred. */
 const MAX_SOURCES_SHOWN = 20
 
 function sourcesLine(sources: NonNullable<HistoryEntry['sources']>): string {
@@ -102,7 +102,7 @@ function sourcesLine(sources: NonNullable<HistoryEntry['sources']>): string {
   return `SOURCES: ${shown.join('; ')}${sources.length > shown.length ? '; …' : ''}`
 }
 
-/** Texts have no output to read, so this names their message. */
+/** Returns the pointer to a hit's output. A text has no output, so its message is named instead. */
 export const pointerOf = ({ role, messageId }: HistoryEntry): string =>
   role === 'tool_call' || role === 'tool_result' ? pointerTo(messageId) : `message ${messageId}`
 

@@ -1,12 +1,12 @@
 import { eachRow, type Pieces } from './output-rows.ts'
 
-/** An output to be looked through. */
+/** An output whose lines are read or searched. */
 export interface WholeOutput {
-  /** How it is called, as people and models know it. */
+  /** Name of the output for people and models. */
   readonly name: string
   readonly toolName: string
   readonly pieces: Pieces
-  /** Is called now and then, and ends the reading by throwing. */
+  /** Called periodically; stops the reading by throwing. */
   readonly resume: () => void
 }
 
@@ -16,11 +16,14 @@ interface NumberedRow {
   readonly matched: boolean
 }
 
-/** Characters of an excerpt: in no script more than the 50 KB from which on it would be offloaded itself. */
+/**
+ * Maximum characters of an excerpt. In every script, they are less than the 50 KB above which the excerpt itself would
+ * be offloaded.
+ */
 const MAX_EXCERPT = 12_000
 const MAX_MATCHES = 50
 
-/** Rows `first` to `last`, counted from 1, numbered; says where to go on when they do not fit. */
+/** Returns rows `first` to `last`, numbered from 1. If they do not fit, the text says from which line to continue. */
 export async function pickLines(
   output: WholeOutput,
   { first, last }: { readonly first: number; readonly last: number },
@@ -42,7 +45,7 @@ export async function pickLines(
   return `${from}, lines ${first}-${end}:\n${shown.map(numbered).join('\n')}${more}`
 }
 
-/** The rows that have `pattern` in them, whatever its case, with `around` rows before and after each. */
+/** Returns the rows that contain `pattern`, ignoring case, with `around` rows before and after each. */
 export async function findLines(output: WholeOutput, pattern: string, around: number): Promise<string> {
   const near: NumberedRow[] = []
   let before: NumberedRow[] = []
@@ -76,7 +79,7 @@ export async function findLines(output: WholeOutput, pattern: string, around: nu
 const nameOf = ({ name, toolName }: WholeOutput, count: number): string =>
   `${name} (${toolName}, ${count === 1 ? '1 line' : `${count} lines`})`
 
-/** As many of the first rows as fit an excerpt; one at least. */
+/** Returns the first rows that fit an excerpt, at least one. */
 function fitting(rows: readonly NumberedRow[]): readonly NumberedRow[] {
   let characters = 0
   const end = rows.findIndex(({ text }) => (characters += costOf(text)) > MAX_EXCERPT)

@@ -1,9 +1,9 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { lower } from '../tokens/fold-text.ts'
 
-/** A line of an output, or a piece of a very long one. */
+/** A line of an output, or a part of a very long line. */
 export interface Row {
-  /** Where it begins, and where the next one does, in UTF-16 units of the output. */
+  /** Start of the row and start of the next row, in UTF-16 units of the output. */
   readonly start: number
   readonly end: number
   readonly text: string
@@ -11,14 +11,17 @@ export interface Row {
 
 export type Pieces = AsyncIterable<string> | Iterable<string>
 
-/** Characters (UTF-16 units) of a row: outputs may be one line of a megabyte. */
+/** Maximum characters (UTF-16 units) of a row: an output may be one line of a megabyte. */
 const MAX_ROW = 1_000
-/** Characters that are looked at in one go, in some milliseconds whatever they are; then others get their turn. */
+/**
+ * Characters that are processed before yielding to the event loop. They take some milliseconds, whatever their content.
+ */
 const AT_ONCE = 32_768
 
 /**
- * Hands on every row of an output in its order, and whether `pattern` begins in it, whatever its case. The time is linear in the
- * output whatever it holds, and no more than a piece of it is in memory. `resume` is called now and then, and ends it by throwing.
+ * Passes each row of an output, in order, to `take`, and whether `pattern` begins in the row, ignoring case. The time
+ * is linear in the length of the output. Only one piece is in memory. `resume` is called periodically; it stops the
+ * reading by throwing.
  */
 export async function eachRow(
   pieces: Pieces,
@@ -29,7 +32,7 @@ export async function eachRow(
   const cutter = createCutter()
   const finder = pattern === undefined ? undefined : createFinder(pattern)
   let waiting: Row[] = []
-  /** Hands on rows of which it is known whether they match. */
+  /** Passes on the rows whose match is decided. */
   const handOn = (settled: number): void => {
     let count = 0
     for (const row of waiting) {
@@ -50,7 +53,7 @@ export async function eachRow(
   handOn(Infinity)
 }
 
-/** Parts that end between two characters. */
+/** Splits a piece into parts that end between two characters. */
 function* partsOf(piece: string): Generator<string> {
   for (let place = 0; place < piece.length;) {
     const end = wholeBefore(piece, Math.min(piece.length, place + AT_ONCE))
@@ -59,18 +62,21 @@ function* partsOf(piece: string): Generator<string> {
   }
 }
 
-/** Steps back where `end` would divide a surrogate pair. */
+/** Returns `end`, or one less if it would split a surrogate pair. */
 function wholeBefore(text: string, end: number): number {
   const code = text.charCodeAt(end - 1)
   return end < text.length && code >= 0xd800 && code <= 0xdbff ? end - 1 : end
 }
 
-/** Cuts lines, and long lines into pieces. A text without a character is one row, and what follows the last newline is none. */
+/**
+ * Splits a text into rows: lines, and parts of long lines. An empty text is one row. After the last newline, no row
+ * follows if nothing follows it.
+ */
 function createCutter() {
   let rest = ''
   let start = 0
   let count = 0
-  /** Nothing of the line is in a row yet. */
+  /** No character of the current line is in a row yet. */
   let fresh = true
   const rowOf = (text: string, length: number): Row => {
     const row = { start, end: start + length, text: text.replace(/\r$/u, '') }
@@ -108,7 +114,7 @@ function createCutter() {
   }
 }
 
-/** Finds a text in what comes piece by piece. */
+/** Finds a text in pieces that arrive one after another. */
 function createFinder(pattern: string) {
   const wanted = lower(pattern)
   let found: number[] = []
@@ -117,7 +123,7 @@ function createFinder(pattern: string) {
   let tailStart = 0
   let next = 0
   return {
-    /** Returns the place before which every match that begins is known. */
+    /** Searches one more piece. Returns the position before which all matches are known. */
     take(piece: string): number {
       const text = tail + lower(piece)
       found = found.slice(passed)
@@ -132,7 +138,7 @@ function createFinder(pattern: string) {
       tailStart += text.length - kept
       return tailStart
     },
-    /** Whether a match that was not asked for yet begins before this place; the places ascend. */
+    /** Whether a match begins before this position that no earlier call reported. Positions must ascend. */
     beginsBefore(end: number): boolean {
       const before = passed
       while ((found[passed] ?? Infinity) < end) passed++

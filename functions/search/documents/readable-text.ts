@@ -1,10 +1,10 @@
 import type { HistoryRole } from '../../domain/history.ts'
 
-/** The text of a link or an image stays, its address does not. */
+/** Matches a link or an image. Its text is kept, its address is removed. */
 const LINK = /!?\[([^[\]]*)\]\([^()\s]*\)/gu
 const HEADING = /(^|\s)#{1,6}\s+(?=\S)/gu
 const QUOTATION = /^(?:>\s*)+/u
-/** Pairs of marks around words. Those of code stay: `**kwargs`, a pattern of paths, `__init__`. */
+/** Matches pairs of Markdown marks around words. Marks of code are kept: `**kwargs`, a pattern of paths, `__init__`. */
 const STRONG =
   /(?<![\p{L}\p{N}*/.])(\*{1,3}|~~)(?=[«"“(]?[\p{L}\p{N}])((?:(?!\1).)+?)(?<=[\p{L}\p{N}»"”).!?:…])\1(?![\p{L}\p{N}*/])/gu
 const LIGHT = /(?<![\p{L}\p{N}_])_(?=[«"“(]?[\p{L}\p{N}])([^_]+?)(?<=[\p{L}\p{N}»"”).!?…])_(?![\p{L}\p{N}_])/gu
@@ -12,12 +12,12 @@ const BACKTICKS = /`+/gu
 
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/gu
 const BLANKS = 'bfnrt'
-/** What only a text of JSON has: an escaped quotation mark, or the end of a string before a structural character. */
+/** Matches text that only JSON has: an escaped quotation mark, or the end of a string before a structural character. */
 const JSON_TEXT = /\\"|"\s*[:,}\]]/u
 
 /**
- * A snippet as people read it, on one line. What was said loses its Markdown marks; calls, and results of JSON, show the characters
- * that their escapes stand for. Marks around matched words stay.
+ * Makes a snippet readable, on one line. Markdown marks of conversation texts are removed. In calls and JSON results,
+ * escapes are replaced by their characters. Marks around matched words are kept.
  */
 export function readableText(role: HistoryRole, text: string): string {
   const isTool = role === 'tool_call' || role === 'tool_result'
@@ -30,7 +30,7 @@ const unescaped = (text: string): string =>
     code === undefined ? (BLANKS.includes(sign as string) ? ' ' : (sign as string)) : characterOf(code),
   )
 
-/** A control character would break the line. */
+/** Replaces a control character by a space, because it would break the line. */
 function characterOf(code: string): string {
   const character = String.fromCharCode(parseInt(code, 16))
   return /\p{Cc}/u.test(character) ? ' ' : character

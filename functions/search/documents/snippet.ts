@@ -2,11 +2,11 @@ import { foldWithOffsets } from '../tokens/fold-text.ts'
 import { readableAs, matchesOf } from '../query/term-matches.ts'
 import type { PlannedTerm } from '../query/plan.ts'
 
-/** Characters (code points) of a snippet, its marks and dots included. */
+/** Maximum characters (code points) of a snippet, including its marks and dots. */
 export const SNIPPET = 300
-/** Room for the marks and dots. */
+/** Characters of the text in a snippet; the rest of `SNIPPET` is for the marks and dots. */
 const WINDOW = 240
-/** The part of the window before its first match. */
+/** Characters of the window before its first match. */
 const LEAD = 60
 const OPEN = '«'
 const CLOSE = '»'
@@ -17,8 +17,8 @@ interface Span {
 }
 
 /**
- * The part of a text that has the terms, at most 300 characters, each match between « and ». Marks that touch, or have
- * only a space or a joiner between them, are merged. Line breaks become spaces.
+ * Returns the part of a text that contains the terms, at most 300 characters, with each match between « and ». Marks
+ * are merged if they touch, or if only a space or a joiner separates them. Line breaks become spaces.
  */
 export function snippet(text: string, terms: readonly PlannedTerm[]): string {
   const spans = matchSpans(text, terms)
@@ -44,7 +44,7 @@ function matchSpans(text: string, terms: readonly PlannedTerm[]): Span[] {
     .toSorted((left, right) => left.start - right.start || left.end - right.end)
 }
 
-/** The window with the most marked text. */
+/** Chooses the window with the most marked text. */
 function chooseWindow(text: string, spans: readonly Span[]): Span {
   let best = { start: 0, end: Math.min(text.length, WINDOW) }
   let most = 0
@@ -82,7 +82,7 @@ function render(text: string, window: Span, spans: readonly Span[]): string {
   return line.replace(/\s+/gu, ' ').trim()
 }
 
-/** A window full of one-letter marks may still be too long: cuts it and closes its last mark. */
+/** Truncates a line and closes its last mark. A window with many one-letter marks may be too long. */
 function clip(line: string): string {
   const characters = Array.from(line)
   if (characters.length <= SNIPPET) return line
@@ -96,5 +96,5 @@ function toBoundary(text: string, place: number, direction: 1 | -1): number {
   return code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? place + direction : place
 }
 
-/** A snippet's text without marks; the text's own quotation marks of this kind are removed too. */
+/** Returns a snippet's text without marks. Quotation marks « and » of the text itself are removed too. */
 export const withoutMarks = (marked: string): string => marked.replaceAll(OPEN, '').replaceAll(CLOSE, '')

@@ -1,12 +1,12 @@
-/** Words, runs of capitals and digits, and single characters. */
+/** Matches a word, a run of capitals or digits, or a single character. */
 const RUN = /[A-Z]?[a-z]+|[A-Z]+| ?\d+|[^]/gu
-/** Letters of a usual word; longer runs are names, hashes or base64. */
+/** Maximum letters of a usual word; longer runs are names, hashes or base64. */
 const MAX_WORD_LETTERS = 12
 const EAST_ASIAN = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]$/u
 
 /**
- * At least the number of a text's tokens in nearly every case: ids, hashes, paths and rare scripts take more of them than prose.
- * Calibrated against o200k_base.
+ * Returns an upper bound of a text's tokens, which holds in nearly every case. Ids, hashes, paths and rare scripts need
+ * more tokens than prose. Calibrated against o200k_base.
  */
 export function boundTokens(text: string): number {
   let bound = 0
@@ -14,7 +14,7 @@ export function boundTokens(text: string): number {
   return bound
 }
 
-/** The beginning of a text with at most this many tokens, ended by `…` where something is missing. */
+/** Returns the beginning of a text with at most this many tokens. If it is truncated, it ends with `…`. */
 export function truncateToTokens(text: string, tokens: number): string {
   let bound = 0
   for (const { 0: run, index } of text.matchAll(RUN)) {
@@ -26,7 +26,7 @@ export function truncateToTokens(text: string, tokens: number): string {
 
 function boundOfRun(run: string): number {
   const code = run.codePointAt(0) ?? 0
-  // A space belongs to the word after it, and never to a number.
+  // A space is a part of the next word's token, but a token of its own before a number.
   if (/\d/u.test(run)) return Math.ceil(run.trimStart().length / 3) + (code === 32 ? 1 : 0)
   if (code <= 32) return code === 32 ? 0.1 : 0.5
   if (/^[A-Z]{2,}$/u.test(run)) return run.length / 2

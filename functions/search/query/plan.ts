@@ -2,66 +2,69 @@ import { similarWords, inflections } from './word-forms.ts'
 import type { SearchQuery, SearchTerm } from './query.ts'
 import { FUNCTION_WORDS } from './words.ts'
 
-/** The words that an index knows. Frequencies are numbers of documents and may be approximate. */
+/** The words in an index. Frequencies count documents and may be approximate. */
 export interface Vocabulary {
   readonly documents: number
   frequency(token: string): number
-  /** Words that begin with this, shortest first. */
+  /** Returns words with this prefix, shortest first. */
   startingWith(prefix: string, limit: number): readonly string[]
-  /** A superset of the words that are one typing error away. */
+  /** Returns a superset of the words that are one typo away. */
   resembling(word: string): readonly string[]
-  /** Words that contain this, shortest first. */
+  /** Returns words that contain this part, shortest first. */
   containing(part: string, limit: number): readonly string[]
 }
 
-/** A text that stands for a term, and how well it does. */
+/** A text to look for instead of a term, and the weight of its matches. */
 export interface SoughtText {
   readonly text: string
   readonly weight: number
 }
 
-/** A word and everything that may stand for it. */
+/** A word and its alternatives. */
 export interface PlannedWord {
   readonly word: string
-  /** In an index, any of these counts as the word. */
+  /** Tokens in an index that count as the word. */
   readonly tokens: readonly string[]
-  /** What to look for in a text, best first. */
+  /** Texts to look for in a document, best first. */
   readonly soughtTexts: readonly SoughtText[]
   readonly frequency: number
 }
 
-/** A term and everything that may stand for it. */
+/** A term and its alternatives. */
 export interface PlannedTerm {
   readonly term: SearchTerm
-  /** Ways to find it: each is a list of groups. Of every group, one token must be present. */
+  /** Alternative ways to find the term. Each is a list of groups: of every group, one token must be present. */
   readonly alternatives: readonly (readonly (readonly string[])[])[]
-  /** The approximate number of documents that have it. */
+  /** Approximate number of documents with the term. */
   readonly frequency: number
-  /** How much it says: rare terms say more. Includes the term's own weight. */
+  /** Weight in the score: rare terms have a higher weight. Includes the term's own weight. */
   readonly importance: number
-  /** What to look for in the text, best first. */
+  /** Texts to look for in a document, best first. */
   readonly soughtTexts: readonly SoughtText[]
-  /** Its words, if it has several. */
+  /** Words of a term that has several. */
   readonly parts: readonly PlannedWord[]
 }
 
-/** A word in fewer documents than this may be a typing error, or a piece of another word. */
+/** Maximum document count of a word that is treated as a typo, or as a part of another word. */
 const RARE = 3
-/** If nothing else is found, the same holds for a word in fewer documents than this. */
+/** Limit instead of `RARE` if nothing else was found. */
 const WIDENED = 2_000
-/** How many words of a query are treated so: each takes some lookups. */
+/** Maximum number of expanded words in a query, because each takes several lookups. */
 const MAX_WIDENED = 8
-/** How many documents a word's expansions may have together. */
+/** Maximum document count of all expansions of a word together. */
 const EXTENDED = 5_000
-/** Expansions of an unknown word, and words one typing error away: whoever stores words can make hundreds of them. */
+/**
+ * Maximum number of expansions of an unknown word, and of words one typo away. A user who stores words can create
+ * hundreds.
+ */
 const MAX_EXTENSIONS = 40
 const COMPOUND_IMPORTANCE = 1.2
-/** How many words of a compound are looked up; its text covers the rest. */
+/** Maximum number of words of a compound that are looked up. The compound's text covers the others. */
 const MAX_PARTS = 8
 
 /**
- * Plans how to look for each term: the word itself, its inflections and, if it is rare, words one typing error away and
- * words that contain it. `widen` does the latter for every word: a common word may be unknown within a scope.
+ * Plans the lookup of each term: the word itself, its inflections and, if it is rare, words one typo away and words
+ * that contain it. `widen` expands common words too, because a common word may be absent in the scope.
  */
 export function planTerms(query: SearchQuery, vocabulary: Vocabulary, widen: boolean): PlannedTerm[] {
   let left = MAX_WIDENED
@@ -108,15 +111,15 @@ function expandWord(word: string, vocabulary: Vocabulary, isWidened: (frequency:
   for (const form of inflections(word)) add(form, 0.8)
   if (isWidened(own)) {
     for (const other of typos(word, vocabulary)) add(other, /\p{N}/u.test(word) ? 0.5 : 0.8)
-    // Their text contains the word itself, so they need no needles.
+    // These words contain the word itself, so its own text already finds them.
     if (word.length >= 3 || own === 0) for (const other of holders(word, vocabulary)) add(other, 0)
   }
   return { word, tokens: [...tokens], soughtTexts, frequency }
 }
 
 /**
- * Words one typing error away: an error leaves the first or the last half of a word unchanged, or swaps the letters
- * between.
+ * Returns words one typo away. A typo leaves the first or the last half of a word unchanged, or swaps the letters
+ * between them.
  */
 function typos(word: string, vocabulary: Vocabulary): string[] {
   if (word.length < 4 || word.length > 24 || !/^[\p{L}\p{N}]+$/u.test(word)) return []
@@ -134,7 +137,7 @@ function inverseFrequency(frequency: number, documents: number): number {
   return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
 }
 
-/** The words of a compound that have a meaning of their own; all of them if none has. */
+/** Returns the content words of a compound, or all words if it has none. */
 export function meaningful<Word extends { readonly word: string }>(words: readonly Word[]): readonly Word[] {
   const kept = words.filter(({ word }) => !FUNCTION_WORDS.has(word))
   return kept.length === 0 ? words : kept

@@ -11,32 +11,32 @@ import {
   type Speaker,
 } from './words.ts'
 
-/** One thing to look for. Terms keep the order of the query. */
+/** One search term. Terms keep the order of the query. */
 export interface SearchTerm {
-  /** As typed, folded, lower case. */
+  /** The typed text, folded and in lower case. */
   readonly text: string
-  /** The term as one token: the whole identifier, its parts joined. Empty for a plain word. */
+  /** The term as one token: the whole identifier, or its joined parts. Empty for a plain word. */
   readonly wholes: readonly string[]
-  /** Words that together stand for the term; a plain word has one. */
+  /** The words that together match the term. A plain word has one. */
   readonly words: readonly string[]
   /** 1, or less for words that only phrase the question. */
   readonly weight: number
 }
 
-/** What a query asks for, whatever engine runs it. */
+/** A parsed query, independent of the engine. */
 export interface SearchQuery {
   readonly terms: readonly SearchTerm[]
-  /** Symbols to look for if a query has no words: these tokens find candidates, which must contain `literal`. */
+  /** Tokens of symbols, used if a query has no words. They find candidates, which must contain `literal`. */
   readonly symbols: readonly string[]
-  /** The query in lower case with single spaces: a text that quotes it contains this. */
+  /** The query in lower case with single spaces. A text that quotes the query contains it. */
   readonly literal: string
-  /** Whose words it seems to look for. */
+  /** The role whose texts the query seems to be about. */
   readonly speaker: Speaker | undefined
-  /** It reads like a person's text, with words that carry no content; calls and tool results seldom do. */
+  /** Whether the query has function words, as texts of people do. Calls and tool results seldom have them. */
   readonly natural: boolean
 }
 
-/** How many characters (UTF-16 units) of a query are read. */
+/** Maximum characters (UTF-16 units) of a query that are read, and maximum number of its terms. */
 export const MAX_QUERY = 512
 export const MAX_TERMS = 24
 /** Weight of a frame word inside a question. */
@@ -48,7 +48,10 @@ interface Piece {
   weight: number
 }
 
-/** Reads any string as a query; nothing in it is syntax, and no string is an error. `role`: whose entries alone are wanted. */
+/**
+ * Parses any string as a query. It has no syntax, and no string is an error. `role`: the only role whose entries are
+ * searched.
+ */
 export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
   const text = fold(query.slice(0, MAX_QUERY).toWellFormed())
   const pieces = Array.from(text.matchAll(RUN), ([run]): Piece => ({ run, lowered: lower(run), weight: 1 }))
@@ -71,7 +74,7 @@ export function parseQuery(query: string, role?: HistoryRole): SearchQuery {
   }
 }
 
-/** Sets each piece's weight. Returns whether the query reads as a question or a request. */
+/** Sets the weight of each piece. Returns whether the query reads as a question or a request. */
 function weigh(pieces: readonly Piece[], text: string): boolean {
   for (const piece of pieces) if (FUNCTION_WORDS.has(piece.lowered)) piece.weight = 0
   const first = pieces[0]?.lowered ?? ''
@@ -89,7 +92,7 @@ function weigh(pieces: readonly Piece[], text: string): boolean {
   return true
 }
 
-/** "output of …", "result about …": a frame word and then its subject. */
+/** Whether a query such as "output of …" or "result about …" opens with a frame word before its subject. */
 function opensWithFrame(pieces: readonly Piece[]): boolean {
   return pieces.some(
     (piece, index) =>
@@ -100,7 +103,10 @@ function opensWithFrame(pieces: readonly Piece[]): boolean {
   )
 }
 
-/** The opening ends before the first content word, or at the first topic word after a frame word. */
+/**
+ * Sets the weight of the opening to 0. The opening ends before the first content word, or at the first topic word after
+ * a frame word.
+ */
 function dropOpening(pieces: readonly Piece[]): void {
   let framed = false
   for (const piece of pieces) {
@@ -111,7 +117,10 @@ function dropOpening(pieces: readonly Piece[]): void {
   }
 }
 
-/** "<tool> result for …", "did <tool> return for …", "… come up": frame words right before a topic word or at the end. */
+/**
+ * Sets the weight of a frame word right before a topic word to 0, as in "<tool> result for …" and "did <tool> return
+ * for …".
+ */
 function dropBeforeTopic(pieces: readonly Piece[]): void {
   for (const [index, piece] of pieces.entries()) {
     const next = pieces[index + 1]?.lowered

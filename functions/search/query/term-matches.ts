@@ -2,29 +2,29 @@ import { DIGIT, KINDS, LOWER } from '../tokens/ascii-runs.ts'
 import { fold, lower } from '../tokens/fold-text.ts'
 import { meaningful, type SoughtText, type PlannedTerm } from './plan.ts'
 
-/** The place of a term in UTF-16 units of the folded text, and how good the match is (0–1). */
+/** The position of a match in UTF-16 units of the folded text, and its quality (0–1). */
 export interface Match {
   readonly start: number
   readonly end: number
   readonly quality: number
 }
 
-/** A text prepared for finding terms: folded, and of the same length in lower case. */
+/** A text prepared for term matching: folded, and in lower case with equal length. */
 export interface ReadableText {
   readonly folded: string
   readonly lowered: string
 }
 
-/** How well a needle stands for its term, by the match's borders. */
+/** Quality of a match by its borders: at word ends, at joiners, at inner borders, and inside words. */
 const WHOLE = 1
 const AT_JOINER = 0.97
 const AT_INNER_BORDER = 0.9
 const ONLY_LEFT = 0.55
 const ONLY_RIGHT = 0.4
 const INSIDE = 0.3
-/** Matches of one term in one text; for a more frequent term the first ones are enough. */
+/** Maximum number of matches of one term in a text. For a frequent term, the first matches are enough. */
 const MAX_PLACES = 24
-/** The words of a compound when they are not adjacent. */
+/** Quality of a compound whose words are not adjacent. */
 const SCATTERED = 0.5
 const BETWEEN_PARTS = String.raw`[-_./:@+#~\s]{0,2}`
 const ALNUM = /[\p{L}\p{N}]/u
@@ -33,10 +33,10 @@ const JOINER = /[-_./:@+#~]/u
 /** Folds a text once for all terms. */
 export const readable = (text: string): ReadableText => readableAs(fold(text))
 
-/** The same for a text that is folded. */
+/** Prepares a text that is already folded. */
 export const readableAs = (folded: string): ReadableText => ({ folded, lowered: lower(folded) })
 
-/** The places of the term in the text, in order; empty if there are none. */
+/** Returns the matches of the term in the text, in order. */
 export function matchesOf(planned: PlannedTerm, text: ReadableText): Match[] {
   const found = planned.soughtTexts.flatMap((sought) => places(sought, text))
   if (planned.parts.length > 1) found.push(...joinedPlaces(planned, text))
@@ -44,7 +44,7 @@ export function matchesOf(planned: PlannedTerm, text: ReadableText): Match[] {
   return inOrder(found)
 }
 
-/** The best matches, in the order of their places. */
+/** Returns the best matches, ordered by position. */
 function inOrder(found: readonly Match[]): Match[] {
   const byPlace = (left: Match, right: Match): number => left.start - right.start || right.quality - left.quality
   if (found.length <= MAX_PLACES) return found.toSorted(byPlace)
@@ -60,14 +60,14 @@ function places({ text: sought, weight }: SoughtText, text: ReadableText): Match
     if (start < 0) break
     const end = start + sought.length
     const border = borderQuality(text.folded, start, end)
-    // A form of the word counts only as a word: `rated` does not stand for `rate` inside `separated`.
+    // An inflected form counts only as a whole word: `rated` must not match `rate` inside `separated`.
     if (weight === 1 || border >= AT_INNER_BORDER) found.push({ start, end, quality: weight * border })
     from = end
   }
   return found
 }
 
-/** `payment_method`, `paymentMethod` and `payment method` alike. */
+/** Finds compounds however they are joined: `payment_method`, `paymentMethod` and `payment method`. */
 function joinedPlaces(planned: PlannedTerm, text: ReadableText): Match[] {
   const words = planned.term.words
   if (words.length > 8 || !words.every((word) => text.lowered.includes(word))) return []
@@ -96,7 +96,7 @@ function borderQuality(text: string, start: number, end: number): number {
   return right > 0 ? ONLY_RIGHT : INSIDE
 }
 
-/** What kind of border is at `place`, looking out of the match in `direction`; 0 for none. */
+/** Returns the quality of the border at `place`, seen from the match in `direction`; 0 without a border. */
 function borderAt(text: string, place: number, direction: 1 | -1): number {
   if (isInside(text, place)) return 0
   const outer = characterAt(text, direction === 1 ? place : place - 1, direction)
@@ -113,18 +113,21 @@ function borderAt(text: string, place: number, direction: 1 | -1): number {
   return acronymBorder(text, place, before, after) ? AT_INNER_BORDER : 0
 }
 
-/** Whether small letters, or digits, are on both sides, as at most places: told without a pattern. */
+/**
+ * Whether lower-case letters, or digits, are on both sides of `place`. This is true of most positions, and needs no
+ * regular expression.
+ */
 function isInside(text: string, place: number): boolean {
   const kind = KINDS[text.charCodeAt(place)]
   return (kind === LOWER || kind === DIGIT) && kind === KINDS[text.charCodeAt(place - 1)]
 }
 
-/** Between `ABC` and `Word` in `ABCWord`. */
+/** Whether the border is inside an acronym and a word, as between `ABC` and `Word` in `ABCWord`. */
 function acronymBorder(text: string, place: number, before: string, after: string): boolean {
   return /\p{Lu}/u.test(before) && /\p{Lu}/u.test(after) && /\p{Ll}/u.test(text.charAt(place + 1))
 }
 
-/** The whole character at a unit, also where it is the second half of a pair. */
+/** Returns the whole character at a UTF-16 unit, even if the unit is the second half of a pair. */
 function characterAt(text: string, unit: number, direction: 1 | -1): string {
   if (unit < 0 || unit >= text.length) return ''
   const code = text.charCodeAt(unit)

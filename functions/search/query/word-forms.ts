@@ -1,6 +1,6 @@
 const VOWEL = /[aeiou]/u
 
-/** English inflections of a word, and the words of which it may be an inflection. They need not exist. */
+/** Returns English inflections of a word, and the words that it may be an inflection of. They need not exist. */
 export function inflections(word: string): string[] {
   if (word.length < 4 || !/^[a-z]+$/u.test(word)) return []
   const forms = new Set<string>()
@@ -12,7 +12,7 @@ export function inflections(word: string): string[] {
   return [...forms].filter((form) => form.length >= 3)
 }
 
-/** The words of which it may be a form, itself included. */
+/** Returns the possible stems of a word, including the word itself. */
 function stems(word: string): string[] {
   const found = [word]
   const cut = (length: number, ...suffixes: string[]): void => {
@@ -47,7 +47,7 @@ function endings(stem: string): string[] {
 const isDoubled = (word: string, ending: number): boolean =>
   word.at(-ending - 1) === word.at(-ending - 2) && !VOWEL.test(word.at(-ending - 1) ?? '')
 
-/** The candidates that are one typing error away from `word`: a letter changed, missing, added, or two swapped. */
+/** Returns the candidates that are one typo away from `word`: a letter changed, missing or added, or two swapped. */
 export function similarWords(word: string, candidates: readonly string[]): string[] {
   return candidates.filter((candidate) => candidate !== word && withinOneTypo(word, candidate))
 }
@@ -67,7 +67,7 @@ export function withinOneTypo(left: string, right: string): boolean {
   )
 }
 
-/** Every word of plain letters and digits that is one typing error away from a short word. */
+/** Returns every word of plain letters and digits that is one typo away from a short word. */
 export function typosOf(word: string): string[] {
   const letters = Array.from(word)
   const typos = new Set<string>()

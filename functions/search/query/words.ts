@@ -1,24 +1,24 @@
 /**
- * Words of a query that phrase the question rather than name what is looked for. English only: other languages lose
- * only a little precision, because a rare word still counts.
+ * Words of a query that only phrase the question. They are English only. Other languages lose little precision, because
+ * a rare word still counts.
  */
 const list = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/u))
 
-/** Never looked for, unless a query has nothing else. */
+/** Words that are ignored, unless a query has no other words. */
 export const FUNCTION_WORDS = list(`
   a an the and or of in on at to for from by with as is are was were be been being am it its this that these those there
   i me my mine we our ours us you your yours he him his she her they them their do does did have has had having will would
   can could should shall may might must if then than so but about into what which who whom whose why how where when
   please any some just also too not s t re ve ll d m`)
 
-/** Begin a question. */
+/** Words that begin a question. */
 export const QUESTION_WORDS = list(`
   what which who whom whose why how where when did do does is are was were have has had can could would will should`)
 
-/** After these, a question comes to its subject. */
+/** Words that precede the subject of a question. */
 export const TOPIC_WORDS = list('about on of for with in at from regarding concerning containing mentioning that to')
 
-/** Count little in a question, and nothing in its opening. */
+/** Words with a small weight in a question, and none in its opening. */
 export const FRAME_WORDS = list(`
   came come comes coming back up mentioned mention mentions mentioning return returned returns result results output outputs
   find found show showed shown look looked looking call called calls run ran runs running step steps time times
@@ -36,12 +36,14 @@ export const FRAME_WORDS = list(`
   kindly hey hi hello maybe perhaps wonder wondering curious figure figured learn learned learnt turn turned out anyone anybody
   someone somebody nobody recent exact remembered recalled spoke speak spoken point pointed`)
 
-/** Commands that open a search request. */
+/** Commands that begin a search request. */
 export const OPENING_COMMANDS = list('find show search look tell remind recall give get list locate')
 
 export type Speaker = 'user' | 'assistant' | 'tool'
 
-/** Patterns that show whose words a query looks for; the first match counts. They match the lower-cased query. */
+/**
+ * Patterns that show the role whose texts a query is about; the first match counts. They match the query in lower case.
+ */
 export const SPEAKER_FRAMES: readonly (readonly [Speaker, RegExp])[] = [
   [
     'user',

@@ -1,17 +1,17 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
-/** Documents that are read for their words in one go, in some 30 ms whatever they hold; then others get their turn. */
+/** Documents that are scored before yielding to the event loop. They take about 30 ms, whatever their content. */
 const AT_ONCE = 4
 
 const waiting = createTenantLine<() => void>()
 let isGiving = false
 
 /**
- * Resolves when everybody else has had a turn: however many searches wait, one goes on in each round of the event loop. Tenants take
- * turns, so that a search waits for those of its own tenant, and for one of each other.
+ * Waits until this search may continue. In each tick of the event loop, only one search continues, however many wait.
+ * Tenants alternate, so that a search waits for its own tenant's searches and for one of each other tenant.
  */
-export function searchTurn(tenant: string): Promise<void> {
+export function waitForSearchSlot(tenant: string): Promise<void> {
   return new Promise((resolve) => {
     waiting.add(tenant, resolve)
     if (!isGiving) void runBatches()
@@ -28,7 +28,7 @@ async function runBatches(): Promise<void> {
   isGiving = false
 }
 
-/** What `make` makes of each, a few in each turn of this tenant. */
+/** Maps the items in small batches, and waits for this tenant's slot before each batch. */
 export async function mapInBatches<One, Made>(
   tenant: string,
   all: readonly One[],
@@ -36,7 +36,7 @@ export async function mapInBatches<One, Made>(
 ): Promise<Made[]> {
   const made: Made[] = []
   for (const one of all) {
-    if (made.length % AT_ONCE === 0) await searchTurn(tenant)
+    if (made.length % AT_ONCE === 0) await waitForSearchSlot(tenant)
     made.push(make(one))
   }
   return made

@@ -9,73 +9,78 @@ import { matchesOf, readable, type Match } from '../query/term-matches.ts'
 /** A document that an engine found. */
 export interface Candidate {
   readonly id: number | string
-  /** Documents of one event make one hit. */
+  /** Event of the document. All documents of one event are one hit. */
   readonly event: number | string
   readonly role: HistoryRole
   readonly runId: string
   readonly toolName: string | undefined
-  /** On a result: the beginning of its call. */
+  /** For a result: the beginning of its call. */
   readonly call: string | undefined
   readonly text: string
   readonly time: number
-  /** Whoever said it, or gave or worked on the task, had searched the history. */
+  /**
+   * Whether the author of this text had searched the history before. For a task, whether its giver or its member had.
+   */
   readonly searched: boolean
-  /** On a text that a member of a team got as its task. */
+  /** Whether this text is the task of a team member. */
   readonly task: boolean
 }
 
 export interface ScoredEvent<Found extends Candidate> {
-  /** The document to show: the half, or the chunk, that matches the terms best. */
+  /** The document to show: the part or the chunk with the best match. */
   readonly best: Found
   readonly score: number
-  /** How much of the query it has, 0 to 1; none if it only talks about the history. */
+  /** Share of the query's terms that it contains, 0 to 1; 0 for a self-reference. */
   readonly covered: number
 }
 
-/** Weights, measured on recorded conversations (`test/search-quality.test.ts`); most are flat within ± 50 %. */
+/**
+ * Weights, measured on recorded conversations (`test/search-quality.test.ts`). Most can change by ± 50 % without
+ * effect.
+ */
 const OWN_ROW = 0.7
 const ADJACENT = 0.08
 const NEAR = 0.1
-/** Letters between two neighbouring terms that halve their nearness. */
+/** Distance between two neighbouring terms that halves their nearness, in characters. */
 const NEAR_LETTERS = 30
 const TOOL_NAMED = 0.15
 const BM25 = 0.1
 const SATURATION = 1.2
 const LENGTH = 0.75
-/** Letters of a text of medium length. */
-const MIDDLING = 800
+/** Characters of an average text, for BM25's length normalisation. */
+const AVERAGE_LENGTH = 800
 const LITERAL = 0.05
-/** The text contains the query as it is, even if it begins or ends inside a word: better than any similar word. */
+/** Minimum quality if the text contains the query literally, even inside words. It is better than any similar word. */
 const LITERAL_QUALITY = 0.85
 const TOOL_EVENT = 0.06
 const TOOL_EVENT_IN_SPEECH = 0.015
 const SPEAKER = 0.12
-/** Events of a search that come in the order of their scores; the others come after them, newest first. */
+/** Number of hits that are ordered by score. The others follow, newest first. */
 export const RANKED = 100
 
 interface Row<Found> {
   readonly found: Found
   readonly qualities: readonly number[]
-  /** Covered by the document's own text, without its call. */
+  /** Share of the query in the document's own text, without its call. */
   readonly own: number
   readonly near: number
-  /** How much the text is about the terms (BM25). */
+  /** BM25 weight of the text. */
   readonly weight: number
   readonly literal: boolean
 }
 
-/** With fewer events than this that only talk about the history, what happened is among those that were found. */
-const MUCH_TALK = 20
+/** With fewer self-references than this, the real events are among the candidates. */
+const MIN_SELF_REFERENCES = 20
 
-/** Whether most of what was found only talks about the history. */
-export function isMostlyTalk(scored: readonly Pick<ScoredEvent<Candidate>, 'covered'>[]): boolean {
-  const talk = scored.filter(({ covered }) => covered === 0).length
-  return talk >= MUCH_TALK && talk * 2 > scored.length
+/** Whether most candidates only refer to earlier searches of the history. */
+export function isMostlySelfReferences(scored: readonly Pick<ScoredEvent<Candidate>, 'covered'>[]): boolean {
+  const count = scored.filter(({ covered }) => covered === 0).length
+  return count >= MIN_SELF_REFERENCES && count * 2 > scored.length
 }
 
 /**
- * Orders events by how well they match the query; of equals, the newer comes first. The same for every engine: it reads
- * only the candidates' texts, and which of their runs have searched the history.
+ * Orders events by their score, and equal scores by time, newest first. Independent of the engine: it reads only the
+ * candidates' texts, and which of their runs have searched the history.
  */
 export async function scoreEvents<Found extends Candidate>(
   tenant: string,
@@ -133,7 +138,7 @@ function termWeight(
   { text, call }: Candidate,
 ): number {
   const length = text.length + (call?.length ?? 0)
-  const norm = SATURATION * (1 - LENGTH + (LENGTH * length) / MIDDLING)
+  const norm = SATURATION * (1 - LENGTH + (LENGTH * length) / AVERAGE_LENGTH)
   return sum(
     terms.map((term, index) => {
       const count = (own[index]?.length ?? 0) + (inCall?.[index]?.length ?? 0)
@@ -160,7 +165,7 @@ function coverage(terms: readonly PlannedTerm[], qualities: readonly number[], t
 const bestQuality = (matches: readonly Match[] | undefined): number =>
   (matches ?? []).reduce((best, match) => Math.max(best, match.quality), 0)
 
-/** How near neighbouring terms of the query are to each other in the text, 0 to ADJACENT + NEAR. */
+/** Returns how near the query's neighbouring terms are to each other in the text, 0 to ADJACENT + NEAR. */
 function nearness(terms: readonly PlannedTerm[], matches: readonly (readonly Match[])[]): number {
   if (terms.length < 2) return 0
   let result = 0
@@ -184,7 +189,7 @@ function closest(left: readonly Match[], right: readonly Match[]): { gap: number
   return { gap, ordered }
 }
 
-/** Whether the query names a tool: its words include the tool's name, however it is joined. */
+/** Returns a test for whether the query names a tool: its words include the words of the tool's name. */
 function toolNamed(query: SearchQuery): (toolName: string | undefined) => boolean {
   const known = new Map<string, boolean>()
   return (toolName) => {

@@ -1,22 +1,22 @@
 import type { Range } from './private-keys.ts'
 
 /**
- * Base64, also in lines: of 28 characters and more, for no shorter text says that it is a secret. With a count that has no end, or
- * for Unicode, it would run out of stack in megabytes.
+ * Matches base64 of at least 28 characters, also over several lines; no shorter text identifies itself as a secret. The
+ * number of lines is limited and the `u` flag is missing, because otherwise the stack overflows on megabytes.
  */
 const BASE64 = /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}\r?\n){0,500}[A-Za-z0-9+/_-]{28}[A-Za-z0-9+/_-]*={0,2}/g
-/** How a text begins that was encoded: numbers, keys and images have other bytes in the first twelve. */
+/** Whether decoded bytes are text. Numbers, keys and images have other bytes among their first twelve. */
 const IS_TEXT = /^[\t\n\r -~]{12}/u
-/** No secret goes on behind it. */
+/** Separates decoded texts; no secret continues across it. */
 const BETWEEN = '\n"\n'
 
 interface Decoded {
   readonly range: Range
-  /** In Latin-1. */
+  /** The decoded text, in Latin-1. */
   readonly meant: string
 }
 
-/** Texts that stand in base64. */
+/** Returns the base64 sections of a text that decode to text. */
 export function decodedIn(text: string): Decoded[] {
   return Array.from(text.matchAll(BASE64), ({ 0: code, index }): Decoded => ({
     range: [index, index + code.length],
@@ -24,7 +24,10 @@ export function decodedIn(text: string): Decoded[] {
   })).filter(({ meant }) => IS_TEXT.test(meant))
 }
 
-/** Where base64 stands of texts in which `find` finds something. They are read together, for each reading takes its time. */
+/**
+ * Returns the ranges of base64 sections whose decoded text has matches of `find`. All sections are searched in one
+ * call, because each call has a fixed cost.
+ */
 export async function holding(
   text: string,
   find: (meant: string) => Promise<readonly { readonly range: Range }[]>,

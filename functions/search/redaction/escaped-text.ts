@@ -1,10 +1,13 @@
-/** A text with its escapes undone once, and the origin of each of its UTF-16 units. */
+/** A text whose escapes were replaced once, with the original position of each UTF-16 unit. */
 export interface UnescapedText {
   readonly text: string
   original(unit: number): number
 }
 
-/** Those of JSON strings, those of addresses for ASCII characters, and a terminal's for colours, which mean no character. */
+/**
+ * Escapes of JSON strings, percent escapes of ASCII characters in addresses, and terminal sequences for colours, which
+ * stand for no character.
+ */
 const TERMINAL = String.fromCodePoint(27)
 const ESCAPE = new RegExp(
   String.raw`\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))|%([2-7][0-9a-fA-F]|0[9aAdD])|${TERMINAL}\[[0-9;]{0,20}[A-Za-z]`,
@@ -16,11 +19,11 @@ const MEANING: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\
 /** Whether a text may hold an escape; false means that it holds none. */
 export const mayBeEscaped = (text: string): boolean => MAY_BE_ESCAPED.test(text)
 
-/** Undoes the escapes of a JSON string, of an address and of a terminal in the text; undefined if there are none. */
+/** Replaces escapes of JSON strings, addresses and terminals in the text; undefined if there are none. */
 export function unescapeOnce(text: string): UnescapedText | undefined {
   if (!mayBeEscaped(text)) return undefined
   const pieces: string[] = []
-  /** The place of each unescaped unit, and the place of what follows it in the original. */
+  /** Position after each replaced escape, in the new text and in the original. */
   const units: number[] = []
   const following: number[] = []
   let place = 0
@@ -46,7 +49,7 @@ export function unescapeOnce(text: string): UnescapedText | undefined {
   }
 }
 
-/** The place of the last number that is not greater; -1 if all are. The numbers ascend. */
+/** Returns the index of the last number that is at most `most`; -1 if there is none. The numbers ascend. */
 function lastAtMost(numbers: readonly number[], most: number): number {
   let low = 0
   let high = numbers.length

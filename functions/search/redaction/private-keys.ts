@@ -1,32 +1,35 @@
 import { PRIVATE_KEY_BEGINS, PRIVATE_KEY_ENDS } from '../../domain/keys/key-forms.ts'
 
-/** Where something begins in a text, and where what follows it does, in UTF-16 units. */
+/** Start and exclusive end of a range in a text, in UTF-16 units. */
 export type Range = readonly [start: number, end: number]
 
-/** Characters (UTF-16 units) of the longest secret, but for a private key. */
+/** Maximum characters (UTF-16 units) of a secret, except a private key. */
 export const MAX_SECRET_CHARACTERS = 10_000
 
 const BEGINS = new RegExp(PRIVATE_KEY_BEGINS, 'gu')
 const ENDS = new RegExp(PRIVATE_KEY_ENDS, 'u')
-/** What stands between, as far as the longest secret goes: base64 in lines, with headers, or as tools quote it. */
+/**
+ * Matches a character that cannot be inside a private key. A key consists of base64 lines, with headers, or as tools
+ * quote it.
+ */
 const NO_KEY = /[^A-Za-z0-9+/=\s:,.()-]/u
-/** What a key has soon, and a text that only speaks of keys has not. */
+/** Matches a line of base64. A key has one within `SOON` characters; a text that only mentions keys has none. */
 const LINE = /[A-Za-z0-9+/]{30}/u
 const SOON = 400
 
 const CODE = '[A-Za-z0-9+/]'
-/** What stands between two lines, also in JSON and in addresses. */
+/** Matches a line break, also as an escape of JSON or of an address. */
 const LINE_END = String.raw`(?:\s|\\{1,8}[nr]|%0[AaDd]){1,40}`
 const LAST_LINE = `${CODE}{0,100}={0,2}(?:${LINE_END}=${CODE}{4})?(?:${LINE_END})?${PRIVATE_KEY_ENDS}`
-/** The text may end anywhere. */
+/** Matches an incomplete last line, because the text may end anywhere. */
 const CUT_LINE = String.raw`(?:${LINE_END})?[A-Za-z0-9+/=\\%]{0,100}$`
-const GOES_ON = new RegExp(
+const CONTINUATION = new RegExp(
   `${CODE}*={0,2}(?:${LINE_END}${CODE}{40,}={0,2})*(?:${CUT_LINE}|(?:${LINE_END})?${LAST_LINE})?`,
   'uy',
 )
 const TAIL = new RegExp(`(?<!${CODE})(?:${CODE}{40,}${LINE_END}){1,200}${LAST_LINE}`, 'gu')
 
-/** Private keys, also those whose end or beginning is not in the text. */
+/** Returns the ranges of private keys, including keys whose beginning or end is missing. */
 export function findPrivateKeys(text: string): Range[] {
   const found: Range[] = []
   let past = 0
@@ -45,11 +48,11 @@ function endOf(text: string, from: number): number {
   const end = ENDS.exec(near)
   if (end !== null) return from + end.index + end[0].length
   const other = NO_KEY.exec(near)
-  return other === null ? keyGoesOnTo(text, from + near.length) : from + other.index
+  return other === null ? findKeyEnd(text, from + near.length) : from + other.index
 }
 
-/** Where the lines of a key end, or of something else in base64, within which a place is. */
-export function keyGoesOnTo(text: string, place: number): number {
-  GOES_ON.lastIndex = place
-  return place + (GOES_ON.exec(text)?.[0].length ?? 0)
+/** Returns where the base64 lines around a position end. */
+export function findKeyEnd(text: string, place: number): number {
+  CONTINUATION.lastIndex = place
+  return place + (CONTINUATION.exec(text)?.[0].length ?? 0)
 }

@@ -1,22 +1,25 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
-import { keyGoesOnTo, MAX_SECRET_CHARACTERS, type Range } from './private-keys.ts'
+import { findKeyEnd, MAX_SECRET_CHARACTERS, type Range } from './private-keys.ts'
 import { findEscaped, mayHide } from './secrets.ts'
 
-/** What stands in the index for a secret; for a shorter one as many stars, so that no text grows. */
+/** Replacement for a secret in the index. A shorter secret is replaced by as many stars, so that no text grows. */
 const REDACTED = '[redacted]'
 
 /**
- * Characters (UTF-16 units) that the rules read at a time, and of them those that they have read before. The rules' time grows
- * with the square of the secrets in a text, which may come from a stranger's page.
+ * Characters (UTF-16 units) that are checked at a time, and the overlap of two windows. The rules' time grows
+ * quadratically with the number of secrets, and the text may come from a hostile page.
  */
 const WINDOW = 40_000
 const OVERLAP = MAX_SECRET_CHARACTERS
-/** Characters read, at the most, to look for secrets that stand elsewhere, too. */
+/** Maximum characters that are searched for further occurrences of known secrets. */
 const READ_FOR_OTHERS = 100_000_000
-/** Characters of a text that are kept while secrets are looked for; a longer one is read a second time. */
+/** Maximum characters of a text that are kept in memory while secrets are searched; a longer text is read twice. */
 const KEPT = 2_000_000
 
-/** The text with every secret that secretlint's recommended rules recognise, and every other that `findEscaped` knows, replaced by `[redacted]`. */
+/**
+ * Replaces every secret in a text by `[redacted]`: those that secretlint's recommended rules find, and those that only
+ * `findEscaped` finds.
+ */
 export async function redactSecrets(text: string): Promise<string> {
   if (!mayHide(text)) return text
   let redacted = ''
@@ -27,8 +30,8 @@ export async function redactSecrets(text: string): Promise<string> {
 type Pieces = AsyncIterable<string> | Iterable<string>
 
 /**
- * The same for a text of any length, of which little is in memory: `open` reads it from its beginning, once to find the secrets
- * in it and once more to take them out wherever they stand.
+ * Redacts a text of any length with bounded memory. `open` reads the text from its beginning. It is called once to find
+ * the secrets and, for long texts, once more to remove all their occurrences.
  */
 export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> {
   const { secrets, kept } = await findAll(open())
@@ -41,11 +44,11 @@ export async function* redactPieces(open: () => Pieces): AsyncGenerator<string> 
   let found: Range[] = []
   let continues = false
   for await (const { text, start, last } of windows(pieces)) {
-    // A long key began before this place, and stands for one mark.
-    if (continues) found.push([place - 1, start + keyGoesOnTo(text, place - start)])
+    // A long key began before this position. Its rest belongs to the same mark.
+    if (continues) found.push([place - 1, start + findKeyEnd(text, place - start)])
     const ranges = [...(await findEscaped(text)).map(({ range }) => range), ...occurrences(text, secrets)]
     found.push(...ranges.map(([from, to]): Range => [start + from, start + to]))
-    // What begins later is found whole in the next window.
+    // A secret that begins after this position is complete in the next window.
     const end = last ? start + text.length : start + WINDOW - OVERLAP
     let piece = ''
     for (const [from, to] of found.toSorted((left, right) => left[0] - right[0])) {
@@ -64,7 +67,7 @@ const mask = (length: number): string => (length < REDACTED.length ? '*'.repeat(
 
 interface Window {
   readonly text: string
-  /** Where it begins in the whole text. */
+  /** Start of the window in the whole text. */
   readonly start: number
   readonly last: boolean
 }
@@ -80,7 +83,10 @@ async function* windows(pieces: Pieces): AsyncGenerator<Window> {
   yield { text: rest, start, last: true }
 }
 
-/** The secrets of a text, as many as are looked for elsewhere, too; and the text itself where it is short. */
+/**
+ * Finds the secrets of a text, limited to the number whose occurrences can be searched. Also returns the text itself if
+ * it is short.
+ */
 async function findAll(pieces: Pieces): Promise<{ readonly secrets: readonly string[]; readonly kept?: string[] }> {
   const secrets = new Set<string>()
   const kept: string[] = []

@@ -4,9 +4,10 @@ import { mayBeEscaped, unescapeOnce } from './escaped-text.ts'
 import { findPrivateKeys, type Range } from './private-keys.ts'
 
 /**
- * What every text has in which a rule of secretlint's recommended preset finds a secret, rule by rule; loose where looseness
- * is cheap. Linting costs some 0.4 ms for 2 KB and stands in the way of every write of the log, this filter some 0.02 ms.
- * `test/search/redaction/redact.test.ts` holds a sample of each rule against it.
+ * Patterns by rule. If a rule of secretlint's recommended preset finds a secret in a text, the text matches one of its
+ * patterns. They are loose where this is cheap.
+ * Linting takes about 0.4 ms for 2 KB and delays every write of the log; this filter takes about 0.02 ms.
+ * `test/search/redaction/redact.test.ts` checks it with a sample of each rule.
  */
 const HINTS: readonly string[] = [
   // aws
@@ -51,7 +52,7 @@ const HINTS: readonly string[] = [
   'figd_',
   'cf(?:k|ut|at)_',
   'tskey-',
-  // passwords in addresses, of more kinds than basicauth knows
+  // passwords in addresses, of more schemes than basicauth
   '://[^\\s/:@]{0,100}:[^\\s/@]{1,200}@',
   '://[A-Za-z0-9_-]{20,255}@',
   '[?&,;\\s-][Ss]ignature=',
@@ -66,14 +67,17 @@ const HINTS: readonly string[] = [
 ]
 const HINT = new RegExp(HINTS.join('|'), 'u')
 
-/** Whether a text may hold a secret that the rules recognise, as it stands; false means that it holds none. */
+/** Whether a text may contain an unescaped secret of the rules. False means that it contains none. */
 export const mayHoldSecret = (text: string): boolean => HINT.test(text)
 
-/** Whether a text may hold a secret in any form; false means that it holds none. */
+/** Whether a text may contain a secret in any form. False means that it contains none. */
 export const mayHide = (text: string): boolean =>
   mayBeEscaped(text) || mayHoldSecret(text) || decodedIn(text).length > 0
 
-/** A call shows its arguments as JSON, which may hold JSON, which may hold a command in quotation marks or an address. */
+/**
+ * Maximum nesting of escapes. A call shows its arguments as JSON, which may contain JSON, which may contain a command
+ * in quotation marks or an address.
+ */
 const ESCAPED_TIMES = 4
 
 interface Found {
@@ -81,7 +85,7 @@ interface Found {
   readonly secret: string
 }
 
-/** Secrets as they stand, and as they would without escapes and base64: where they are, and what they are. */
+/** Finds secrets in a text, also behind escapes and base64. Returns their ranges and texts. */
 export async function findEscaped(window: string, encoded = false): Promise<Found[]> {
   const found: Found[] = []
   let view = window
@@ -99,28 +103,32 @@ export async function findEscaped(window: string, encoded = false): Promise<Foun
   }
 }
 
-/** One after another: together they take twice as long. */
+/** Each pattern runs separately: one combined pattern takes twice as long. */
 const OTHERS = [NAME_AND_PASSWORD, ...SIGNATURES, ...CREDENTIALS, OTHER_KEYS].map((form) => new RegExp(form, 'gu'))
 
-/** Secrets that no rule knows: keys of other forms, passwords in addresses, signatures, and private keys of which a part is in the text. */
+/** Finds secrets without a rule: other forms of keys, passwords in addresses, signatures, and partial private keys. */
 function findOwn(text: string): Range[] {
   const matches = OTHERS.flatMap((form) => [...text.matchAll(form)])
   return [...matches.map(({ 0: secret, index }): Range => [index, index + secret.length]), ...findPrivateKeys(text)]
 }
 
-/** Where secrets stand in a text of moderate length, in UTF-16 units: what the rules say, whatever comments in the text ask them to ignore. */
+/**
+ * Finds the ranges of secrets in a text of moderate length, in UTF-16 units. Comments in the text that disable rules
+ * have no effect.
+ */
 export async function findSecrets(said: string): Promise<Range[]> {
-  // Some rules find no key behind a letter, which in scripts without spaces is the rule.
+  // Some rules find no key after a letter, but in scripts without spaces, keys follow letters. So other letters are
+  // replaced.
   const text = said.replaceAll(/\P{ASCII}/gu, (letter) => '·'.repeat(letter.length))
   const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
     import('@secretlint/core'),
     import('@secretlint/secretlint-rule-preset-recommend'),
     import('@secretlint/profiler'),
   ])
-  // It would keep some 200 marks of every text for ever.
+  // Otherwise the profiler would keep about 200 entries of every text for ever.
   secretLintProfiler.setEnabled(false)
   const finders = rules.filter((rule) => !rule.meta.id.endsWith('filter-comments'))
-  // The name is that of a file in which the rules look for everything that they know of texts.
+  // With this file name, every rule reads the text.
   const source = { content: text, contentType: 'text' as const, filePath: '.npmrc', ext: '' }
   const config = { rules: finders.map((rule) => ({ id: rule.meta.id, rule })) }
   const { messages } = await lintSource({ source, options: { config, noPhysicFilePath: true } })
@@ -128,8 +136,8 @@ export async function findSecrets(said: string): Promise<Range[]> {
 }
 
 /**
- * A finding's range begins where the whole pattern does but is only as long as the secret in it (`key = SECRET`), so the
- * secret is looked for from there by its text, which `data` names.
+ * Returns the range of a secret. A finding's range begins at the whole match (`key = SECRET`) but has only the length
+ * of the secret. So the secret's text, which `data` has, is searched from there.
  */
 function placeOf(text: string, range: Range, data: object): Range {
   const secrets = Object.values(data).filter(

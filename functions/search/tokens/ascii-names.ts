@@ -1,19 +1,22 @@
 import { DIGIT, IN_WORD, KINDS, LOWER, UPPER } from './ascii-runs.ts'
 import { MAX_PARTS, MAX_WHOLE, MAX_WORD } from './tokens.ts'
 
-/** What a run says. */
+/** The tokens of a run. */
 export interface Names {
   readonly words: string[]
-  /** Other names for its place, each once. */
+  /** Alternative tokens for the same position, without duplicates. */
   readonly extra: string[]
-  /** The words, and those of the other names that have letters and digits alone. */
+  /** The words, and the alternative tokens that consist of letters and digits only. */
   readonly simple: string[]
 }
 
-/** What the character at a place is; 0 behind the end. */
+/** Returns the kind of the character at an index; 0 after the end. */
 const kindAt = (text: string, at: number): number => KINDS[text.charCodeAt(at)] ?? 0
 
-/** Returns what `readRun` of `tokens.ts` says of a run of ASCII, several times as fast. */
+/**
+ * Returns the tokens of an ASCII run. The result equals that of `readRun` in `tokens.ts`, but takes a fraction of the
+ * time.
+ */
 export function readAsciiRun(run: string): Names {
   const names: Names = { words: [], extra: [], simple: [] }
   const small = run.toLowerCase()
@@ -36,7 +39,7 @@ export function readAsciiRun(run: string): Names {
   return names
 }
 
-/** Few names are looked through faster than a set is made. */
+/** Adds a name once. For a few names, an array is faster than a set. */
 function addOnce(extra: string[], name: string): boolean {
   if (extra.includes(name)) return false
   extra.push(name)
@@ -47,7 +50,7 @@ function addSimple({ extra, simple }: Names, name: string): void {
   if (addOnce(extra, name)) simple.push(name)
 }
 
-/** A word, or the pieces of one that is too long. */
+/** Adds a word, or the pieces of a word that is too long. */
 function addWords({ words, simple }: Names, small: string, start: number, end: number): void {
   for (let at = start; at < end; at += MAX_WORD) {
     const word = small.slice(at, Math.min(end, at + MAX_WORD))
@@ -56,14 +59,14 @@ function addWords({ words, simple }: Names, small: string, start: number, end: n
   }
 }
 
-/** A place in a text, and what characters it has. */
+/** A range in a text, and the kinds of its characters. */
 interface Place {
   readonly start: number
   readonly end: number
   readonly kinds: number
 }
 
-/** Adds the parts of a word at its camelCase and acronym borders, and the halves of those that are numbered. */
+/** Adds the parts of a word at its camelCase and acronym borders, and the halves of parts such as `sha256`. */
 function addInner(names: Names, run: string, small: string, { start, end, kinds }: Place): void {
   if ((kinds & (kinds - 1)) === 0) return
   if ((kinds & UPPER) === 0) return addHalves(names, small, start, end)
@@ -77,14 +80,14 @@ function addInner(names: Names, run: string, small: string, { start, end, kinds 
   for (const [place, at] of ends.entries()) addHalves(names, small, ends[place - 1] ?? start, at)
 }
 
-/** Whether a part begins here: at `aB` and `ABc`. */
+/** Whether a part begins at this index, as in `aB` and `ABc`. */
 function isBorder(run: string, at: number): boolean {
   if (kindAt(run, at) !== UPPER) return false
   const before = kindAt(run, at - 1)
   return before === LOWER || kindAt(run, at + 1) === LOWER
 }
 
-/** Adds the letters and the digits of a part that has one after the other. */
+/** Adds the letters and the digits of a part, if each are contiguous. */
 function addHalves(names: Names, small: string, start: number, end: number): void {
   const first = kindAt(small, start)
   let border = start + 1
@@ -98,7 +101,9 @@ function addHalves(names: Names, small: string, start: number, end: number): voi
 const SLASH = 1
 const DASH = 2
 const DOT = 4
-/** What joiners do: those of paths and addresses end a segment, those of numbers and sums end an identifier in one. */
+/**
+ * Kind of each joiner: `SLASH` ends a segment, as in paths and addresses; `DOT` ends an identifier within a segment.
+ */
 const JOINS = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if ('/:@#'.includes(character)) return SLASH
@@ -108,7 +113,7 @@ const JOINS = Uint8Array.from({ length: 128 }, (_, code) => {
 const joinAt = (text: string, at: number): number => JOINS[text.charCodeAt(at)] ?? 0
 const DASHES = /[-_]+/gu
 
-/** Adds identifiers that are joined inside a run, whole and as one word. */
+/** Adds identifiers inside a run, as they are and joined to one word. */
 function addSegments(names: Names, small: string): void {
   for (let start = 0; start < small.length;) {
     let [end, joins] = [start, 0]

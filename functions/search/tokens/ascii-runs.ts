@@ -1,4 +1,4 @@
-/** What a character of ASCII is. */
+/** Kinds of ASCII characters, as bits. */
 export const LOWER = 1
 export const UPPER = 2
 export const DIGIT = 4
@@ -6,7 +6,7 @@ export const JOINER = 8
 export const SYMBOL = 16
 export const IN_WORD = LOWER | UPPER | DIGIT
 
-/** What each character of ASCII is. */
+/** The kind of each ASCII character. */
 export const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/.test(character)) return LOWER
@@ -17,15 +17,18 @@ export const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
 })
 
 interface Reader {
-  /** Characters of a word that is taken as it is. */
+  /** Maximum characters of a plain word. */
   readonly longest: number
-  /** Takes a run of nothing but small letters, or of nothing but digits. */
+  /** Receives a plain run: only lower-case letters, or only digits. */
   word(word: string): void
-  /** Takes any other run. */
+  /** Receives any other run. */
   run(run: string): void
 }
 
-/** Finds the runs of an ASCII text (`RUN` of `tokens.ts`); returns its symbols, each once. Several times as fast as patterns. */
+/**
+ * Finds the runs of an ASCII text (`RUN` of `tokens.ts`). Returns its symbols without duplicates. It is several times
+ * as fast as regular expressions.
+ */
 export function readAscii(text: string, { longest, word, run }: Reader): Set<string> {
   const symbols = new Set<string>()
   const seen = new Uint8Array(128)
@@ -53,7 +56,7 @@ export function readAscii(text: string, { longest, word, run }: Reader): Set<str
   }
 }
 
-/** Where the run that begins here ends, and what is in it. */
+/** Returns the end of the run that begins at `start`, and the kinds of its characters. */
 function runAt(text: string, start: number): { readonly end: number; readonly kinds: number } {
   let [end, kinds, joiner] = [start, 0, 0]
   for (let at = start; at < text.length; at++) {

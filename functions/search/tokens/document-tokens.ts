@@ -1,18 +1,18 @@
 import type { HistoryDocument } from '../../domain/history.ts'
 import { tokenize, type Tokens } from './tokens.ts'
 
-/** A document's tokens by field, as an index takes them. */
+/** A document's tokens by field, for an index. */
 export interface DocumentTokens {
   readonly tool: readonly string[]
   readonly call: readonly string[]
   readonly body: readonly string[]
-  /** Other names for the same places, over all fields. */
+  /** Alternative tokens for the same positions, over all fields. */
   readonly extra: readonly string[]
 }
 
 const NOTHING: Tokens = { words: [], extra: [] }
 
-/** The tokens of a document, the same for every index. A call's text is its call field, not its body. */
+/** Returns the tokens of a document, equal for every index. A call's text is its call field, not its body. */
 export function documentTokens({ role, toolName, call, text }: HistoryDocument): DocumentTokens {
   const ofTool = toolName === undefined ? NOTHING : tokenize(toolName)
   const ofCall = call === undefined ? NOTHING : tokenize(role === 'tool_call' ? text : call)

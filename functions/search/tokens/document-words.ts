@@ -6,7 +6,9 @@ import type { Run } from './runs.ts'
 import { EMOJI, RUN, SYMBOL as SYMBOLS, symbolToken } from './tokens.ts'
 import type { Word } from './word-table.ts'
 
-/** A document's tokens by field, each joined by spaces, and the runs that they come from, plain ones once. */
+/**
+ * A document's tokens by field, each joined by spaces, and the runs that they come from. A repeated run is listed once.
+ */
 export interface DocumentWords {
   readonly tool: string
   readonly call: string
@@ -15,25 +17,25 @@ export interface DocumentWords {
   readonly runs: readonly Run[]
 }
 
-/** What words are read of. */
+/** The fields of a document that are read. */
 export type Readable = Pick<HistoryDocument, 'role' | 'toolName' | 'call' | 'text'>
 
-/** Reads the tokens of documents (`document-tokens.ts`) several times as fast, one after another. */
+/** Reads the tokens of documents one after another (`document-tokens.ts`), in a fraction of the time. */
 export interface DocumentReader {
   read(document: Readable): DocumentWords
-  /** The word as the runs of documents have it. */
+  /** Returns the word object that the documents' runs share. */
   word(text: string): Word
 }
 
 const HASH_START = 0x811c9dc5
 const HASH_PRIME = 0x01000193
 const SPACE = 0x20
-/** Bytes for a text at first. */
+/** Initial size of the buffers, in bytes. */
 const BUFFER = 16_384
 
 const SYMBOL_TOKENS = Array.from({ length: 128 }, (_, code) => symbolToken(String.fromCharCode(code)))
 
-/** Remembers what it has read. */
+/** Creates a reader, which remembers the runs that it has read. */
 export function createDocumentReader(): DocumentReader {
   const reading: Reading = {
     known: createKnownRuns(),
@@ -60,16 +62,16 @@ export function createDocumentReader(): DocumentReader {
   }
 }
 
-/** What is read now, and what is kept for the next. */
+/** State of the current document, and memory for later documents. */
 interface Reading {
   readonly known: KnownRuns
   readonly place: Place
   input: Buffer
   output: Buffer
-  /** The symbols of a field, and which of ASCII are among them. */
+  /** The symbols of the current field; `seen` marks those in ASCII. */
   symbols: Set<string>
   readonly seen: Uint8Array
-  /** Of a document. */
+  /** The runs and alternative tokens of the current document. */
   runs: Run[]
   extra: Set<string>
 }
@@ -83,17 +85,17 @@ function readField(reading: Reading, text: string): string {
   return words
 }
 
-/** Returns the words of a text in ASCII. */
+/** Returns the words of an ASCII text. */
 function readAscii(reading: Reading, text: string): string {
   if (reading.input.length < text.length) reading.input = Buffer.alloc(text.length * 2)
-  // Each word is followed by a space, and a long one is cut into pieces.
+  // The output may be longer than the input: each word is followed by a space, and a long word is split.
   if (reading.output.length < reading.input.length * 2) reading.output = Buffer.alloc(reading.input.length * 2)
   const { input, output } = reading
   input.write(text, 'latin1')
   return output.toString('latin1', 0, readBytes(reading, { text, bytes: input }, output))
 }
 
-/** Writes the words of a text to `to`; returns how many bytes they take. */
+/** Writes the words of a text to `to`. Returns the number of bytes written. */
 function readBytes(reading: Reading, source: Source, to: Buffer): number {
   const { bytes: from } = source
   const { length } = source.text
@@ -144,7 +146,10 @@ function readBytes(reading: Reading, source: Source, to: Buffer): number {
   return written
 }
 
-/** Returns the words of a text with other letters: what stands between spaces is read as a whole where it has any. */
+/**
+ * Returns the words of a text that is not ASCII only. A section between spaces that has other letters is read as a
+ * whole.
+ */
 function readMixed(reading: Reading, text: string): string {
   const words: string[] = []
   const emoji: string[] = []
@@ -165,7 +170,7 @@ function readMixed(reading: Reading, text: string): string {
   return [...words, ...emoji].filter((word) => word !== '').join(' ')
 }
 
-/** A plain run has no other names. */
+/** Adds a run to the document. A plain run has no alternative tokens. */
 function note({ runs, extra }: Reading, run: Run, plain: boolean): void {
   runs.push(run)
   if (!plain) for (const name of run.extra) extra.add(name)
@@ -177,7 +182,9 @@ function noteSymbol({ seen, symbols }: Reading, code: number): void {
   symbols.add(SYMBOL_TOKENS[code] ?? '')
 }
 
-/** The parts of a text that are ASCII, and what stands between spaces (or control characters) with anything else. */
+/**
+ * Splits a text into ASCII parts and sections with other characters. A section ends at spaces or control characters.
+ */
 function* partsOf(text: string): Generator<{ readonly part: string; readonly ascii: boolean }> {
   let start = 0
   let word = 0

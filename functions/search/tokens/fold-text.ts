@@ -1,19 +1,19 @@
-/** Text as search compares it: NFKC, Latin letters without accents, case kept. */
+/** Normalised text for comparison: NFKC, Latin letters without accents, case kept. */
 export interface FoldedText {
   readonly text: string
-  /** Where a UTF-16 unit of `text` comes from. */
+  /** Returns the original position of a UTF-16 unit of `text`. */
   original(unit: number): number
 }
 
 const ACCENT = /(\p{Script=Latin})\p{M}+/gu
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NOT_ASCII = /[^\u0000-\u007f]/u
-/** Letters that may change, with the ASCII letter that a mark may combine with. */
+/** Matches letters outside ASCII, with the ASCII letter before them, because a mark may combine with it. */
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
-const STRETCH = /[\u0000-\u007f]?[^\u0000-\u007f]+/gu
-/** One letter or symbol with the marks that combine with it. */
+const NON_ASCII_RANGE = /[\u0000-\u007f]?[^\u0000-\u007f]+/gu
+/** Matches one letter or symbol with its combining marks. */
 const CLUSTER = /[^\p{M}]?\p{M}+|[^\p{M}]/gsu
-/** Latin letters that Unicode does not decompose, and that people type without their ornament. */
+/** Latin letters that Unicode does not decompose, with the letters that people type instead. */
 const PLAIN: { readonly [letter: string]: string } = {
   ß: 'ss',
   ẞ: 'SS',
@@ -33,7 +33,7 @@ const ORNATE = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'gu')
 
 export const isAscii = (text: string): boolean => !NOT_ASCII.test(text)
 
-/** Folds a text whose positions do not matter. */
+/** Folds a text without keeping offsets. */
 export function fold(text: string): string {
   if (!NOT_ASCII.test(text)) return text
   return text
@@ -44,15 +44,15 @@ export function fold(text: string): string {
     .replace(ORNATE, (letter) => PLAIN[letter] ?? letter)
 }
 
-/** Folds a text so that a place in the result can be found in the original. */
+/** Folds a text and keeps the offset of each position in the original. */
 export function foldWithOffsets(text: string): FoldedText {
   if (!NOT_ASCII.test(text)) return { text, original: (place) => place }
   const shifts: Shift[] = []
-  // Most letters of a text are repetitions.
+  // Most letters of a text are repeated, so results are cached.
   const known = new Map<string, string>()
   let folded = ''
   let place = 0
-  for (const { 0: stretch, index } of text.matchAll(STRETCH)) {
+  for (const { 0: stretch, index } of text.matchAll(NON_ASCII_RANGE)) {
     const simple = fold(stretch)
     if (simple === stretch) continue
     folded += text.slice(place, index)
@@ -74,7 +74,7 @@ export function foldWithOffsets(text: string): FoldedText {
   return { text: folded + text.slice(place), original: (unit) => originalPlace(shifts, unit) }
 }
 
-/** One cluster that changed: where it begins in both texts, and its lengths. */
+/** One cluster that changed: its position in both texts, and its lengths. */
 interface Shift {
   readonly folded: number
   readonly original: number
@@ -92,7 +92,7 @@ function originalPlace(shifts: readonly Shift[], unit: number): number {
 /** The only character whose lower case is longer. */
 const DOTTED = 'İ'
 
-/** Lower case without changing the length, so that offsets stay true. */
+/** Returns the lower case without changing the length, so that offsets remain valid. */
 export const lower = (text: string): string =>
   text
     .split(DOTTED)

@@ -10,8 +10,8 @@ export interface Source {
 }
 
 /**
- * Where a run stands, whether it is one word as it stands, and whether the document had it before. One value serves for all:
- * there are millions of places.
+ * Position of a run in a text, whether it is a plain word, and whether the document already had it. One object is
+ * reused for millions of positions.
  */
 export interface Place {
   start: number
@@ -21,22 +21,22 @@ export interface Place {
   repeated: boolean
 }
 
-/** Runs that are remembered: a power of two. With their strings they take some 10 MB of memory. */
-const PLACES = 65_536
-/** Places at which a run may stand: looking for one takes no longer, whatever a text holds. */
-const NEAR = 4
-/** Longer ones hardly come again. */
+/** Number of slots for remembered runs, a power of two. With their strings, they take about 10 MB of memory. */
+const SLOTS = 65_536
+/** Slots that are probed for a run. This bounds the time of a lookup, whatever the text contains. */
+const MAX_PROBES = 4
+/** Longer runs are not remembered, because they seldom repeat. */
 const MAX_REMEMBERED_CHARACTERS = 80
-/** A place is half a line of the processor's cache: hash, length, the document that had it last, and its first bytes. */
+/** Integers per slot, half a cache line: hash, length, last document, and the first bytes. */
 const CELL = 8
 const BYTES_BEFORE = 12
 const BYTES_IN_CELL = 20
 
-/** Whether a run is one word as it stands. */
+/** Whether a run is a single word without alternative tokens. */
 export const isPlain = (kinds: number, length: number): boolean =>
   (kinds === LOWER || kinds === DIGIT) && length <= MAX_WORD
 
-/** Runs by their places, and what tells at a glance whether one is the one that is looked for. */
+/** Runs by slot, and the data that identify a run within one cache line. */
 interface Table {
   readonly runs: (Run | undefined)[]
   readonly cells: Int32Array
@@ -44,12 +44,12 @@ interface Table {
 }
 
 function createTable(): Table {
-  const cells = new Int32Array(PLACES * CELL)
-  return { runs: Array.from({ length: PLACES }), cells, bytes: new Uint8Array(cells.buffer) }
+  const cells = new Int32Array(SLOTS * CELL)
+  return { runs: Array.from({ length: SLOTS }), cells, bytes: new Uint8Array(cells.buffer) }
 }
 
-/** Whether the run at a place has these bytes. */
-function stands({ runs, bytes }: Table, place: number, from: Buffer, { start, end }: Place): boolean {
+/** Whether the run in a slot has these bytes. */
+function hasBytesAt({ runs, bytes }: Table, place: number, from: Buffer, { start, end }: Place): boolean {
   const first = place * CELL * 4 + BYTES_BEFORE
   const length = end - start
   if (length <= BYTES_IN_CELL) {
@@ -73,8 +73,8 @@ function remember({ runs, cells, bytes }: Table, place: number, run: Run, hash: 
 export type KnownRuns = ReturnType<typeof createKnownRuns>
 
 /**
- * Remembers the runs of ASCII that came up lately. They are found by the bytes that they are made of, without a string for
- * each: most runs of a text have come up before.
+ * Creates a cache of recent ASCII runs. A run is found by its bytes, without creating a string: most runs of a text are
+ * repetitions.
  */
 export function createKnownRuns() {
   const maker = createMaker()
@@ -83,26 +83,26 @@ export function createKnownRuns() {
   let document = 0
   return {
     word: maker.word,
-    /** What a run of any letters says, which is not remembered. */
+    /** Reads a run of any letters, without remembering it. */
     read: maker.run,
-    /** Another document begins. */
+    /** Starts the next document. */
     begin(): void {
       document = (document + 1) | 0
     },
-    /** The run that stands there in a text and its bytes; says whether the document had it before. */
+    /** Returns the run at a position of the text. Sets `repeated` if the document already had it. */
     find({ text: source, bytes: from }: Source, at: Place): Run {
       const { start, end, hash, plain } = at
       const length = end - start
       let [place, oldest] = [0, Infinity]
-      for (let near = 0; near < NEAR; near++) {
-        const candidate = (hash + near) & (PLACES - 1)
+      for (let near = 0; near < MAX_PROBES; near++) {
+        const candidate = (hash + near) & (SLOTS - 1)
         const cell = candidate * CELL
         const run = runs[candidate]
         if (run === undefined) {
           place = candidate
           break
         }
-        if (cells[cell] !== hash || cells[cell + 1] !== length || !stands(table, candidate, from, at)) {
+        if (cells[cell] !== hash || cells[cell + 1] !== length || !hasBytesAt(table, candidate, from, at)) {
           const last = cells[cell + 2] ?? 0
           if (last < oldest) [place, oldest] = [candidate, last]
           continue

@@ -2,23 +2,25 @@ import { readAsciiRun } from './ascii-names.ts'
 import { readRun } from './tokens.ts'
 import { createWordTable, type Marks, type Word } from './word-table.ts'
 
-/** A run of letters and digits, with what is known of it wherever it stands. */
+/** A run of letters and digits, with its tokens. */
 export interface Run extends Marks {
   readonly text: string
   /** Its words, joined by spaces. */
   readonly words: string
-  /** Other names for its place. */
+  /** Alternative tokens for its position. */
   readonly extra: readonly string[]
-  /** Those of its words and names that a vocabulary takes. */
+  /** Its words and alternative tokens that are added to vocabularies. */
   readonly knowable: readonly Word[]
 }
 
-/** Letters of the words that are known: shorter ones are no pieces worth finding, longer ones are data. */
+/**
+ * Minimum and maximum characters of a word in a vocabulary. Shorter words are useless as parts, longer ones are data.
+ */
 const MIN_WORD_CHARACTERS = 3
 const MAX_WORD_CHARACTERS = 64
 const WORD = /^[\p{L}\p{N}\p{M}]+$/u
 
-/** Letters of a run whose pieces may keep all of it in memory. */
+/** Maximum characters of a run whose substrings may keep the whole run in memory. */
 const SMALL = 80
 
 const NONE: readonly string[] = []
@@ -26,7 +28,7 @@ const NOTHING: readonly Word[] = []
 
 const isKnowable = ({ length }: string): boolean => length >= MIN_WORD_CHARACTERS && length <= MAX_WORD_CHARACTERS
 
-/** Makes runs, which share their words. */
+/** Creates the factory of runs. Runs share their word objects. */
 export function createMaker() {
   const table = createWordTable()
   const make = (text: string, words: readonly string[], extra: readonly string[], knowable: readonly Word[]): Run => {
@@ -44,7 +46,7 @@ export function createMaker() {
   }
   return {
     word: (text: string): Word => table.word(text, false),
-    /** What a run says. */
+    /** Reads the tokens of any run. */
     run(text: string): Run {
       const extra = new Set<string>()
       const words = readRun(text, extra)
@@ -56,7 +58,7 @@ export function createMaker() {
         simple.map((name) => table.word(name, false)),
       )
     },
-    /** The same for one of ASCII, a string of its own. */
+    /** Reads the tokens of an ASCII run, given as a string of its own. */
     asciiRun(text: string): Run {
       const { words, extra, simple } = readAsciiRun(text)
       const isSmall = text.length <= SMALL
@@ -64,7 +66,7 @@ export function createMaker() {
       for (const name of simple) if (isKnowable(name)) knowable.push(table.word(name, isSmall))
       return make(text, words, extra, knowable)
     },
-    /** The same for one that is one word. */
+    /** Reads a run that is a single word. */
     plainRun: (text: string): Run => make(text, [text], NONE, isKnowable(text) ? [table.word(text, true)] : NOTHING),
   }
 }

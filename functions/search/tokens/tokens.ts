@@ -1,42 +1,45 @@
 import { readAscii } from './ascii-runs.ts'
 import { fold, isAscii, lower } from './fold-text.ts'
 
-/** The tokens by which a text is found. Both lists are in the order of the text; `extra` has no repetitions. */
+/** The tokens of a text for search. Both lists are in text order; `extra` has no duplicates. */
 export interface Tokens {
-  /** Words: runs split at their joiners, CJK as pairs of characters. */
+  /** Words: runs split at their joiners, and pairs of characters for CJK. */
   readonly words: readonly string[]
-  /** Other names for the same places: whole identifiers, their camelCase parts, joined forms, single CJK characters. */
+  /**
+   * Alternative tokens for the same positions: whole identifiers, their camelCase parts, joined forms, and single CJK
+   * characters.
+   */
   readonly extra: readonly string[]
 }
 
 const LETTERS = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}]*`
-/** Letters and digits with the characters that join identifiers, paths, addresses and numbers. */
+/** Matches letters and digits with the characters that join identifiers, paths, addresses and numbers. */
 export const RUN = new RegExp(String.raw`${LETTERS}(?:[-_./:@+#~]+${LETTERS})*`, 'gu')
 export const JOINERS = /[-_./:@+#~]+/u
 const CJK = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆]`
 const CJK_OR_OTHER = new RegExp(`${CJK}+|(?:(?!${CJK}).)+`, 'gsu')
 const HAS_CJK = new RegExp(CJK, 'u')
-/** At `aB` and `ABc`. */
+/** Matches the borders in `aB` and `ABc`. */
 const CASE_BORDER = /(?<=[\p{Ll}\p{Lo}\p{N}])(?=\p{Lu}\p{Ll})|(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 /**
- * Letters and then digits, or digits and then letters. A word that changes more often is a code, whose pieces nobody
- * names.
+ * Matches letters followed by digits, or digits followed by letters. A word with more changes is a code, whose parts
+ * are not searched.
  */
 const NUMBERED = /^(\p{L}+)(\p{N}+)$|^(\p{N}+)(\p{L}+)$/u
 export const SYMBOL = /[\p{Extended_Pictographic}\p{S}]|[^\s\p{L}\p{N}\p{M}\p{C}]/gu
 export const EMOJI = /\p{Extended_Pictographic}|\p{So}/u
 
 export const MAX_WHOLE = 80
-/** A word longer than this (encoded data) is split into pieces of this length. */
+/** Maximum characters of a word. Longer ones (encoded data) are split. */
 export const MAX_WORD = 64
 export const MAX_PARTS = 8
 
-/** The tokens of a text, the same for indexed texts and for queries. */
+/** Returns the tokens of a text, both for indexing and for queries. */
 export function tokenize(text: string): Tokens {
   const folded = fold(text)
   const words: string[] = []
   const extra = new Set<string>()
-  // Most words of a text are repetitions.
+  // Most words of a text are repeated, so results are cached.
   const known = new Map<string, readonly string[]>()
   const take = (run: string): void => {
     const found = known.get(run) ?? readRun(run, extra)
@@ -56,18 +59,18 @@ export function tokenize(text: string): Tokens {
   return { words, extra: [...extra] }
 }
 
-/** A symbol as a token: ASCII ones in their full-width form, which folding keeps out of words. */
+/** Returns a symbol as a token. ASCII symbols get their full-width form, which never occurs in folded words. */
 export function symbolToken(symbol: string): string {
   const code = symbol.charCodeAt(0)
   return symbol.length === 1 && code > 0x20 && code < 0x7f ? String.fromCharCode(code + 0xfee0) : symbol
 }
 
-/** The words of one run. */
+/** Returns the words of one run. */
 export function wordsOf(run: string): string[] {
   return run.split(JOINERS).flatMap((piece) => pieceWords(piece))
 }
 
-/** The parts of one word at its camelCase and acronym borders, in lower case; only itself when it has none. */
+/** Returns the parts of a word at its camelCase and acronym borders, in lower case, or only the word itself. */
 export function camelParts(word: string): string[] {
   return word.split(CASE_BORDER).map(lower)
 }
@@ -94,7 +97,7 @@ function bigrams(text: string): string[] {
   return characters.slice(1).map((character, index) => (characters[index] ?? '') + character)
 }
 
-/** Returns the words of a run and adds its other names. */
+/** Returns the words of a run, and adds its alternative tokens to `extra`. */
 export function readRun(run: string, extra: Set<string>): string[] {
   const pieces = run.split(JOINERS)
   const words = pieces.flatMap((piece) => pieceWords(piece))
@@ -109,7 +112,7 @@ export function readRun(run: string, extra: Set<string>): string[] {
   return words
 }
 
-/** `include_dirs`, `include-dirs` and `includeDirs` as one word. */
+/** Joins an identifier to one word: `include_dirs`, `include-dirs` and `includeDirs` become equal. */
 export const joined = (identifier: string): string => lower(identifier.replace(/[^\p{L}\p{N}\p{M}]+/gu, ''))
 
 function addInner(piece: string, extra: Set<string>): void {

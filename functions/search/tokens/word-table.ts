@@ -1,6 +1,6 @@
 /**
- * Who has a word, or all words of a run, as bits that whoever keeps vocabularies has given out: to sessions, and to their
- * owners and tenants. Those of another age say nothing.
+ * Bit sets of the sessions, and of the owners and tenants, that have a word or all words of a run. The vocabulary's
+ * keeper assigns the bits. Bits of another age are invalid.
  */
 export interface Marks {
   sessionAge: number
@@ -9,38 +9,38 @@ export interface Marks {
   audiences: number
 }
 
-/** A word that a vocabulary takes, mostly one value wherever it stands. */
+/** A word of a vocabulary. Mostly, one object is shared by all its occurrences. */
 export interface Word extends Marks {
   readonly text: string
 }
 
-/** Words that are remembered. With their strings they take some 30 MB of memory. */
+/** Maximum number of remembered words. With their strings, they take about 30 MB of memory. */
 const MAX_WORDS = 150_000
-/** Places for them: a power of two. */
-const PLACES = 262_144
-/** Places at which a word may stand: looking for one takes no longer, whatever a text holds. */
-const NEAR = 8
-/** A place is half a line of the processor's cache: hash, length, and the first bytes. */
+/** Number of slots, a power of two. */
+const SLOTS = 262_144
+/** Slots that are probed for a word. This bounds the time of a lookup, whatever the text contains. */
+const MAX_PROBES = 8
+/** Integers per slot, half a cache line: hash, length, and the first bytes. */
 const CELL = 8
 const BYTES_BEFORE = 8
 const BYTES_IN_CELL = 24
 
 const HASH_START = 0x811c9dc5
 const HASH_PRIME = 0x01000193
-/** The first code that is not of ASCII. */
+/** The first code after ASCII. */
 const OTHERS = 0x80
-/** Characters from which on a piece of a string keeps all of it in memory. */
+/** Minimum length of a substring that keeps its whole string in memory. */
 export const SLICED = 13
 
 /**
- * Remembers words, each as one value, until there are too many of them: then it begins anew. Words of ASCII, which are nearly
- * all, are found faster than in a map: most are told from others by what one line of the cache says.
+ * Creates a table with one object per word. It is emptied when it has too many words. ASCII words, which are nearly
+ * all, are found faster than in a `Map`: one cache line is enough to reject most other words.
  */
 export function createWordTable() {
-  const cells = new Int32Array(PLACES * CELL)
+  const cells = new Int32Array(SLOTS * CELL)
   const bytes = new Uint8Array(cells.buffer)
-  const table: Table = { cells, bytes, words: Array.from({ length: PLACES }) }
-  /** Those of other letters, and those whose places are taken. */
+  const table: Table = { cells, bytes, words: Array.from({ length: SLOTS }) }
+  /** Words that are not ASCII, and words whose slots are all taken. */
   const others = new Map<string, Word>()
   let count = 0
 
@@ -75,17 +75,17 @@ export function createWordTable() {
   }
 
   return {
-    /** The word that has this text. `isOwn`: the text is no piece of another that would be kept in memory with it. */
+    /** Returns the object of a word. `isOwn`: the text is not a substring that would keep a longer string in memory. */
     word(text: string, isOwn: boolean): Word {
       const hash = hashOf(text)
       if (hash === undefined) return other(text, isOwn)
-      const home = (hash ^ (hash >>> 15)) & (PLACES - 1)
-      for (let near = 0; near < NEAR; near++) {
-        const place = (home + near) & (PLACES - 1)
+      const home = (hash ^ (hash >>> 15)) & (SLOTS - 1)
+      for (let near = 0; near < MAX_PROBES; near++) {
+        const place = (home + near) & (SLOTS - 1)
         const word = table.words[place]
-        // If there are too many, the table is empty by then.
+        // At the limit, `add` empties the table, so the home slot is free.
         if (word === undefined) return add(text, isOwn, hash, count < MAX_WORDS ? place : home)
-        if (stands(table, place, hash, text)) return word
+        if (isWordAt(table, place, hash, text)) return word
       }
       return other(text, isOwn)
     },
@@ -98,7 +98,7 @@ interface Table {
   readonly words: (Word | undefined)[]
 }
 
-/** Undefined for a text that is not ASCII. */
+/** Returns the hash of a text; undefined if it is not ASCII. */
 function hashOf(text: string): number | undefined {
   let [hash, codes] = [HASH_START, 0]
   for (let at = 0; at < text.length; at++) {
@@ -109,8 +109,8 @@ function hashOf(text: string): number | undefined {
   return codes < OTHERS ? hash : undefined
 }
 
-/** Whether the word at a place is this one. */
-function stands({ cells, bytes, words }: Table, place: number, hash: number, text: string): boolean {
+/** Whether the word in a slot is this one. */
+function isWordAt({ cells, bytes, words }: Table, place: number, hash: number, text: string): boolean {
   const cell = place * CELL
   if (cells[cell] !== hash || cells[cell + 1] !== text.length) return false
   if (text.length > BYTES_IN_CELL) return words[place]?.text === text

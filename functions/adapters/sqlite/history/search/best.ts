@@ -1,7 +1,7 @@
 import type { HistoryQuery } from '../../../../domain/history.ts'
 import { planTerms, type PlannedTerm, type Vocabulary } from '../../../../search/query/plan.ts'
 import type { SearchQuery } from '../../../../search/query/query.ts'
-import { isMostlyTalk, RANKED, scoreEvents, type ScoredEvent } from '../../../../search/ranking/score.ts'
+import { isMostlySelfReferences, RANKED, scoreEvents, type ScoredEvent } from '../../../../search/ranking/score.ts'
 import { snapshot, type Database } from '../../database.ts'
 import type { Audience } from '../vocabulary/audiences.ts'
 import type { HistoryPlace } from './cursor.ts'
@@ -46,7 +46,7 @@ interface Depth {
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
 /** Where most of what was found so far only talks about the history: what happened stands behind it, or says it otherwise. */
-const BEHIND_TALK: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
+const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
 interface Found {
   readonly rows: readonly number[]
@@ -86,7 +86,9 @@ const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): 
 
 async function bestOf(search: Search, matching: Matching): Promise<Best> {
   const usual = await bestWithin(search, matching, USUAL)
-  const { scored, stage } = isMostlyTalk(usual.scored) ? await bestWithin(search, matching, BEHIND_TALK) : usual
+  const { scored, stage } = isMostlySelfReferences(usual.scored)
+    ? await bestWithin(search, matching, RESCORE_DEPTH)
+    : usual
   return { terms: matching.terms, scored: scored.slice(0, RANKED), stage }
 }
 

@@ -1,6 +1,6 @@
 import { planTerms, type PlannedTerm } from '../../../../search/query/plan.ts'
 import type { ScoredEvent } from '../../../../search/ranking/score.ts'
-import { searchTurn } from '../../../../search/ranking/score-in-batches.ts'
+import { waitForSearchSlot } from '../../../../search/ranking/score-in-batches.ts'
 import { readable } from '../../../../search/query/term-matches.ts'
 import { snapshot } from '../../database.ts'
 import { matchingOf, scoredBy, type Search } from './best.ts'
@@ -67,7 +67,7 @@ export function wordlessListing({ query, parsed }: Search): Listing | undefined 
     terms: [],
     expression: (bounds) => within(tokens, tenant, bounds),
     async judge(documents) {
-      await searchTurn(tenant)
+      await waitForSearchSlot(tenant)
       const best = documents.find(({ text }) => pieces.every((piece) => readable(text).lowered.includes(piece)))
       return best && { best, score: 1, covered: 1 }
     },
