@@ -2,14 +2,15 @@ import type { ToolCall } from '../domain/messages/message.ts'
 import { jsonFault } from './json/json-size.ts'
 
 /**
- * A string, a structural character, or a number or word, of a text that is known to be JSON. Strings are read in stretches, each
- * of which is settled when it has been read: otherwise a regular expression runs out of stack in a string of megabytes.
+ * Matches a string, a structural character, or a number or word, in a text that is known to be JSON. A string is
+ * matched in sections without backtracking, because otherwise the stack overflows on a string of megabytes.
  */
 const JSON_TOKEN = /"(?:(?=((?:[^"\\]|\\.){1,1000}))\1)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu
 
 /**
- * A call in one compact line, `name(key=value, key2=value2)`: values as compact JSON, keys in the model's order, numbers as
- * the model wrote them. No arguments: `name()`. Malformed, or not an object: `name(<raw text>)`.
+ * Returns a call as one compact line, `name(key=value, key2=value2)`: values as compact JSON, keys in the model's
+ * order, numbers as the model wrote them. Without arguments: `name()`. If they are malformed or not an object:
+ * `name(<raw text>)`.
  */
 export function callText(call: Pick<ToolCall, 'name' | 'arguments'>): string {
   if (call.arguments.trim() === '') return `${call.name}()`
@@ -28,8 +29,8 @@ function isJsonObject(text: string): boolean {
 }
 
 /**
- * Rewrites the text itself instead of printing the parsed value, which would lose `4.0`, long integers, repeated keys and the
- * order of keys that look like integers.
+ * Rewrites the text itself. Printing the parsed value would lose `4.0`, long integers, repeated keys and the order of
+ * keys that look like integers.
  */
 function compactPairs(json: string): string {
   let depth = 0

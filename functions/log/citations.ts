@@ -1,15 +1,18 @@
 import type { Citations } from '../domain/context.ts'
 import { joinRanges, rangesOf } from '../domain/messages/number-ranges.ts'
 
-/** A range of more sources than this is no citation. */
+/** Maximum number of sources in a range; a larger range is not a citation. */
 const MAX_RANGE_SOURCES = 100
-/** Within square brackets; the words between are looked at apart. */
+/** Matches text within square brackets. The words inside are parsed separately. */
 const BRACKETS = /\[([^[\]]{1,4000})\]/g
 const BEGINNING = /^ ?sources? ?(?=\d)/
 const SEPARATOR = / ?(?:,|&|and|sources?) ?/
 const NUMBERS = /^(\d{1,9})(?: ?[-–] ?(\d{1,9}))?$/
 
-/** The numbers of the sources that a text cites, such as `[source3]` or `[sources 3, 7 and 9-11]`; code cites nothing. */
+/**
+ * Returns the numbers of the sources that a text cites, such as `[source3]` or `[sources 3, 7 and 9-11]`. Code cites
+ * nothing.
+ */
 export function citedNumbers(text: string): ReadonlySet<number> {
   const cited = new Set<number>()
   for (const prose of withoutCode(text))
@@ -33,7 +36,7 @@ function numbersIn(inside: string): number[] {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 
-/** The parts of a Markdown text outside of fenced blocks and inline code. */
+/** Returns the parts of a Markdown text outside fenced blocks and inline code. */
 function withoutCode(text: string): string[] {
   const prose: string[] = []
   let paragraph: string[] = []
@@ -56,10 +59,10 @@ function withoutCode(text: string): string[] {
   return prose
 }
 
-/** Without what stands between two runs of as many backticks. */
+/** Removes inline code: the text between two runs of equally many backticks. */
 function withoutInlineCode(paragraph: string): string {
   const runs = [...paragraph.matchAll(/`+/g)]
-  // The places of each length, so that a closing run is found without looking through all others.
+  // Indexes of the runs by their length, so that a closing run is found without a scan.
   const places = new Map<number, number[]>()
   for (const [place, [run]] of runs.entries()) {
     const same = places.get(run.length)
@@ -86,8 +89,9 @@ function withoutInlineCode(paragraph: string): string {
 }
 
 /**
- * What holds of citations after a turn whose final text this is: `ofTurn` are the numbers of its sources, none is above
- * `highest`. Those that it does not cite leave later requests, unless it cites nothing at all. Undefined if nothing changes.
+ * Returns the session's citations after a turn that ends with this text. `ofTurn` are the numbers of the turn's
+ * sources; no source has a number above `highest`. Sources that the text does not cite are dropped from later requests,
+ * unless it cites nothing. Undefined if nothing changes.
  */
 export function citationsAfter(
   text: string,

@@ -3,16 +3,20 @@ import { plainIssue } from './json/plain-issue.ts'
 
 type Issue = ZodError['issues'][number]
 
-/** Something wrong with a value: where, and what. */
+/** A fault of a value: its path and a message. */
 export interface Fault {
   readonly path: readonly PropertyKey[]
   readonly message: string
 }
 
-/** zod's own words, which speak of its types, and not those of a schema of ours. */
+/**
+ * Matches zod's own messages, which name its types. They are replaced by plain ones; messages of our schemas are kept.
+ */
 const ZODS_WORDS = /^(?:Invalid|Too|Unrecognized) /
 
-/** What is wrong with a value, in plain words, at most so much: where it may be of several kinds, as one of the nearest. */
+/**
+ * Returns at most `most` faults of a value, in plain words. For a union, returns the faults of the nearest alternative.
+ */
 export const faultsOf = (issues: readonly Issue[], most: number): Fault[] =>
   issues
     .flatMap((issue) => nearestIssues(issue))
@@ -34,7 +38,7 @@ function nearestIssues(issue: Issue): Issue[] {
   return nearest.flatMap((inner) => nearestIssues({ ...inner, path: [...issue.path, ...inner.path] } as Issue))
 }
 
-/** The branch of the right kind with the fewest issues; undefined if there is none. */
+/** Returns the alternative of the right type with the fewest issues; undefined if there is none, or more than one. */
 function nearestBranch<Branch extends readonly Pick<Issue, 'code' | 'path'>[]>(
   branches: readonly Branch[],
 ): Branch | undefined {

@@ -9,11 +9,11 @@ import type { Source } from '../domain/messages/source.ts'
 import { encodeOutput } from './formats/output-encoding.ts'
 
 export interface FittedContent {
-  /** What the row keeps: the text, or its preview. */
+  /** The content of the row: the text, or its preview. */
   readonly parts: readonly ToolPart[]
   readonly output: Output
   readonly sources?: readonly StoredSource[]
-  /** Must be in the output store before the row is written. */
+  /** Objects that must be in the output store before the row is written. */
   readonly objects: readonly StoredObject[]
 }
 
@@ -30,8 +30,8 @@ interface Place {
 }
 
 /**
- * A tool result's content as its row will keep it: whole, or, above the policy's limit, a preview with a pointer. Every kind
- * of tool content goes through here (promises O1). `attempt` keeps the objects of two executions of one call apart.
+ * Fits a tool result's content into a row: whole, or, above the policy's limit, as a preview with a pointer. All tool
+ * content goes through here (promises O1). `attempt` separates the objects of two executions of one call.
  */
 export function fitContent(
   at: Place,
@@ -57,7 +57,7 @@ export function fitContent(
   return { parts, output: own.output, sources, objects: [...own.objects, ...objects] }
 }
 
-/** Data beyond what a row may keep are left out: the text says the same. */
+/** Drops data that exceed the row's limit, because the text has the same content. */
 function fitData(data: Json | undefined, maxBytes: number): ToolPart[] {
   return data !== undefined && Buffer.byteLength(JSON.stringify(data)) <= maxBytes ? [{ type: 'data', data }] : []
 }
@@ -88,7 +88,10 @@ function fitText(
   }
 }
 
-/** Texts of sources share with the result's own text what a row may keep: what has no room any more is offloaded. */
+/**
+ * Fits the texts of sources. They share the row's limit with the result's own text; a text that does not fit is
+ * offloaded.
+ */
 function fitSources(
   at: Place,
   sources: readonly Source[],
@@ -102,7 +105,7 @@ function fitSources(
     if (text === undefined) return source
     const pointer = pointerTo(`${at.messageId}.${place + 1}`)
     const named = { name: `${at.messageId}.${at.attempt}.s${place + 1}`, pointer, what: 'text' } as const
-    // What is as short as its preview stays in any case.
+    // A text that is not longer than a preview is never offloaded.
     const offloadBytes = Math.max(left, limits.previewChars)
     const own = fitText(named, text, PLAIN, { ...limits, offloadBytes })
     left -= Buffer.byteLength(own.text)
@@ -118,7 +121,7 @@ function firstCodePoints(text: string, count: number): string {
     .join('')
 }
 
-/** Lines as an editor counts them: a newline at the end starts no further line. */
+/** Counts lines as an editor does: a newline at the end starts no further line. */
 function countLines(text: string): number {
   if (text === '') return 0
   let lines = 1

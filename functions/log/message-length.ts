@@ -1,7 +1,7 @@
 import type { Message } from '../domain/messages/message.ts'
 import type { Run, RunInput } from '../domain/runs/run.ts'
 
-/** Characters of a message's content: its texts, and the arguments of its calls. */
+/** Returns the characters of a message's content: its texts, and the arguments of its calls. */
 export function messageLength(message: Message): number {
   let length = 0
   for (const part of message.parts) if ('text' in part) length += part.text.length
@@ -12,21 +12,21 @@ export function messageLength(message: Message): number {
   return length
 }
 
-/** Characters of what a run was asked: the texts of its input while it waits, its instructions and its client tools. */
+/** Returns the characters of a run's request: the texts of its waiting input, its instructions and its client tools. */
 export function runLength({ input, clientTools, instructions = '' }: Run): number {
   return (
     instructions.length + (clientTools.length === 0 ? 0 : JSON.stringify(clientTools).length) + inputLength({ input })
   )
 }
 
-/** Characters of the texts of a run's input, while it waits. */
+/** Returns the characters of the texts of a run's input, while the input waits. */
 export function inputLength({ input }: { readonly input?: RunInput | undefined }): number {
   let length = 0
   for (const part of input?.parts ?? []) if ('text' in part) length += part.text.length
   return length
 }
 
-/** Takes entries for a page that ends when their content reaches `most` characters; takes at least one. */
+/** Creates a page of entries. It ends when their content reaches `most` characters, and has at least one entry. */
 export function createPage<Entry>(
   lengthOf: (entry: Entry) => number,
   limit: number,
@@ -36,9 +36,9 @@ export function createPage<Entry>(
   let length = 0
   return {
     entries,
-    /** Whether no entry would be taken, however short. */
+    /** Whether the page accepts no further entry, however short. */
     isFull: () => entries.length >= limit || length > most,
-    /** Whether the entry was taken. The next page begins with the first that is not. */
+    /** Adds an entry and returns true. If it does not fit, returns false: the next page begins with it. */
     take(entry) {
       length += lengthOf(entry)
       if (entries.length >= limit || (entries.length > 0 && length > most)) return false

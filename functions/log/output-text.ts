@@ -1,7 +1,10 @@
 import { StringDecoder } from 'node:string_decoder'
 import { encodingOf } from './formats/output-encoding.ts'
 
-/** Bytes per read: few requests to a distant store, and little memory. An even number because of UTF-16. */
+/**
+ * Bytes per read. A read is large enough to need few requests to a distant store, and small enough to save memory. It
+ * is an even number because of UTF-16.
+ */
 const READ_BYTES = 524_288
 
 interface Output {
@@ -9,7 +12,10 @@ interface Output {
   readonly mediaType: string
 }
 
-/** The text of an output in pieces of at most 512 KB. `read` returns the bytes from `start` to `end`, both inclusive. */
+/**
+ * Yields the text of an output in pieces of at most 512 KB. `read` returns the bytes from `start` to `end`, both
+ * inclusive.
+ */
 export async function* outputText(
   read: (range: { readonly start: number; readonly end: number }) => Promise<Uint8Array>,
   { bytes, mediaType }: Output,

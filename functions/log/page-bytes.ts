@@ -1,7 +1,10 @@
-/** Bytes of JSON after which a page ends; it has at least one entry, and `next` goes on. No page holds more characters. */
+/**
+ * Maximum bytes of JSON in a page, which limits its characters too. A page has at least one entry, and `next` continues
+ * after it.
+ */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 
-/** As many of the first entries as a page of `most` bytes of JSON has room for; at least one. */
+/** Returns the first entries that fit a page of `most` bytes of JSON, at least one. */
 export function fitting<Entry>(entries: readonly Entry[], most = MAX_PAGE_BYTES): Entry[] {
   let bytes = 0
   const end = entries.findIndex((entry, place) => {

@@ -10,44 +10,48 @@ import { groupTurns } from './turns.ts'
 import { isResult, notExecuted, requestParts, toolResult } from './tool-result-text.ts'
 
 export interface ReplayOptions {
-  /** The run that makes the request; it is sent whole, with its media. */
+  /** The run that makes the request. Its messages are sent completely, with their media. */
   readonly currentRun: string
   readonly replay: 'full' | 'conversation'
-  /** What was decided for the session's requests. Left out: nothing was. */
+  /** Decisions about the session's requests. Default: none. */
   readonly context?: Pick<SessionContext, 'summary' | 'cut' | 'citations'>
-  /** Of earlier turns, the first message that is sent with its media; left out: none is. */
+  /** The first message of earlier turns that is sent with its media. Default: none. */
   readonly mediaFrom?: string
-  /** Numbers of sources beside those that the log records. Results without one are sent without their sources. */
+  /** Numbers of sources in addition to those in the log. A result without a number is sent without its sources. */
   readonly numbers?: SourceNumbers
 }
 
 type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 
-/** Sent after text that a failure cut off if the model goes on without a new input: a request never ends with a completion. */
+/**
+ * Sent after a text that an error cut off, if the model continues without a new input, because a request must not end
+ * with a completion.
+ */
 export const CUT_OFF_NOTE = '<system_note>The answer above was cut off by an error. Go on from there.</system_note>'
 
 /**
- * The messages of the next model request: a pure function of the log (ascending ids) and of what was decided, always valid, and
- * with a stable prefix (promises R1–R7): the summary, the note on what was left out, the messages. Calls and results are
- * matched by assistant message and sequence, never by the provider's ids.
+ * Returns the messages of the next model request: the summary, the note on omitted messages, then the messages. It is a
+ * pure function of the log (ascending ids) and the decisions. The result is always valid and has a stable prefix
+ * (promises R1–R7). Calls and results are matched by assistant message and sequence, never by the provider's ids.
  *
- * Only the text of a failed completion is sent. A run without an input of its own (`continue`) belongs to the turn of the run
- * that it continues.
+ * Only the text of a failed completion is sent. A run without an input of its own (`continue`) belongs to the turn of
+ * the run that it continues.
  */
 export function replay(messages: readonly Message[], options: ReplayOptions): RequestMessage[] {
   const { context = {} } = options
   return [...openingOf(context), ...replayEach(withinContext(messages, context), options).flatMap(({ sent }) => sent)]
 }
 
-/** A user or assistant message, and what it and its results become in a request. */
+/** A user or assistant message, with the request messages made of it and its results. */
 export interface Replayed {
   readonly message: UserMessage | AssistantMessage
   readonly sent: readonly RequestMessage[]
 }
 
 /**
- * Like `replay`, message by message. With `replay: "full"`, part of a log gives the same as the whole log would, except for the
- * last message of the part, if it begins with a user or assistant message and `currentFrom` says where the current turn begins.
+ * Like `replay`, but grouped by message. With `replay: "full"`, a section of a log gives the messages that the whole
+ * log would give, except for the section's last message. The section must begin with a user or assistant message, and
+ * `currentFrom` must say where the current turn begins.
  */
 export function replayEach(
   messages: readonly Message[],
@@ -90,7 +94,7 @@ function userRequest(message: UserMessage, withMedia: boolean): RequestMessage {
   return { role: 'user', parts: parts.length > 0 ? parts : [{ type: 'text', text: '' }] }
 }
 
-/** An assistant message and directly after it one result per call, in sequence order (promises R1, R2). */
+/** Returns an assistant message, followed by one result per call in sequence order (promises R1, R2). */
 function round(
   message: AssistantMessage,
   results: ReadonlyMap<number, ToolMessage> | undefined,
@@ -116,9 +120,9 @@ function round(
 }
 
 interface Sourced {
-  /** Of a result's first source. */
+  /** Returns the number of a result's first source. */
   numberOf(id: string): number | undefined
-  /** Numbers of sources that are left out. */
+  /** Numbers of sources that are omitted. */
   readonly left: NumberRanges
 }
 
@@ -138,24 +142,24 @@ function hasText(parts: AssistantRequest['parts']): boolean {
   return parts.some((part) => part.type === 'text' && part.text !== '')
 }
 
-/** A completion without calls, whole; nothing if it has no text. */
+/** Returns a completion without calls; nothing if it has no text. */
 function completion(message: AssistantMessage): AssistantRequest[] {
   const parts = message.parts.flatMap((part) => (part.type === 'text' || part.type === 'reasoning' ? [part] : []))
   return hasText(parts) ? [{ role: 'assistant', parts }] : []
 }
 
-/** Only the text: providers refuse reasoning without the call or the text that it led to. */
+/** Returns only the text. Providers reject reasoning without the call or the text that followed it. */
 function textOnly(message: AssistantMessage): AssistantRequest[] {
   const parts = message.parts.flatMap((part): RequestText[] => (part.type === 'text' ? [part] : []))
   return hasText(parts) ? [{ role: 'assistant', parts }] : []
 }
 
-/** What is left of an earlier run's last message under `replay: "conversation"`. */
+/** Returns the part of an earlier run's last message that `replay: "conversation"` keeps. */
 function finalText(message: AssistantMessage): AssistantRequest[] {
   return message.toolCalls.length > 0 || hasFailed(message) ? textOnly(message) : completion(message)
 }
 
-/** The n-th call goes to the n-th place for a call; calls without a place follow at the end. */
+/** Inserts the calls: the n-th call replaces the n-th placeholder. Calls without a placeholder follow at the end. */
 function withCalls(message: AssistantMessage): AssistantRequest {
   const calls = message.toolCalls.map((call): RequestToolCall => ({ type: 'tool_call', ...call }))
   const parts: AssistantRequest['parts'][number][] = []

@@ -16,20 +16,23 @@ import { isLeaders, parentNames } from '../domain/messages/message.ts'
 import type { Run, RunCounts, RunNotice } from '../domain/runs/run.ts'
 
 /**
- * One maker for each kind of event. The loop uses them to emit what it has stored, and `storedEvents` to derive the same events
- * from the log: an event has the same id wherever it comes from.
+ * The functions of this module create one kind of event each. The loop emits stored data with them, and `storedEvents`
+ * derives the events from the log. So an event has the same id in both.
  */
 export function runQueued(run: Run): RunStateEvent {
   return { type: 'run.queued', id: eventId(run.id, 'run.queued'), runId: run.id, run }
 }
 
-/** `message`: the run's input; absent on a run that continues without one. */
+/** `message`: the run's input; undefined for a run that continues without one. */
 export function runStarted(run: Run, message: UserMessage | undefined): RunStartedEvent {
   const id = eventId(message?.id ?? run.id, 'run.started')
   return { type: 'run.started', id, runId: run.id, run, ...definedFields({ message }) }
 }
 
-/** A pause or its end: the run as it was then. A pause has the id of the message that asked for its first call. */
+/**
+ * Creates the event of a pause or of its end, with the run's state at that time. A pause has the id of the message that
+ * asked for its first call.
+ */
 function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCounts }>): RunStateEvent {
   const { type, counts } = notice
   const { endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...begun } = run
@@ -38,13 +41,13 @@ function runPausedOrResumed(run: Run, notice: Extract<RunNotice, { counts: RunCo
   return { type, id: eventId(id === '' ? run.id : id, type), runId: run.id, run: then }
 }
 
-/** The calls that a pause waits for, in the order of the log. */
+/** Adds the calls that a pause waits for, in log order. */
 export const withWaiting = (event: RunStateEvent, calls: readonly ToolMessage[]): RunStateEvent => ({
   ...event,
   waiting: calls.map((call) => ({ ...begunCall(call), status: 'waiting' })),
 })
 
-/** A call without what came later. */
+/** Returns a call in its initial state, without later fields. */
 export function begunCall({
   output: _output,
   sources: _sources,
@@ -55,19 +58,19 @@ export function begunCall({
   return { ...begun, status: call.needs === undefined ? 'running' : 'waiting', parts: [] }
 }
 
-/** How the run has ended, as its status says. */
+/** Creates the event of a run's end, according to its status. */
 export function runEnded(run: Run): RunStateEvent {
   const type = run.status === 'failed' ? 'run.failed' : run.status === 'cancelled' ? 'run.cancelled' : 'run.completed'
   return { type, id: eventId(run.id, type), runId: run.id, run }
 }
 
-/** A round of a thread; tells its later events from those of other rounds. */
+/** Identifies a round of a thread among all rounds of a run. */
 export interface RoundOfThread extends ThreadNames {
   readonly runId: string
   readonly round: number
 }
 
-/** The round that a message belongs to. */
+/** Returns the round that a message belongs to. */
 export const roundOfMessage = (message: Message): RoundOfThread => ({
   runId: message.runId,
   ...memberNames(message),
@@ -78,14 +81,14 @@ export function roundStarted(at: RoundOfThread): RoundEvent {
   return { ...at, type: 'round.started' }
 }
 
-/** Discard what has streamed of the round so far. */
+/** Creates the event after which consumers discard the deltas of this round so far. */
 export function roundRestarted(at: RoundOfThread, reason: string): RoundEvent {
   return { ...at, type: 'round.restarted', reason }
 }
 
 type Delta<Event> = Event extends DeltaEvent ? Omit<Event, 'runId' | 'round' | keyof ThreadNames> : never
 
-/** A piece of a completion that is still streaming. */
+/** Creates the event of a piece of a streaming completion. */
 export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
   return { ...at, ...piece }
 }
@@ -118,8 +121,8 @@ export function callProgress(message: ToolMessage, howFar: CallProgress): CallPr
 type NoticeEvent = ContextEvent | WarningEvent | RunStateEvent
 
 /**
- * The event of each of a run's notices; undefined for a notice that has none. Those of warnings and of the context are numbered by
- * type.
+ * Creates the event of each notice; undefined for a notice without an event. Events of warnings and of the context are
+ * numbered per type.
  */
 export function noticeEvents(run: Run, notices: readonly RunNotice[]): (NoticeEvent | undefined)[] {
   const seen = new Map<string, number>()
@@ -133,13 +136,13 @@ export function noticeEvents(run: Run, notices: readonly RunNotice[]): (NoticeEv
   })
 }
 
-/** The event of a run's last notice, if that is a pause or its end. */
+/** Returns the event of a run's last notice, if that is a pause or the end of a pause. */
 export function lastChange(run: Run): RunStateEvent | undefined {
   const last = run.notices?.at(-1)
   return last?.type === 'run.paused' || last?.type === 'run.resumed' ? runPausedOrResumed(run, last) : undefined
 }
 
-/** The fields that name the team member; none for the leader. */
+/** Fields that name the team member; empty for the leader. */
 interface ThreadNames extends ParentNames {
   readonly agent?: string
 }

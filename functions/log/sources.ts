@@ -7,16 +7,16 @@ import { sourceHead } from '../domain/messages/source.ts'
 import type { NumberedSources } from '../domain/messages/source.ts'
 import { isResult } from './tool-result-text.ts'
 
-/** The number of a result's first source, by the result's message. */
+/** Number of a result's first source, by the id of the result's message. */
 export type SourceNumbers = ReadonlyMap<string, number>
 
-/** The numbers that the completions among these messages have recorded. */
+/** Returns the numbers that the completions among these messages have recorded. */
 export function recordedNumbers(messages: readonly Message[]): SourceNumbers {
   const numbered = messages.flatMap((one) => (one.role === 'assistant' ? (one.numbered ?? []) : []))
   return new Map(numbered.map(({ message, from }) => [message, from]))
 }
 
-/** The last number of these; 0 without any. */
+/** Returns the highest of these numbers; 0 without any. */
 export const highestOf = (numbered: readonly NumberedSources[]): number =>
   numbered.reduce((highest, { from, count }) => Math.max(highest, from + count - 1), 0)
 
@@ -24,8 +24,8 @@ export const hasSources = (message: Message): message is ToolMessage & { readonl
   message.role === 'tool' && isResult(message) && message.sources !== undefined && message.sources.length > 0
 
 /**
- * Numbers for the sources of results that have none yet, going on after `highest`, in the order of the log: by round, and by
- * sequence within it, whatever ended first. Messages: ids ascending.
+ * Numbers the sources of results that have no numbers yet, starting after `highest`. The order is that of the log: by
+ * round, then by sequence, whichever call ended first. `messages`: ids ascending.
  */
 export function numberSources(messages: readonly Message[], known: SourceNumbers, highest: number): NumberedSources[] {
   let last = highest
@@ -37,10 +37,10 @@ export function numberSources(messages: readonly Message[], known: SourceNumbers
   })
 }
 
-/** Rendered sources: a request is made of the same results again and again, and weighed by its parts. */
+/** Rendered sources, cached. The results recur in every request, and their parts are weighed by object. */
 const rendered = new WeakMap<readonly StoredSource[], { readonly name: string; readonly part: RequestText }>()
 
-/** A result's parts with its sources after its text, as a model gets them; `left`: numbers that are left out. */
+/** Returns a result's parts with its sources after its text, for a model. `left`: numbers of omitted sources. */
 export function withSources(
   parts: readonly (RequestText | RequestMedia)[],
   sources: readonly StoredSource[],

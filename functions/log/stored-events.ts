@@ -22,8 +22,8 @@ import {
 } from './run-events.ts'
 
 /**
- * The events of a run, derived from its log, with the same ids as live: what a consumer gets that comes late or watches from
- * another process. First, how the run began; `input`: its message.
+ * The functions of this module derive the events of a run from its log, with the ids of the live events. Late consumers
+ * and those in other processes get them. This one returns how the run began; `input`: its message.
  */
 export function beginningEvents(run: Run, input: UserMessage | undefined): StoredEvent[] {
   const events: StoredEvent[] = []
@@ -32,13 +32,13 @@ export function beginningEvents(run: Run, input: UserMessage | undefined): Store
   return events
 }
 
-/** Whether its run began with this message. */
+/** Whether the run began with this message. */
 export const isInput = (run: Run, message: Message | undefined): message is UserMessage =>
   message?.role === 'user' && message.round === 0 && run.trigger === 'input'
 
 /**
- * Then the events of each of its messages. A user's message that is not its input was steered into it; there is none of a member's
- * task.
+ * Returns the events of a message; they follow `beginningEvents`. A user message that is not the run's input was
+ * steered into it. A member's task has no event.
  */
 export function messageEvents(message: Message): RunEvent[] {
   if (message.role === 'user') return isLeaders(message) ? [messageSteered(message)] : []
@@ -46,13 +46,13 @@ export function messageEvents(message: Message): RunEvent[] {
   return [roundStarted(roundOfMessage(message)), messageCompleted(message)]
 }
 
-/** The first notice for a consumer that has had what came up to the message `after`. */
+/** Returns the index of the first notice for a consumer that has received everything up to the message `after`. */
 export function firstPendingNotice({ notices = [] }: Run, after: string | undefined): number {
   const first = notices.findIndex((notice) => after === undefined || notice.after >= after)
   return first === -1 ? notices.length : first
 }
 
-/** Where a notice stands among a run's events; undefined where an older version recorded it. */
+/** Returns the position of a notice among a run's events; undefined if an older version recorded it. */
 export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
   if (notice.type !== 'run.paused' && notice.type !== 'run.resumed') return notice.position
   const { generation } = notice
@@ -60,20 +60,23 @@ export function positionOfNotice(notice: RunNotice): EventPosition | undefined {
   return { generation, number: notice.type === 'run.paused' ? Number.POSITIVE_INFINITY : -1 }
 }
 
-/** Whether somebody else has ended this call, and not the run's holder. */
+/** Whether this call was ended by a decision or by a client, not by the run's holder. */
 export const isResolved = ({ needs, status }: ToolMessage): boolean =>
   status === 'denied' || (needs === 'result' && (status === 'completed' || status === 'error'))
 
-/** Last, how it ended or what it waits for; nothing while it goes on. `waiting`: its calls that wait for somebody else. */
+/**
+ * Returns the last event: how the run ended, or what it waits for; nothing while it is running. `waiting`: its calls
+ * that wait for a result or a decision.
+ */
 export function lastEvent(run: Run, waiting: readonly ToolMessage[], isWaiting: boolean): StoredEvent | undefined {
   if (isEnded(run.status)) return runEnded(run)
   if (!isWaiting) return undefined
-  // A run that paused before pauses were recorded tells of none.
+  // A run that paused before notices existed has no notice of the pause.
   const event = lastChange(run) ?? lastChange(pausedRun(run, waiting, undefined, undefined))
   return event && withWaiting(event, waiting)
 }
 
-/** The run as it was when it began. */
+/** Returns the run in its initial state. */
 function asBegun(run: Run, status: 'queued' | 'running'): Run {
   const { startedAt, endedAt: _endedAt, stopReason: _stopReason, error: _error, notices: _notices, ...begun } = run
   const time = status === 'running' && startedAt !== undefined ? { startedAt } : {}

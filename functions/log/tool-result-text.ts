@@ -10,8 +10,8 @@ export const isResult = (message: ToolMessage): boolean =>
   message.status !== 'running' && message.status !== 'waiting' && message.status !== 'approved'
 
 /**
- * What the model gets for one call: the result's own content, or the text of its status. A call without a result counts as
- * interrupted. Media are sent only `withMedia`; otherwise a note says that they are gone.
+ * Returns a call's result for the model: the result's content, or the text of its status. A call without a result
+ * counts as interrupted. Media are sent only `withMedia`; otherwise a note replaces them.
  */
 export function toolResult(
   call: { readonly id: string; readonly name: string },
@@ -24,7 +24,7 @@ export function toolResult(
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: status !== 'completed', parts }
 }
 
-/** What the model gets for a call beyond the number that one round executes. */
+/** Returns the result for the model of a call beyond the maximum calls per round. */
 export function notExecuted(call: { readonly id: string; readonly name: string }): ToolResult {
   const text = `error: not executed: of one round's calls, the first ${MAX_ROUND_CALLS} are`
   return { role: 'tool', toolCallId: call.id, toolName: call.name, isError: true, parts: [{ type: 'text', text }] }
@@ -34,7 +34,10 @@ function statusText(status: ToolMessage['status']): string {
   return status === 'interrupted' || status === 'cancelled' || status === 'denied' ? STATUS_TEXT[status] : ''
 }
 
-/** What a request carries of the parts of an input or a result: media only `withMedia`, otherwise a note that they are gone. */
+/**
+ * Converts the parts of an input or a result for a request: media only `withMedia`, otherwise a note that replaces
+ * them.
+ */
 export function requestParts(parts: readonly ToolPart[], withMedia: boolean): readonly (RequestText | RequestMedia)[] {
   if (parts.every((part) => part.type === 'text')) return parts
   const noted = parts.some((part) => part.type === 'note')
@@ -47,7 +50,7 @@ export function requestParts(parts: readonly ToolPart[], withMedia: boolean): re
   })
 }
 
-/** A stored media part as a request carries it; its bytes are filled in just before sending. */
+/** Converts a stored media part for a request. Its bytes are added just before sending. */
 function requestMedia(part: MediaPart): RequestMedia {
   return {
     type: part.type,
@@ -57,7 +60,7 @@ function requestMedia(part: MediaPart): RequestMedia {
   }
 }
 
-/** Replaces media that are gone, or were stored without a note. */
+/** Returns the text that replaces media that are gone, or that were stored without a note. */
 export function goneText(part: Pick<MediaPart, 'type' | 'mediaType' | 'filename'>): string {
   return `[${part.filename ?? part.type} (${part.mediaType}) is no longer available to view]`
 }

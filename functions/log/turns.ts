@@ -1,12 +1,13 @@
 import type { Cut } from '../domain/context.ts'
 import type { AssistantMessage, Message, UserMessage } from '../domain/messages/message.ts'
 
-/** The user and assistant messages of a run, with those of the runs that continue it without an input of their own. */
+/** The user and assistant messages of a run, and of the runs that continue it without an input of their own. */
 export type Turn = readonly (UserMessage | AssistantMessage)[]
 
 /**
- * A log's turns in order. A turn begins with the first message of a run when the user wrote it. `cut`: what is no longer among the
- * messages; inputs that it kept are of the turn of the message after them, whichever run of that turn it belongs to.
+ * Groups a log into turns, in order. A turn begins with the first message of a run, if the user wrote it. `cut`: the
+ * truncation. Inputs that it kept belong to the turn of the next message, whichever run of that turn the message
+ * belongs to.
  */
 export function groupTurns(messages: readonly Message[], cut?: Pick<Cut, 'kept'>): Turn[] {
   const turns: (UserMessage | AssistantMessage)[][] = []

@@ -2,7 +2,7 @@ import { textOf } from '../../domain/messages/message.ts'
 import type { Message, Part } from '../../domain/messages/message.ts'
 import type { Session } from '../../domain/session.ts'
 
-/** The head of a page that shows a session to people. */
+/** Returns the head of a Markdown page that shows a session to people. */
 export const sessionMarkdown = ({ session, title, agent, owner, createdAt }: Session): string =>
   `# ${oneLine(title ?? session)}\n\n${[
     `Session ${session}`,
@@ -13,7 +13,10 @@ export const sessionMarkdown = ({ session, title, agent, owner, createdAt }: Ses
     .map(oneLine)
     .join(' · ')}\n`
 
-/** One message of such a page. `output`: the whole text of an offloaded output. Nothing in a text ends its block early. */
+/**
+ * Renders one message of the page. `output`: the whole text of an offloaded output. No text can end its own block
+ * early.
+ */
 export function messageMarkdown(message: Message, output: string | undefined): string {
   const head = `${message.parentToolCallId === undefined ? '' : `${message.agent}, for ${message.parentToolCallId} · `}${timeOf(message.createdAt)}`
   switch (message.role) {
@@ -48,10 +51,13 @@ const shown = (parts: readonly Part[]): string =>
     })
     .join('\n\n')
 
-/** What people and models write is Markdown already; as a quotation it stays apart from the page's own headings. */
+/**
+ * Quotes a text. Texts of people and models are Markdown already, and the quotation separates them from the page's own
+ * headings.
+ */
 const quoted = (text: string): string => (text === '' ? '' : text.replaceAll(/^/gmu, '> '))
 
-/** In a fence that is longer than any in the text. */
+/** Puts a text into a fence that is longer than any fence in the text. */
 function fenced(text: string): string {
   const longest = [...text.matchAll(/`{3,}/gu)].reduce((most, [found]) => Math.max(most, found.length), 2)
   const fence = '`'.repeat(longest + 1)

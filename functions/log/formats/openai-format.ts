@@ -19,8 +19,8 @@ export type OpenAiMessage =
   | { role: 'tool'; tool_call_id: string; content: string }
 
 /**
- * A request's messages exactly as an OpenAI-compatible server gets them (promises R6): `arguments` raw, keys in this order.
- * A media part without its bytes becomes a line of text.
+ * Converts a request's messages to the form of an OpenAI-compatible server (promises R6): `arguments` raw, keys in this
+ * order. A media part without its bytes becomes a line of text.
  */
 export function toOpenAiMessages(messages: readonly RequestMessage[], instructions?: string): OpenAiMessage[] {
   const content = instructions?.toWellFormed()
@@ -76,16 +76,16 @@ function linkPart(part: RequestMedia, url: string): OpenAiPart {
     : { type: 'file', file: { filename: part.filename ?? 'document.pdf', file_data: url } }
 }
 
-/** Chat Completions takes images and PDF files; plain text goes as text. */
+/** Whether a file can be sent: Chat Completions accepts images and PDF files, and plain text is sent as text. */
 const isSendable = (mediaType: string): boolean =>
   mediaType.startsWith('image/') || mediaType.startsWith('text/') || mediaType === 'application/pdf'
 
-/** A tool result as text: Chat Completions allows no media there, and base64 would be noise. */
+/** Returns a tool result as text. Chat Completions allows no media in it, and base64 would be noise. */
 export function toolText(parts: readonly (RequestText | RequestMedia)[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n')
 }
 
-/** Replaces media that a model cannot get. */
+/** Returns the text that replaces media which a model cannot receive. */
 export function mediaText(part: RequestMedia): string {
   return `[${part.filename ?? part.type} (${part.mediaType}) cannot be shown here]`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Parts of the contents of Chat Completions messages. */
+/** Schemas of the content parts of Chat Completions messages. */
 export const textPart = z.object({ type: z.literal('text'), text: z.string() })
 export const filePart = z.object({
   type: z.literal('file'),
@@ -10,7 +10,7 @@ export const filePart = z.object({
     file_id: z.string().optional(),
   }),
 })
-/** What a model says. */
+/** Schema of the parts of a model's message. */
 export const spokenPart = z.discriminatedUnion(
   'type',
   [textPart, z.object({ type: z.literal('refusal'), refusal: z.string() })],

@@ -5,8 +5,8 @@ const UTF16 = '; charset=utf-16le'
 const PLAIN = 'text/plain; charset=utf-8'
 
 /**
- * An output's bytes, which decode to the same text: UTF-8, or UTF-16 for a text with halves of surrogate pairs, which UTF-8
- * cannot hold. The media type says which, whatever charset the content had at its source; what is no media type becomes that of
+ * Encodes an output: as UTF-8, or as UTF-16 if the text has halves of surrogate pairs, which UTF-8 cannot represent.
+ * The media type names the encoding, whatever charset the source had. An invalid media type is replaced by that of
  * plain text.
  */
 export function encodeOutput(text: string, mediaType: string): { readonly bytes: Buffer; readonly mediaType: string } {
@@ -20,6 +20,6 @@ export function encodeOutput(text: string, mediaType: string): { readonly bytes:
   }
 }
 
-/** How the bytes of an output of this media type were encoded. */
+/** Returns the encoding of an output with this media type. */
 export const encodingOf = (mediaType: string): 'utf-8' | 'utf-16le' =>
   mediaType.endsWith(UTF16) ? 'utf-16le' : 'utf-8'

@@ -3,11 +3,11 @@ import { ImportRefused } from '../../domain/messages/closed-message.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { faultsOf } from '../faults.ts'
 
-/** Milliseconds since 1970 of the last moment that JavaScript writes with a year of four digits. */
+/** The latest time that JavaScript writes with a four-digit year, in milliseconds since 1970. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})$/u
 
-/** A time of ISO 8601 with its zone, in milliseconds since 1970. */
+/** Schema of an ISO 8601 time with a zone; parsed to milliseconds since 1970. */
 export const time = z
   .string()
   .refine(
@@ -23,12 +23,12 @@ export const jsonObject = z.custom<JsonObject>(
   'must be an object',
 )
 
-/** Names that a message carries. */
+/** Schema of the names in a message. */
 export const shortText = z.string().max(2_048)
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?;base64,/iu
 
-/** The bytes of a data URL; undefined for any other address, and where it has no bytes in base64. */
+/** Returns the bytes of a data URL; undefined for any other address, and for data without valid base64. */
 export function dataOf(url: string): { readonly mediaType: string; readonly data: Uint8Array } | undefined {
   const [head, type = ''] = DATA_URL.exec(url.slice(0, 512)) ?? []
   if (head === undefined) return undefined
@@ -37,13 +37,15 @@ export function dataOf(url: string): { readonly mediaType: string; readonly data
   return data && { mediaType: type === '' ? 'text/plain' : type.toLowerCase(), data }
 }
 
-/** Whether it says that it has bytes in base64. */
+/** Whether an address claims to be a data URL in base64. */
 export const isDataUrl = (url: string): boolean => DATA_URL.test(url.slice(0, 512))
 
-/** What base64 stands for, also without its padding, with line breaks, or of the alphabet for addresses; undefined if it is none. */
+/**
+ * Decodes base64; undefined if it is invalid. Padding is optional; line breaks and the URL-safe alphabet are accepted.
+ */
 export function bytesOf(base64: string): Uint8Array | undefined {
   const data = Buffer.from(base64, 'base64')
-  // Node skips what is no base64, and ends at the first padding.
+  // Node skips characters that are not base64, and stops at the first padding.
   const again = data.toString('base64')
   return again === base64 || bare(again) === bare(base64) ? data : undefined
 }
@@ -65,7 +67,7 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/** What `schema` makes of a message at this path; throws `ImportRefused` with the path of each wrong field. */
+/** Parses a message at this path with the schema. Throws `ImportRefused` with the path of each wrong field. */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: string): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

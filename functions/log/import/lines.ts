@@ -1,16 +1,16 @@
-/** Bytes. Nothing that an agent writes at once is as long; a message that is longer belongs into an output. */
+/** Maximum length of a line. No agent writes as much in one message; longer content belongs in an output. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024
 
 export interface Line {
-  /** From 1 on. */
+  /** Number of the line, from 1. */
   readonly number: number
-  /** Undefined: it is longer than 32 MB. */
+  /** Undefined if the line is longer than 32 MB. */
   readonly bytes: Buffer | undefined
-  /** A line end follows it. */
+  /** Whether a line break follows. */
   readonly ended: boolean
 }
 
-/** The lines of these bytes that are not empty. No more than one of them is in memory, twice. */
+/** Yields the non-empty lines of these bytes. At most one line is in memory, twice. */
 export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Line> {
   let held: Buffer[] = []
   let length = 0
@@ -25,7 +25,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
   for await (const chunk of chunks) {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      // To yield millions of them would take minutes.
+      // Yielding millions of empty lines would take minutes.
       if (end === from && length === 0) number++
       else yield line(chunk.subarray(from, end), true)
       from = end + 1
@@ -38,7 +38,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
   if (length > 0) yield line(Buffer.alloc(0), false)
 }
 
-/** The text of these bytes without a byte order mark; undefined if they are not UTF-8. */
+/** Decodes UTF-8 and removes the byte order mark; undefined if the bytes are not UTF-8. */
 export function utf8Of(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -3,36 +3,39 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import type { NumberedSources } from '../../domain/messages/source.ts'
 import { createNewest } from './newest.ts'
 
-/** What a message of another log says of its place. */
+/** The position of a message in the imported log. */
 interface PlacedThere {
   readonly run?: string | undefined
   readonly parentToolCallId?: string | undefined
-  /** The row of the call that it names. */
+  /** Id of the call's row in the source log. */
   readonly parentMessageId?: string | undefined
 }
 
-/** The calls of a log that members may work for, and whose results may have sources. */
+/** Calls of an imported log, as parents of members' messages and as owners of sources. */
 export interface MemberCalls {
-  /** A call whose result has come, by the id that its row has there. */
+  /** Records a call whose result was read. `row`: the id of its row in the source log. */
   take(message: PlacedThere, call: Omit<MemberCall, 'parentToolCallId'>, row?: string): MemberCall
   /**
-   * The call that a member's message names: by its row, which may be of an earlier run, because something else can come between
-   * two parts of a turn; otherwise the latest of its id in this run. Undefined: none came before.
+   * Returns the call that a member's message names. The row decides: it may belong to an earlier run, because other
+   * messages can separate two parts of a turn. Without a row, it is the latest call with this id in this run. Undefined
+   * if there is no such call.
    */
   parentOf(message: PlacedThere): MemberCall | undefined
   /**
-   * The numbers that a completion records there, by their results. Undefined if they do not follow one another, or if one is not
-   * of the sources of a result that came before and has no numbers yet.
+   * Returns the numbers that a completion of the source log records, by result. Undefined if they are not consecutive,
+   * or if one does not match an earlier result without numbers.
    */
   numbersOf(recorded: readonly NumberedSources[]): ClosedNumbers | undefined
-  /** A run begins. */
+  /** Starts a run. */
   begin(): void
 }
 
-/** Results that a completion may number: what it records fits into an item of DynamoDB, which holds 400 KB. */
+/**
+ * Maximum number of results whose sources one completion may number, so that the record fits a DynamoDB item of 400 KB.
+ */
 const MAX_NUMBERED_RESULTS = 1_000
 
-/** No call yet. */
+/** Creates an empty collection. */
 export function createMemberCalls(): MemberCalls {
   const byRow = createNewest(lengthOf)
   const byId = createNewest(lengthOf)
@@ -49,7 +52,7 @@ export function createMemberCalls(): MemberCalls {
       seeRun(message)
       const call = { toolCallId, sequence, ...definedFields({ parentToolCallId: message.parentToolCallId, sources }) }
       if (row !== undefined) byRow.set(row, call)
-      // A member's own call may have the id of the call that it works for.
+      // A member's own call may have the id of its parent call. Then the parent call is kept.
       if (toolCallId !== message.parentToolCallId) byId.set(toolCallId, call)
       return call
     },

@@ -3,10 +3,10 @@ import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 /** Reads the messages of one log, from its beginning and in order. */
 export interface MessageImport {
   /**
-   * What this message adds: itself, behind the calls that it leaves without a result. `at` is its path in the request.
-   * Throws `ImportRefused` for what is not of the format.
+   * Returns the closed messages that this message adds: the calls that it leaves without a result, and then the message
+   * itself. `at` is its path in the request. Throws `ImportRefused` if it does not match the format.
    */
   take(value: unknown, at: string): readonly ClosedMessage[]
-  /** What the end of the log leaves without a result. */
+  /** Returns the calls that have no result at the end of the log, as interrupted. */
   end(): readonly ClosedMessage[]
 }

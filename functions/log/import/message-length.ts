@@ -2,10 +2,10 @@ import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { AssistantPart } from '../../domain/messages/message.ts'
 import type { Source } from '../../domain/messages/source.ts'
 
-/** Characters that a completion and the row of its numbers have for each result whose sources it numbers. */
+/** Characters that a completion and its numbers' row contain for each numbered result. */
 const NUMBERS_OF_RESULT = 150
 
-/** Characters and bytes of all that a message holds whose length its source decides. */
+/** Returns the length of a message's content that its source controls, in characters and bytes. */
 export function lengthOf(message: ClosedMessage): number {
   const { parentToolCallId = '' } = message
   const length = parentToolCallId.length + sum(message.parts, partLength)

@@ -29,7 +29,7 @@ const upload = { media_type: declaredType, filename: z.string().optional(), data
 const image = z.object({ type: z.literal('image'), ...upload })
 const file = z.object({ type: z.literal('file'), ...upload })
 const content = z.array(z.discriminatedUnion('type', [text, image, file]))
-/** As rows of ours have at most: a tool's data that are longer are left out. */
+/** Schema of a tool's data. Its limit equals that of our own rows; longer data are dropped. */
 const data = z.object({
   type: z.literal('data'),
   data: z.custom<Json>(
@@ -71,18 +71,18 @@ const base = {
   id: shortText.optional(),
   run_id: shortText.optional(),
   agent: z.string().min(1).max(128).optional(),
-  /** Ids and names of calls are as models and their servers make them: some put a signature into the id. */
+  /** Ids and names of calls are accepted as models and their servers make them. Some put a signature into the id. */
   parent_tool_call_id: z.string().optional(),
   parent_message_id: shortText.optional(),
   round: z.number().int().min(0).optional(),
   created_at: time.optional(),
 }
-/** Of our exports: not in the description of a message. */
+/** A field of our exports that is not documented as a field of messages. */
 const searched = z
   .boolean()
   .optional()
   .transform((value) => (value === true ? value : undefined))
-/** Of our exports, too: numbers of sources that a completion records. */
+/** Numbers of sources that a completion records. Only our exports have them. */
 const numbered = z
   .object({
     message_id: shortText,
@@ -90,7 +90,7 @@ const numbered = z
     count: z.number().int().min(1).max(MAX_SOURCES),
   })
   .transform(({ message_id: row, from, count }) => ({ message: row, from, count }))
-/** Ratings stand in a row that cannot hold much more of them. */
+/** The limit is low because all ratings of a message share one row. */
 const rater = z.string().max(256)
 const feedback = z.object({ rating: z.enum(['positive', 'negative']), user: rater, at: time })
 const decision = z
@@ -149,7 +149,7 @@ const message = z.discriminatedUnion(
       decision: decision.optional(),
       searched,
       sources: z.array(source).max(MAX_SOURCES).optional(),
-      /** Ours have one. */
+      /** Our exports have this field. */
       call: z.string().optional(),
       output: z.object({ media_type: declaredType, sha256: z.string().optional() }).optional(),
     }),
@@ -159,7 +159,7 @@ const message = z.discriminatedUnion(
 type NativeMessage = z.output<typeof message>
 type ToolOf = Extract<NativeMessage, { role: 'tool' }>
 
-/** Reads messages as the API shows them, with their media and outputs whole. */
+/** Creates an import of messages in the form of the API, with their media and outputs whole. */
 export function createNativeImport(): MessageImport {
   const rounds = createOpenRounds()
   const calls = createMemberCalls()
@@ -258,7 +258,7 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
 
 const hasResult = (status: ToolStatus): boolean => status === 'completed' || status === 'error'
 
-/** An export may have left outputs behind, with a preview in their place. */
+/** Rejects a result whose output is missing. An export without outputs has previews instead. */
 function requireWhole({ output }: ToolOf, parts: readonly ClosedPart[], at: string): void {
   if (output?.sha256 === undefined) return
   const whole = encodeOutput(textOf(parts.filter((part) => part.type === 'text')), output.media_type)

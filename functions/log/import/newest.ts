@@ -1,18 +1,18 @@
 import type { Loop } from './open-rounds.ts'
 
-/** Names that are remembered, the newest, and their characters with those of their values: a log may have a million. */
+/** Maximum number of remembered names, and of the characters in names and values. A log may have a million names. */
 const MAX_NAMES = 100_000
 const MAX_CHARACTERS = 32 * 1024 * 1024
 
-/** Remembers what came last, whatever an import holds. */
+/** A bounded map that drops the oldest entries. */
 export interface Newest<Name, Value> {
   get(name: Name): Value | undefined
-  /** What was not set for longest leaves. */
+  /** Sets a value. At the limit, the entries that were set least recently are dropped. */
   set(name: Name, value: Value): void
   clear(): void
 }
 
-/** Nothing yet. `lengthOf`: characters that are kept with a name. */
+/** Creates an empty map. `lengthOf` returns the characters that an entry occupies. */
 export function createNewest<Name, Value>(lengthOf: (name: Name, value: Value) => number): Newest<Name, Value> {
   const kept = new Map<Name, Value>()
   let characters = 0
@@ -40,7 +40,7 @@ export function createNewest<Name, Value>(lengthOf: (name: Name, value: Value) =
   }
 }
 
-/** What is known of the loops of a turn. */
+/** Creates a bounded map of values by loop. */
 export const createLoops = <Value>(): Newest<Loop, Value> => createNewest(lengthOfLoop)
 
 function lengthOfLoop(loop: Loop): number {

@@ -8,52 +8,60 @@ import type {
 import { STATUS_TEXT } from '../../domain/messages/message.ts'
 import { lengthOf } from './message-length.ts'
 
-/** Calls of all loops that may be open at once, and characters of the messages that have them: these are in memory. */
+/** Limits of the open calls of all loops, and of the characters in their messages, because these are in memory. */
 const MAX_OPEN_CALLS = 10_000
 const MAX_CHARACTERS = 64 * 1024 * 1024
 
-/** Calls of a loop that are open, in their order. They are found by name: there may be thousands of them. */
+/** Open calls of a loop, in order. They are indexed by name, because there may be thousands. */
 interface OpenLoop {
   readonly open: Set<FoundCall>
   readonly byName: Map<string, Set<FoundCall>>
-  /** No result has come yet. */
+  /** Whether no result has arrived yet. */
   isUntouched: boolean
 }
 
-/** Where a result belongs. */
+/** The call that a result belongs to. */
 export interface FoundCall {
   readonly of: ClosedAssistantMessage
   readonly sequence: number
 }
 
 /**
- * The rounds of a log that is read from its beginning, one in each loop: the leader's, and one for each call that a member
- * works for. What is still open when its loop goes on never got a result.
+ * Tracks the open rounds of an imported log: one per loop. The leader has a loop, and each call that a member works for
+ * has one. If a loop continues, its open calls never got a result.
  */
 export interface OpenRounds {
   /**
-   * Before this message: the calls that it leaves without a result, as `interrupted`. `names`: what its calls are called in
-   * their source, where this is not their id.
+   * Returns the calls that this message leaves without a result, as `interrupted`; they precede the message. `names`:
+   * the names of its calls in the source, if these differ from their ids.
    */
   closedBy(message: Exclude<ClosedMessage, ClosedToolMessage>, names?: readonly string[]): ClosedToolMessage[]
-  /** Takes the result of a loop's first open call of this name, and place if it is given. Undefined: there is none. */
+  /**
+   * Removes and returns the first open call of a loop with this name and, if given, this sequence. Undefined if there
+   * is none.
+   */
   take(loop: Loop, name: string, sequence?: number): FoundCall | undefined
-  /** What is left open at the log's end. */
+  /** Returns the open calls at the end of the log, as `interrupted`. */
   end(): ClosedToolMessage[]
-  /** Throws `ImportRefused`, with this path, if memory has no room for this message's calls beside those that are open. */
+  /**
+   * Throws `ImportRefused` with this path if this message's calls and the open calls together exceed the memory limit.
+   */
   assertCapacity(message: ClosedMessage, at: string): void
 }
 
-/** The call that a loop works for, or its id where the call itself is not known; undefined: the leader's. */
+/**
+ * Identifies a loop: the call that it works for, or only its id if the call is unknown. Undefined for the leader's
+ * loop.
+ */
 export type Loop = MemberCall | string | undefined
 
 /** The loop of a message. */
 export const loopOf = ({ parent, parentToolCallId }: Pick<ClosedMessage, 'parent' | 'parentToolCallId'>): Loop =>
   parent ?? parentToolCallId
 
-/** No message read yet. */
+/** Creates an empty tracker. */
 export function createOpenRounds(): OpenRounds {
-  /** By loop that has open calls: one round, or several whose messages came one after another before the first result. */
+  /** Loops with open calls. A loop has one round, or several whose messages all precede the first result. */
   const loops = new Map<Loop, OpenLoop>()
   const held = createHeld()
   const close = (loop: Loop): ClosedToolMessage[] => {
@@ -94,7 +102,7 @@ export function createOpenRounds(): OpenRounds {
   }
 }
 
-/** The messages that have open calls. */
+/** Counts the messages with open calls, and their characters. */
 function createHeld() {
   const messages = new Map<ClosedAssistantMessage, { left: number; readonly characters: number }>()
   let calls = 0
@@ -108,7 +116,7 @@ function createHeld() {
       calls += left
       characters += one.characters
     },
-    /** One of its calls is closed. */
+    /** Records that one of the message's calls is closed. */
     drop(message: ClosedAssistantMessage): void {
       const one = messages.get(message)
       if (one === undefined) return
@@ -127,7 +135,7 @@ function createHeld() {
   }
 }
 
-/** The loop with the calls of one more message. */
+/** Returns the loop with the calls of one more message. */
 function opened(known: OpenLoop | undefined, of: ClosedAssistantMessage, names?: readonly string[]): OpenLoop {
   const loop = known ?? { open: new Set(), byName: new Map<string, Set<FoundCall>>(), isUntouched: true }
   for (const [sequence, { id }] of of.toolCalls.entries()) {

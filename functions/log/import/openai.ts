@@ -26,7 +26,7 @@ const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
   id: z.string().nullish(),
   function: z.object({ name: z.string(), arguments: z.string().nullish() }),
-  /** As our exports and Google's servers have it; others may have anything there. */
+  /** Field of our exports and of Google's servers. Other programs may put any value here. */
   extra_content: z
     .object({ google: z.object({ thought_signature: z.string() }) })
     .optional()
@@ -49,11 +49,11 @@ const message = z.discriminatedUnion(
         refusal: z.string().nullish(),
         reasoning_content: z.string().nullish(),
         tool_calls: z.array(call).nullish(),
-        /** Of an older version of the format. */
+        /** Field of an older version of the format. */
         function_call: z.null('is not supported: use tool_calls').optional(),
         model: shortText.optional(),
       })
-      // Servers give null for a completion that says nothing.
+      // Servers send null for a completion without content.
       .refine(
         ({ content, refusal, reasoning_content: thought, tool_calls: calls }) =>
           content !== undefined || [refusal, thought, calls?.[0]].some((one) => one !== undefined && one !== null),
@@ -63,7 +63,7 @@ const message = z.discriminatedUnion(
       ...base,
       role: z.literal('tool'),
       tool_call_id: z.string().nullish(),
-      /** null: its program gave nothing. */
+      /** Null if the tool returned nothing. */
       content: z.union([z.string(), z.array(mediaPart)], CONTENT).nullable(),
     }),
   ],
@@ -73,8 +73,9 @@ type OpenAiMessage = z.output<typeof message>
 type AssistantOf = Extract<OpenAiMessage, { role: 'assistant' }>
 
 /**
- * Reads Chat Completions messages one after another. Images and files by address become a line of text that names it. Call ids
- * that are empty or used twice in one message are replaced, as ours are (promises L2); results go to the calls in their order.
+ * Creates an import of Chat Completions messages. An image or file given by address becomes a line of text with the
+ * address. Call ids that are empty or repeated within a message are replaced, as in our own log (promises L2). Results
+ * are assigned to these calls in order.
  */
 export function createOpenAiImport(): MessageImport {
   const rounds = createOpenRounds()
@@ -149,7 +150,7 @@ function partsOf(content: Extract<OpenAiMessage, { role: 'tool' }>['content'], a
 
 type Bytes = ReturnType<typeof dataOf>
 
-/** OpenAI's own format says base64, and shows data URLs. */
+/** OpenAI's documentation specifies base64, but its examples are data URLs. */
 function fileOf(data: string, path: string): Bytes {
   if (ADDRESS.test(data) && !isDataUrl(data)) return undefined
   const raw = isDataUrl(data) ? undefined : bytesOf(data)

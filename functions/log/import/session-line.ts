@@ -8,24 +8,29 @@ import { jsonObject, parse } from './fields.ts'
 /** Limit of a session's metadata, in bytes of JSON. */
 const MAX_METADATA_BYTES = 16 * 1024
 
-/** Of a session as the API shows it, the fields that an import keeps. A title without a source was set by hand. */
+/**
+ * Schema of the session fields that an import keeps, in the form of the API. A title without a source was set by hand.
+ */
 const sessionLine = z.object({
   title: z.string().max(MAX_TITLE_LENGTH).nullish(),
   title_source: z.enum(['given', 'agent', 'model', 'input']).nullish(),
   metadata: jsonObject.optional(),
 })
 
-/** What the first line of an import says of its session. */
+/** Session properties from the first line of an import. */
 export interface ImportedAbout {
   readonly title?: SessionTitle
   readonly metadata?: JsonObject
 }
 
-/** Whether a line is a session as the API shows it: a native export begins with one. */
+/** Whether a line is a session in the form of the API. A native export begins with one. */
 export const isSessionLine = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'object' in value && value.object === 'session'
 
-/** Reads such a line. Throws `ImportRefused` with the path of each wrong field; `known`: the metadata that it adds to. */
+/**
+ * Reads a session line. Throws `ImportRefused` with the path of each wrong field. `known`: existing metadata, which the
+ * line extends.
+ */
 export function readSessionLine(value: unknown, known: JsonObject, at: string): ImportedAbout {
   const { title, title_source: source, metadata } = parse(sessionLine, value, at)
   const isTitled = typeof title === 'string' && title.trim() !== ''

@@ -1,40 +1,44 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
-/** Values within the schema, of objects and lists, itself included. */
+/** Maximum number of objects and lists in the schema, including the schema itself, and maximum depth. */
 const MAX_NODES = 2_000
 const DEEPEST = 32
 const MAX_REFERENCES = 100
-/** Characters of a regular expression. */
+/** Maximum characters of a regular expression. */
 const MAX_PATTERN_CHARACTERS = 500
-/** `\p{…}` in all patterns: each is a list of thousands of ranges, and takes 30 µs to read. */
+/** Maximum number of `\p{…}` in all patterns. Each is a list of thousands of ranges, and takes 30 µs to parse. */
 const MAX_CLASSES = 16
-/** Schemas that one value is checked against, with references followed: ten that each name the next twice make a thousand. */
+/**
+ * Maximum number of schemas that one value is checked against, including references. Ten schemas that each reference
+ * the next one twice make a thousand.
+ */
 const MAX_APPLIED_SCHEMAS = 500
 
 const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
-/** Keywords whose schemas apply to the same value as the one that holds them. */
+/** Keywords whose subschemas apply to the value of the enclosing schema. */
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
 const SAME_VALUE = ['not', 'if', 'then', 'else']
 const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
-/** Their contents are plain values, not schemas. */
+/** Keywords with plain values instead of schemas. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 
 export interface SchemaFault {
-  /** From the schema's root. */
+  /** Path from the schema's root. */
   readonly path: readonly (string | number)[]
   readonly message: string
 }
 
-/** A schema, or what holds some, with its place. */
+/** A schema, or an object with schemas, and its path. */
 interface Node {
   readonly value: JsonObject
   readonly path: readonly (string | number)[]
 }
 
 /**
- * What is wrong with a caller's tool parameters as a JSON Schema for arguments, and where; undefined if nothing is. The work is
- * linear in the schema, whatever it says. So is checking arguments against an accepted one: no reference leads nowhere, in a
- * circle, or to more and more others.
+ * Checks a caller's tool parameters as a JSON Schema for arguments. Returns the first fault with its path; undefined if
+ * there is none.
+ * The time is linear in the schema, whatever its content. Checking arguments with an accepted schema is linear too: no
+ * reference is unresolved or circular, or multiplies without limit.
  */
 export function schemaFault(schema: JsonObject): SchemaFault | undefined {
   try {
@@ -61,7 +65,7 @@ class Fault extends Error {
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** All objects of the schema that may be schemas. */
+/** Returns all objects of the schema that may be schemas. */
 function collect(root: JsonObject): Node[] {
   const found: Node[] = []
   let nodes = 0
@@ -74,7 +78,7 @@ function collect(root: JsonObject): Node[] {
     } else {
       found.push({ value: value as JsonObject, path })
       for (const [key, item] of Object.entries(value))
-        // A property may be called `const`.
+        // A property may be named `const`.
         if (typeof item === 'object' && (!VALUES.has(key) || path.at(-1) === 'properties'))
           visit(item as Json, [...path, key])
     }
@@ -93,7 +97,7 @@ function checkRoot({ type, properties, required }: JsonObject): void {
     throw new Fault([], 'must be a JSON Schema: required must be a list of names')
 }
 
-/** Where each schema's references lead. */
+/** Returns the targets of each schema's references. */
 function resolveReferences(root: JsonObject, nodes: readonly Node[]): Map<JsonObject, JsonObject[]> {
   const named = new Map<string, JsonObject>()
   for (const { value } of nodes) {
@@ -172,7 +176,7 @@ function checkPattern(pattern: string, path: readonly (string | number)[]): void
   }
 }
 
-/** Refuses a schema that applies too many others to one value, or itself. */
+/** Rejects a schema that applies too many others, or itself, to one value. */
 function checkApplied(
   { value: from, path }: Node,
   targets: ReadonlyMap<JsonObject, readonly JsonObject[]>,

@@ -1,24 +1,27 @@
-/** Nested brackets; deeper JSON has no honest use and would exhaust the stack later on. */
+/** Maximum depth of nested brackets. Deeper JSON has no legitimate use and would exhaust the stack later. */
 const MAX_DEPTH = 64
 /**
- * Values of one JSON text, nested ones included. Whatever they are, to parse them takes some 50 ms, in which nothing else
- * happens; recorded conversations have a fifth of them in 4 MB.
+ * Maximum number of values in one JSON text, including nested ones. Parsing that many takes about 50 ms, which blocks
+ * the event loop. Recorded conversations have a fifth of this in 4 MB.
  */
 export const MAX_JSON_VALUES = 100_000
 
 export interface JsonSize {
-  /** How deep brackets nest, not counting those in strings. */
+  /** Depth of nested brackets, without those in strings. */
   readonly depth: number
-  /** Objects, lists, strings, numbers and words, the text's own value included; names of properties do not count. */
+  /**
+   * Number of objects, lists, strings, numbers and literals, including the text's own value. Property names do not
+   * count.
+   */
   readonly values: number
 }
 
-/** The size of a JSON text as far as it is within the limits: the count ends where it exceeds one. */
+/** Returns the size of a JSON text. Counting stops when a limit is exceeded. */
 export function jsonSize(text: string): JsonSize {
   let depth = 0
   let deepest = 0
   let values = 1
-  /** What was read last is an opening bracket. */
+  /** Whether the last character was an opening bracket. */
   let isEmpty = false
   for (let index = 0; index < text.length && values <= MAX_JSON_VALUES && deepest <= MAX_DEPTH; index++) {
     const code = text.charCodeAt(index)
@@ -37,7 +40,7 @@ export function jsonSize(text: string): JsonSize {
   return { depth: deepest, values }
 }
 
-/** Why a text is not taken for JSON of a bearable size, to follow its name; undefined if it is. */
+/** Returns why a JSON text exceeds a limit, to be placed after the text's name; undefined if it does not. */
 export function jsonFault(text: string): string | undefined {
   const { depth, values } = jsonSize(text)
   if (depth > MAX_DEPTH) return `is nested more than ${MAX_DEPTH} deep`
@@ -48,7 +51,10 @@ export function jsonFault(text: string): string | undefined {
 export const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Where the string that begins here ends. Jumps from quote to quote: a string of megabytes takes no time. */
+/**
+ * Returns the end of the string that begins here. It jumps from quote to quote, so that a string of megabytes takes
+ * little time.
+ */
 export function endOfString(text: string, begin: number): number {
   for (let at = text.indexOf('"', begin + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0

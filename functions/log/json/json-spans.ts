@@ -1,14 +1,14 @@
 import { endOfString, QUOTE } from './json-size.ts'
 
-/** Where a value stands in a JSON text: from its first character to the one after its last. */
+/** Position of a value in a JSON text: from its first character to the one after its last. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
 /**
- * Where the values of an object's properties stand, by name; of a name that is repeated, the last. The text is known to be JSON,
- * and its object begins at `from`. Nothing is parsed but the names.
+ * Returns the positions of an object's property values, by name. For a repeated name, the last one counts. The text
+ * must be valid JSON, and the object begins at `from`. Only the names are parsed.
  */
 export function propertiesAt(text: string, { from }: Pick<Span, 'from'>): ReadonlyMap<string, Span> {
   const found = new Map<string, Span>()
@@ -22,7 +22,7 @@ export function propertiesAt(text: string, { from }: Pick<Span, 'from'>): Readon
   return found
 }
 
-/** Where the items of a list stand, which begins at `from`. */
+/** Returns the positions of the items of the list that begins at `from`. */
 export function itemsAt(text: string, { from }: Pick<Span, 'from'>): readonly Span[] {
   const found: Span[] = []
   let at = skipSpace(text, from + 1)
@@ -35,7 +35,7 @@ export function itemsAt(text: string, { from }: Pick<Span, 'from'>): readonly Sp
   return found
 }
 
-/** The value that begins here, or after white space. */
+/** Returns the position of the value that begins here, or after white space. */
 export function valueAt(text: string, begin: number): Span {
   const from = skipSpace(text, begin)
   if (text.charCodeAt(from) === QUOTE) return { from, to: endOfString(text, from) + 1 }
@@ -54,7 +54,7 @@ export function valueAt(text: string, begin: number): Span {
   return { from, to: text.length }
 }
 
-/** JSON without white space between its tokens: numbers as they were written, strings as `JSON.stringify` writes them. */
+/** Returns JSON without white space between its tokens: numbers unchanged, strings as `JSON.stringify` writes them. */
 export function compactJson(text: string, { from, to }: Span): string {
   const pieces: string[] = []
   const special = /"|\s+/gu

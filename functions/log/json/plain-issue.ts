@@ -10,10 +10,10 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'an object',
 }
 
-/** What a value counts in, where it has a length. */
+/** Units of values that have a length. */
 const UNITS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries', map: 'entries' }
 
-/** Says in the words of this project what a value must be; undefined for what only its schema can say. */
+/** Describes what a value must be, in plain words; undefined if only its schema can describe it. */
 export function plainIssue(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

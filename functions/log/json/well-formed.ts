@@ -3,13 +3,13 @@ import type { RequestMessage } from '../../domain/model-request.ts'
 type Part = RequestMessage['parts'][number]
 
 /**
- * The messages with a replacement character for every half of a surrogate pair. The log keeps these halves, but providers
- * refuse them: one such text would make every later run of its session fail.
+ * Replaces every half of a surrogate pair in the messages by a replacement character. The log keeps the halves, but
+ * providers reject them. One such text would make every later run of its session fail.
  */
 export function wellFormedMessages(messages: readonly RequestMessage[]): readonly RequestMessage[] {
   return messages.map((message) => {
     if (!message.parts.some(isBroken)) return message
-    // Only the strings of parts change.
+    // Only strings in parts change.
     return { ...message, parts: message.parts.map(mend) } as RequestMessage
   })
 }

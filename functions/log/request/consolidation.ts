@@ -4,49 +4,54 @@ import type { Message } from '../../domain/messages/message.ts'
 import { isConversational, summaryText } from './request-context.ts'
 import { weighText } from './token-weight.ts'
 
-/** At most this many requests per consolidation; of a longer conversation only the newest part is read. */
+/** Maximum number of requests per consolidation. If a conversation is longer, only the newest part is read. */
 const MAX_REQUESTS = 4
-/** Consumers are warned this many messages before the threshold is reached. */
+/** Consumers are warned this many messages before the threshold. */
 const NEARLY = 2
 
-/** Whether so many conversational messages after the last summary are more than the policy keeps. */
+/**
+ * Whether a summary is due: more conversational messages follow the last summary than the threshold allows, and the
+ * policy drops some.
+ */
 export const isDue = ({ threshold, keepRecentRatio }: Consolidation, count: number): boolean =>
   count > threshold && keepRecentRatio < 1
 
 /** Whether the threshold is near or reached. */
 export const isNearlyFull = ({ threshold }: Consolidation, count: number): boolean => count >= threshold - NEARLY
 
-/** Whether a summary is near, and none is due yet. */
+/** Whether a summary is near but not due yet. */
 export const isSoonDue = (policy: Consolidation, count: number): boolean =>
   policy.keepRecentRatio < 1 && isNearlyFull(policy, count) && !isDue(policy, count)
 
-/** How many conversational messages stay as they are. */
+/** Returns how many conversational messages are kept unsummarized. */
 export const keptCount = ({ threshold, keepRecentRatio }: Consolidation): number =>
   Math.max(1, Math.floor(threshold * keepRecentRatio + 1e-9))
 
-/** What a summary will replace in requests. */
+/** The part of the conversation that a summary will replace in requests. */
 export interface Consolidated {
-  /** The last message that it replaces. */
+  /** The last message that the summary replaces. */
   readonly through: string
-  /** Conversational messages that it replaces, without those of the previous summary. */
+  /** Number of conversational messages that it replaces, without those of the previous summary. */
   readonly messages: number
-  /** The text to summarize, oldest part first; each part fits a request. */
+  /** The text to summarize, oldest part first. Each part fits a request. */
   readonly parts: readonly string[]
-  /** Messages after `through` and conversational ones among them, as far as they were read. */
+  /** Number of loaded messages after `through`, in total and conversational only. */
   readonly after: { readonly messages: number; readonly conversational: number }
 }
 
 export interface Collector {
-  /** Takes a message; the newest first. */
+  /** Adds a message. Call it with the newest message first. */
   add(message: Message): void
-  /** Undefined if every message stays. */
+  /** Returns the collected part; undefined if every message is kept. */
   collected(): Consolidated | undefined
 }
 
 /**
- * Collects what a consolidation summarises, from the newest message before the current turn back to the last summary. The
- * newest conversational messages stay, and everything after the first of them: the cut never falls inside a round. Rounds
- * contribute their calls and pointers to the results. Memory is bounded by the parts, not by the log. `budget`: tokens of a part.
+ * Collects the messages that a consolidation summarizes, from the newest message before the current turn back to the
+ * last summary. The newest conversational messages are kept, with everything after the first of them, so that no round
+ * is split.
+ * Rounds contribute their calls and pointers to the results. Memory is bounded by the parts, not by the log. `budget`:
+ * tokens of a part.
  */
 export function createCollector(policy: Consolidation, budget: number): Collector {
   const kept = keptCount(policy)
@@ -85,13 +90,13 @@ export function createCollector(policy: Consolidation, budget: number): Collecto
   }
 }
 
-/** The message that asks for a summary of one part, with the summary of everything before it. */
+/** Returns the message that requests a summary of one part, with the summary of everything before it. */
 export function summaryRequestText(part: string, former: string | undefined): string {
   const before = former === undefined ? '' : `${summaryText(former)}\n`
   return `${before}<conversation>\n${part}\n</conversation>`
 }
 
-/** What a summary learns about a message: its texts; for a tool event the call and its pointer, never the result. */
+/** Returns a message's line in the text to summarize. A tool event has its call and its pointer, never the result. */
 function lineOf(message: Message): string | undefined {
   if (message.role === 'tool') return `TOOL CALL: ${message.call} (${message.status}) → output:${message.id}`
   const text = textOf(message.parts).trim()
@@ -99,6 +104,6 @@ function lineOf(message: Message): string | undefined {
   return `${message.role === 'user' ? 'USER' : 'ASSISTANT'}: ${text}`
 }
 
-/** Cuts a line that is longer than a part. A token has at least half a character. */
+/** Truncates a line that is longer than a part. A token has at least half a character. */
 const clip = (line: string, budget: number): string =>
   weighText(line) <= budget ? line : `${line.slice(0, Math.floor(budget / 2))} …`

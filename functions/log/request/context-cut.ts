@@ -6,29 +6,33 @@ import { tokensOf } from './request-size.ts'
 import type { Measured } from './request-size.ts'
 import { weighMessages } from './token-weight.ts'
 
-/** Shares of the room that a cut leaves filled if a round ends there, so that it does not have to move again at once. */
+/**
+ * Shares of the limit that a truncated request fills if a round boundary permits, so that the next truncation is not
+ * needed at once.
+ */
 const [MIN_SHARE, MIDDLE_SHARE, MAX_SHARE] = [0.35, 0.55, 0.75]
-/** A request that a provider refused is cut to this share. */
+/** Share that is kept of a request that a provider rejected. */
 const AFTER_REFUSAL = 2 / 3
 
-/** What precedes the loaded messages and is no longer sent. */
+/** Number of messages before the loaded ones, which are no longer sent. */
 export interface Older {
   readonly messages: number
   readonly conversational: number
 }
 
-/** A place where a cut may stand. Of a long log there are thousands: the cut itself is made of the one that is chosen. */
+/** A possible position of the truncation. A long log has thousands, so the `Cut` is built only for the chosen one. */
 interface Candidate {
   readonly from: string
-  /** How many inputs before it stay. */
+  /** Number of inputs before this position that are kept. */
   readonly kept: number
   readonly tokens: number
 }
 
 /**
- * The cut for a request of more than `maxTokens` tokens: drops whole rounds, oldest first, those of earlier runs before those of the
- * current turn, and never its inputs. Leaves between 35 and 75 % of `maxTokens` filled if a round begins there. Undefined if
- * nothing more can be dropped.
+ * Returns the truncation for a request of more than `maxTokens` tokens. It drops whole rounds, oldest first: those of
+ * earlier runs, then those of the current turn, but never the turn's inputs.
+ * Between 35 and 75 % of `maxTokens` remain filled if a round begins in that range. Undefined if nothing more can be
+ * dropped.
  */
 export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: Older): Cut | undefined {
   const { found, inputs } = candidates(of, scale)
@@ -38,25 +42,25 @@ export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: O
   return cutAt(of, nearest ?? found.find(({ tokens }) => tokens <= maxTokens) ?? found.at(-1), inputs, older)
 }
 
-/** The cut after a provider refused a request of this many estimated tokens: at most two thirds of it stay. */
+/** Returns the truncation after a provider rejected a request with this estimate. It keeps at most two thirds of the tokens. */
 export function cutAfterRefusal(of: Measured, scale: Scale, tokens: number, older: Older): Cut | undefined {
   const { found, inputs } = candidates(of, scale)
   return cutAt(of, found.find((one) => one.tokens <= tokens * AFTER_REFUSAL) ?? found.at(-1), inputs, older)
 }
 
-/** `inputs`: the ids of the turn's inputs, in their order. */
+/** Builds the truncation at a position. `inputs`: the ids of the turn's inputs, in order. */
 function cutAt(of: Measured, place: Candidate | undefined, inputs: readonly string[], older: Older): Cut | undefined {
   if (place === undefined) return undefined
   return { from: place.from, kept: inputs.slice(0, place.kept), ...countBefore(of, place.from, older) }
 }
 
-/** Every cut that leaves out more than now, the largest request first. */
+/** Returns every truncation that drops more than the current one, largest request first. */
 function candidates(of: Measured, scale: Scale): { readonly found: readonly Candidate[]; readonly inputs: string[] } {
   const { context } = of
   const sent = withinContext(of.messages, context)
   const replayed = replayEach(sent, of).map(({ message, sent: parts }) => ({ message, weight: weighMessages(parts) }))
   const turns = groupTurns(sent, context.cut)
-  // A run that goes on without an input has no message at first: it is of the last turn.
+  // A run that continues without an input has no message at first, so it belongs to the last turn.
   const turn = new Set(turns.findLast((one) => one.some(({ runId }) => runId === of.currentRun)) ?? turns.at(-1))
   const opening = weighMessages(openingOf({ ...context, cut: context.cut ?? NO_CUT })) + of.declarations
   let rest = replayed.reduce((sum, { weight }) => sum + weight, 0)
@@ -65,7 +69,7 @@ function candidates(of: Measured, scale: Scale): { readonly found: readonly Cand
   const found: Candidate[] = []
   for (const [index, { message, weight }] of replayed.entries()) {
     const isInput = message.role === 'user' && turn.has(message)
-    // What has left does not come back: inputs that were kept leave together.
+    // A dropped message is never sent again, so inputs that were kept are dropped together.
     const isBehind = message.id < (context.cut?.from ?? '')
     if (!isBehind && (index > inputs.length || (index === 0 && !of.isWhole))) {
       const tokens = tokensOf(scale, opening + keptWeight + rest)

@@ -1,13 +1,13 @@
 import type { Agent } from '../../domain/agent.ts'
 
-/** Tokens of a context unless something says otherwise. */
+/** Context window of an unknown model, in tokens. */
 const DEFAULT_TOKENS = 200_000
 
 /**
- * Tokens that the context of a model holds, by its name without provider and region; the first that fits counts. As the
- * providers' pages of models said in November 2026 (platform.claude.com/docs/en/about-claude/models,
- * platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models, docs.aws.amazon.com/nova); sizes that need a
- * beta header or a server setting are left out. An agent's `context_tokens` wins.
+ * Context window of each model in tokens, by its name without provider and region; the first match counts. The figures
+ * are from the providers' model pages in November 2026 (platform.claude.com/docs/en/about-claude/models,
+ * platform.openai.com/docs/models, ai.google.dev/gemini-api/docs/models, docs.aws.amazon.com/nova). Sizes that need a
+ * beta header or a server setting are omitted. An agent's `context_tokens` takes precedence.
  */
 const TOKENS: readonly (readonly [name: RegExp, tokens: number])[] = [
   [/claude-(?:(?:opus|sonnet)-(?:4-[6-9]|[5-9])|fable|mythos)/, 1_000_000],
@@ -25,16 +25,16 @@ const TOKENS: readonly (readonly [name: RegExp, tokens: number])[] = [
   [/llama-?3[.-][123]|mistral-large|deepseek/, 128_000],
 ]
 
-/** How many tokens the context of an agent's model holds, its completion included. */
+/** Returns the context window of an agent's model in tokens, including its completion. */
 export function contextTokensOf({ model, policies }: Pick<Agent, 'model' | 'policies'>): number {
   if (policies.contextTokens !== null) return policies.contextTokens
   const name = model.slice(model.indexOf('/') + 1).toLowerCase()
   return TOKENS.find(([pattern]) => pattern.test(name))?.[1] ?? DEFAULT_TOKENS
 }
 
-/** Tokens that a request of an agent may have: its completion needs room as well. */
+/** Returns the maximum tokens of an agent's request, so that its completion fits as well. */
 export function requestTokensOf(agent: Pick<Agent, 'model' | 'modelOptions' | 'policies'>): number {
   const tokens = contextTokensOf(agent)
-  // If little or nothing would be left, the provider decides.
+  // If little or nothing remained, the provider decides.
   return Math.max(tokens - (agent.modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))
 }

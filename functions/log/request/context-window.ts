@@ -4,32 +4,37 @@ import { contextBegins } from './request-context.ts'
 import type { Decisions } from './request-context.ts'
 import { weighStored } from './token-weight.ts'
 
-/** Assumed tokens per message before any message is known. */
+/** Assumed tokens per message before any message was read. */
 const TYPICAL_WEIGHT = 2_000
-/** At least this many messages are read at a time while reading the current turn. */
+/** Minimum number of messages per read while reading the current turn. */
 const TURN_PAGE = 100
-/** More than fits is loaded, because a provider may count fewer tokens than a text weighs. */
+/** Factor by which more is loaded than fits, because a provider may count fewer tokens than the estimate. */
 const LOADED = 1.5
 
 export interface ContextWindow {
-  /** Takes the next page of a log read backwards, newest message first. Returns true when no older ones are needed. */
+  /**
+   * Adds the next page of a log that is read backwards, newest message first. Returns true when no older messages are
+   * needed.
+   */
   add(page: readonly Message[]): boolean
-  /** How many more messages fill the window, if they are like those so far; at least 1. */
+  /** Returns how many more messages fill the window, estimated from those read so far; at least 1. */
   wanted(): number
-  /** The loaded messages, ascending, and whether they include everything that is sent. */
+  /** Returns the loaded messages, ascending, and whether they include everything that is sent. */
   loaded(isAtBeginning: boolean): LoadedLog
 }
 
 export interface LoadedLog {
   readonly messages: readonly Message[]
-  /** Nothing that is sent is missing. */
+  /** Whether no message that is sent is missing. */
   readonly isWhole: boolean
 }
 
 /**
- * Bounds how much of a log is loaded (promises R7): back to where the decided context begins, or as much as can fit `maxTokens` tokens.
- * The turn of `currentRun` is loaded whole, whatever its size (promises R3): its messages and, if it has no input of its own, those
- * of the runs that it continues. `mediaFrom`: from there on media of earlier turns go out; left out: nowhere.
+ * Creates a window that limits how much of a log is loaded (promises R7): back to the start of the decided context, or
+ * as much as can fit `maxTokens` tokens.
+ * The turn of `currentRun` is loaded completely, whatever its size (promises R3). It consists of the run's messages
+ * and, if the run has no input of its own, those of the runs that it continues. `mediaFrom`: the first message of
+ * earlier turns that is sent with its media; by default none is.
  */
 export function createContextWindow(
   currentRun: string,
@@ -44,16 +49,16 @@ export function createContextWindow(
   let turnWeight = 0
   let olderWeight = 0
   let turnOpen = true
-  /** Where the decided context begins, and that something after it was too much. */
+  /** `reached`: the start of the decided context was read. `skipped`: a message after that start did not fit. */
   let [reached, skipped] = [false, false]
 
-  /** For a run without an input, the run that it continues is searched for as far as the room allows. */
+  /** Whether a message is of the current turn. A run without an input searches for one up to the token limit. */
   const isOfTurn = (message: Message): boolean =>
     turnOpen && (message.runId === currentRun || (turn.at(-1)?.role !== 'user' && turnWeight <= most))
 
   function take(message: Message): void {
     if (!isLeaders(message)) {
-      // A member goes on where it was; what it did in an earlier run goes out no more.
+      // A member continues with its messages of this run. Those of earlier runs are not sent again.
       if (message.runId === currentRun) turn.push(message)
       return
     }

@@ -6,8 +6,8 @@ const hasMedia = (message: Message): boolean =>
   message.role !== 'assistant' && message.parts.some((part) => part.type === 'image' || part.type === 'file')
 
 /**
- * Where the newest `count` messages with images or files begin, if some of those that go out so far have to leave; undefined
- * while there are no more. Messages: those that are loaded, ids ascending.
+ * Returns where the newest `count` messages with images or files begin, if media that are sent now must be dropped;
+ * undefined if no more than `count` are sent. `messages` are the loaded ones, ids ascending.
  */
 export function movedMedia(
   messages: readonly Message[],

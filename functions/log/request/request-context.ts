@@ -3,13 +3,13 @@ import { isLeaders } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import type { RequestMessage } from '../../domain/model-request.ts'
 
-/** Takes the place of the oldest messages, which no longer fit the request. */
+/** Replaces the oldest messages, which no longer fit the request. */
 export const CUT_NOTE =
   '<system_note>Earlier messages of this conversation are left out here: they no longer fit.</system_note>'
 
 export type Decisions = Pick<SessionContext, 'summary' | 'cut'>
 
-/** The leader's messages that are still sent, given what was decided. The log itself never changes. */
+/** Returns the leader's messages that are still sent after the decisions. The log itself never changes. */
 export function withinContext(messages: readonly Message[], { summary, cut }: Decisions): Message[] {
   return messages.filter((message) => {
     if (!isLeaders(message)) return false
@@ -18,7 +18,7 @@ export function withinContext(messages: readonly Message[], { summary, cut }: De
   })
 }
 
-/** What precedes the messages of a request: the summary, then the note on what was left out. */
+/** Returns the messages that precede those of the log in a request: the summary, then the note on omitted messages. */
 export function openingOf({ summary, cut }: Decisions): RequestMessage[] {
   const opening: RequestMessage[] = []
   if (summary !== undefined) opening.push(userText(summaryText(summary.text)))
@@ -26,12 +26,15 @@ export function openingOf({ summary, cut }: Decisions): RequestMessage[] {
   return opening
 }
 
-/** A summary as models get it. */
+/** Wraps a summary for a model. */
 export const summaryText = (text: string): string => `<conversation_summary>\n${text}\n</conversation_summary>`
 
 const userText = (text: string): RequestMessage => ({ role: 'user', parts: [{ type: 'text', text }] })
 
-/** Whether a message is part of the conversation itself: an input or a completion with content, but no round and no failure. */
+/**
+ * Whether a message is part of the conversation itself: an input, or a completion with content. Rounds and failures are
+ * not.
+ */
 export function isConversational(message: Message): boolean {
   if (message.role === 'tool' || !isLeaders(message)) return false
   if (message.role === 'assistant' && message.toolCalls.length > 0) return false
@@ -42,7 +45,7 @@ export function isConversational(message: Message): boolean {
   )
 }
 
-/** The last message that no longer has to be loaded: the context begins after it. */
+/** Returns where the context begins; earlier messages need not be loaded. */
 export function contextBegins({ summary, cut }: Decisions): { readonly after?: string; readonly from?: string } {
   if (cut !== undefined && (summary === undefined || cut.from > summary.through)) return { from: cut.from }
   return summary === undefined ? {} : { after: summary.through }

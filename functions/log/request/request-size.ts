@@ -6,33 +6,36 @@ import { withinContext } from './request-context.ts'
 import { recordedNumbers } from '../sources.ts'
 import { weighMessages } from './token-weight.ts'
 
-/** Tokens over which a rate is learned: with fewer, the rate known before counts for more. */
+/**
+ * Number of tokens from which a new rate replaces the previous one. With fewer tokens, the previous rate has more
+ * weight.
+ */
 const LEARNED_OVER = 2_000
 const [MIN_RATE, MAX_RATE] = [0.2, 5]
-/** Tokens by which a usage may differ whatever its rate: some providers do not count tools. */
+/** Tolerance of a usage in tokens, whatever its rate, because some providers do not count tools. */
 const LEEWAY = 1_000
 
-/** What the size of a request is measured from. */
+/** Inputs for measuring a request's size. */
 export interface Measured extends ReplayOptions {
-  /** The log's messages that are loaded, ids ascending. */
+  /** The loaded messages of the log, ids ascending. */
   readonly messages: readonly Message[]
   readonly context: SessionContext
-  /** The weight of instructions and declared tools. */
+  /** Weight of the instructions and the declared tools. */
   readonly declarations: number
-  /** Nothing that is sent is missing from `messages`. */
+  /** Whether no message that is sent is missing from `messages`. */
   readonly isWhole: boolean
 }
 
-/** Tokens of a request of this weight, as far as they can be known. */
+/** Estimates the tokens of a request with this weight. */
 export const tokensOf = (scale: Scale, weight: number): number =>
   Math.max(0, Math.round(scale.tokens + scale.rate * (weight - scale.weight)))
 
-/** The weight of the request as the log and the decisions make it. */
+/** Returns the weight of the request that the log and the decisions give. */
 const weightOf = (of: Measured): number => of.declarations + weighMessages(replay(of.messages, of))
 
 /**
- * What the provider's usage says about this session's weights: the last request's tokens, and the tokens per unit of weight
- * between the first completion and the last. This is how it learns the model's tokenizer for the scripts of this text. A pure
+ * Derives a scale from the provider's usage: the last request's tokens, and the tokens per unit of weight between the
+ * first completion and the last. It thus learns the model's tokenizer for the scripts of this session. It is a pure
  * function of the log and the decisions.
  */
 export function scaleOf(of: Measured): Scale {
@@ -47,7 +50,7 @@ export function scaleOf(of: Measured): Scale {
   )
   const [first, last] = [counted[0], counted.at(-1)]
   if (last === undefined) return decided?.scale ?? { ...NOTHING, rate: 1 }
-  // A request's numbers are recorded by the completion after it.
+  // The completion after a request records the numbers of that request.
   const numbers = new Map([...recordedNumbers(of.messages), ...(of.numbers ?? [])])
   const at = (message: Counted): Point => ({
     weight: weightBefore({ ...of, numbers }, message),
@@ -65,11 +68,11 @@ type Point = Pick<Scale, 'weight' | 'tokens'>
 
 const NOTHING: Point = { weight: 0, tokens: 0 }
 
-/** Some servers report the same usage for every request, or count something else. */
+/** Whether a usage is plausible. Some servers report equal usage for every request, or count something else. */
 const isCredible = ({ weight, tokens }: Point): boolean =>
   tokens >= MIN_RATE * (weight - LEEWAY) && tokens <= MAX_RATE * (weight + LEEWAY)
 
-/** The weight of the request that led to this completion. */
+/** Returns the weight of the request that led to this completion. */
 function weightBefore(of: Measured, completion: AssistantMessage): number {
   const messages = of.messages.filter(({ id }) => id < completion.id)
   return weightOf({ ...of, messages, currentRun: completion.runId })

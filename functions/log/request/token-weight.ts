@@ -2,9 +2,10 @@ import type { ErrorPart, Message, Part, ToolCallPart, ToolMessage } from '../../
 import type { RequestMessage, ToolDeclaration } from '../../domain/model-request.ts'
 
 /*
- * The weight of a text is its number of tokens as long as nothing is known about the model. The figures come from a
- * least-squares fit to o200k_base over recorded conversations and eleven scripts: half of the conversations are within 4 %,
- * nine of ten within 12 % (`npm run bench tokens`). How a provider counts is learned from its usage (`request-size.ts`).
+ * Weights estimate the number of tokens as long as nothing is known about the model. The figures are a least-squares
+ * fit to o200k_base over recorded conversations and eleven scripts. Half of the conversations are within 4 %, and nine
+ * of ten within 12 % (`npm run bench tokens`). The provider's actual counting is learned from its usage
+ * (`request-size.ts`).
  */
 
 /** Letters of a word per token. */
@@ -18,17 +19,17 @@ const OTHER_LATIN = 0.75
 const OTHER_ALPHABET = 0.36
 /** Han, kana, hangul and full-width forms. */
 const EAST_ASIAN = 0.7
-/** One of the two halves of an emoji, and signs. */
+/** Half of an emoji, and signs. */
 const OTHER = 1
 
 const MESSAGE = 4
 const CALL = 8
 /** An image of usual size, or a few pages of a document. */
 const MEDIA = 1_500
-/** What says that they are gone. */
+/** Weight of the note that replaces media. */
 const GONE = 40
 
-/** Tokens of a text, judging by its scripts. */
+/** Returns the estimated tokens of a text, depending on its scripts. */
 export function weighText(text: string): number {
   let weight = 0
   let letters = 0
@@ -36,7 +37,7 @@ export function weighText(text: string): number {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (isLetter(code)) {
-      // A capital after a small letter begins a word.
+      // A capital letter after a lower-case letter begins a word.
       if (letters % LETTERS_OF_TOKEN === 0 || (code < 97 && before >= 97)) {
         weight += WORD
         letters = 0
@@ -64,10 +65,10 @@ function weightOf(code: number): number {
   return OTHER
 }
 
-/** Parts of a log are the same objects in every request: each is weighed once. */
+/** Parts of a log are shared objects in every request, so each is weighed once. */
 const weighed = new WeakMap<object, number>()
 
-/** Tokens of a request's messages. */
+/** Returns the estimated tokens of a request's messages. */
 export function weighMessages(messages: readonly RequestMessage[]): number {
   return messages.reduce((sum, message) => message.parts.reduce((all, part) => all + weighPart(part), sum + MESSAGE), 0)
 }
@@ -87,7 +88,7 @@ function weightOfPart(part: RequestPart): number {
   return 'arguments' in part ? CALL + weighText(part.name) + weighText(part.arguments) : MEDIA
 }
 
-/** The most tokens that a message of a log can have in a request, with or without its media. */
+/** Returns the maximum tokens of a log message in a request, with or without its media. */
 export function weighStored(message: Message, withMedia: boolean): number {
   const parts: readonly Part[] = message.parts
   const own = parts.reduce((sum, part) => sum + weighStoredPart(part, withMedia), MESSAGE)
@@ -96,7 +97,7 @@ export function weighStored(message: Message, withMedia: boolean): number {
   return message.toolCalls.reduce((sum, call) => sum + CALL + weighText(call.name) + weighText(call.arguments), own)
 }
 
-/** A source's line has its number beside what is weighed. */
+/** Weight of the number in a source's line. */
 const SOURCE = 6
 
 const weighSources = ({ sources = [] }: ToolMessage): number =>
@@ -108,7 +109,7 @@ function weighStoredPart(part: Part, withMedia: boolean): number {
   return weighPart(part)
 }
 
-/** Tokens of everything in a request except its messages. */
+/** Returns the estimated tokens of everything in a request except its messages. */
 export function weighDeclarations(instructions: string | undefined, tools: readonly ToolDeclaration[]): number {
   const own = instructions === undefined ? 0 : MESSAGE + weighText(instructions)
   return tools.reduce((sum, tool) => sum + CALL + weighText(JSON.stringify(tool)), own)

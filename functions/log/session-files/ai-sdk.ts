@@ -7,7 +7,10 @@ type Fields = { readonly [name: string]: unknown }
 
 const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
-/** A conversation of the AI SDK: UIMessages with their parts. Each step of an assistant message is a completion. */
+/**
+ * Reads a conversation of the AI SDK: UIMessages with their parts. Each step of an assistant message becomes a
+ * completion.
+ */
 export function readAiSdk(lines: Iterable<FileLine>): Transcript {
   const messages = createMessages()
   const faults: Fault[] = []

@@ -6,22 +6,25 @@ type Fields = { readonly [name: string]: unknown }
 /** Tools that start a sub-agent. */
 const SPAWNING = new Set(['Task', 'Agent'])
 
-/** What a sub-agent wrote, with the call that it works for. */
+/** A record of a sub-agent, with the call that it works for. */
 export interface WorkLine {
   readonly line: number
   readonly record: Fields
   readonly call: string
 }
 
-/** The sub-agents of a session by the calls that started them. */
+/** Tracks the sub-agents of a session by the calls that started them. */
 export function createSubAgents() {
   const types = new Map<string, string>()
   /** Calls without a result. */
   const open: string[] = []
-  /** In older files sub-agents write between the call that started them and its result: kept until that has come, by call. */
+  /**
+   * Records of sub-agents, by call. In older files, they are between the call that started the sub-agent and its
+   * result. They are kept until the result is read.
+   */
   const aside = new Map<string, { readonly line: number; readonly record: Fields }[]>()
   return {
-    /** Takes note of a call. */
+    /** Records a call. */
     note(block: Fields): void {
       const [call] = callOf(block)
       if (call === undefined) return
@@ -36,7 +39,7 @@ export function createSubAgents() {
       agent: (types.get(call) ?? 'subagent').slice(0, 128),
       parentToolCallId: call,
     }),
-    /** Keeps what the sub-agent that was started last has written; false if none is at work. */
+    /** Keeps a record for the sub-agent that was started last. Returns false if no sub-agent is running. */
     keep(line: number, record: Fields): boolean {
       const call = open.findLast((one) => types.has(one))
       if (call === undefined) return false
@@ -45,18 +48,18 @@ export function createSubAgents() {
       aside.set(call, records)
       return true
     },
-    /** Hands out what was kept for this call. */
+    /** Removes and returns the records that were kept for this call. */
     kept(call: string): WorkLine[] {
       const records = aside.get(call) ?? []
       aside.delete(call)
       return records.map((one) => ({ ...one, call }))
     },
-    /** The calls for which something is kept, with its first line. */
+    /** Returns the calls with kept records, and the line of the first record. */
     unanswered: () => [...aside].map(([call, [first]]) => ({ call, line: first?.line ?? 0 })),
   }
 }
 
-/** The call of a `tool_use` block, or nothing. */
+/** Returns the call of a `tool_use` block, or nothing. */
 export function callOf(block: Fields): { readonly id: string; readonly name: string; readonly arguments: string }[] {
   const [id, name] = [textIn(block, 'id'), textIn(block, 'name')]
   if (block['type'] !== 'tool_use' || id === undefined || name === undefined) return []

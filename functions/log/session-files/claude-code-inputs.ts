@@ -4,10 +4,10 @@ import type { Parser } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
-/** Texts that begin like this were written by the program, in its user's name. */
+/** Matches the beginning of a text that the program wrote in its user's name. */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:command-(?:name|message|args)|local-command-[a-z]+|task-notification|bash-std(?:out|err)|system-reminder)>|Caveat: The messages below|\[Request interrupted by user)/u
-/** What the first parser knew of them. */
+/** The pattern that the first parser used. */
 const PROGRAM_TEXT_BEFORE =
   /^\s*(?:<command-(?:name|message|args)>|<local-command-std(?:out|err)>|Caveat: The messages below)/u
 const COMMAND = /<command-name>([^<]{1,200})<\/command-name>/u
@@ -22,12 +22,12 @@ export const isProgramRecord = (record: Fields, message: Fields, parser: Parser)
   message['model'] === '<synthetic>' ||
   (parser > 1 && record['type'] === 'user' && !isOfPerson(record['origin']))
 
-/** Origins name other sources than the person: `task-notification`, `peer`, `coordinator`. */
+/** Whether an origin is the person. Other origins are `task-notification`, `peer` and `coordinator`. */
 const isOfPerson = (origin: unknown): boolean => !isRecord(origin) || ['human', undefined].includes(kindOf(origin))
 
 const kindOf = (origin: Fields): string | undefined => textIn(origin, 'kind')
 
-/** The contents of a user record that its person typed or attached. */
+/** Returns the content of a user record that the person typed or attached. */
 export function typedParts(blocks: readonly Fields[], parser: Parser): JsonObject[] {
   const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap((block) => contentOf(block, parser))
   if (parser === 1) return parts.filter((part) => !isText(part, PROGRAM_TEXT_BEFORE))
@@ -40,8 +40,9 @@ export function typedParts(blocks: readonly Fields[], parser: Parser): JsonObjec
 }
 
 /**
- * The parts of an input that was typed while the model worked, from its `queued_command` attachment; empty for other records and for
- * notices of the program. `seen`: uuids of records that were read; a copied attachment is skipped.
+ * Returns the parts of an input that was typed while the model worked, from its `queued_command` attachment. Returns
+ * nothing for other records and for the program's notices. `seen`: uuids of earlier records; a copied attachment is
+ * skipped.
  */
 export function queuedInput(record: Fields, seen: Set<string>): JsonObject[] {
   const { attachment } = record
@@ -54,13 +55,15 @@ export function queuedInput(record: Fields, seen: Set<string>): JsonObject[] {
   return typedParts(blocksOf(attachment['prompt']), 2)
 }
 
-/** The blocks of a content, which may be a text alone. */
+/** Returns the blocks of a content, which may be a plain text. */
 export function blocksOf(content: unknown): readonly Fields[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return Array.isArray(content) ? content.filter(isRecord) : []
 }
 
-/** A command with arguments, as it was typed: `/review the parser`. Empty for a command without arguments. */
+/**
+ * Returns a command with its arguments, as it was typed: `/review the parser`. Empty for a command without arguments.
+ */
 function commandOf(text: string): string | undefined {
   const name = text.trimStart().startsWith('<command-') ? COMMAND.exec(text)?.[1]?.trim() : undefined
   if (name === undefined) return undefined
@@ -70,7 +73,7 @@ function commandOf(text: string): string | undefined {
   return typed === '' ? '' : `${name} ${typed}`
 }
 
-/** The text without the reminders that the program put before or behind it. */
+/** Removes the reminders that the program added before or after the text. */
 function withoutReminders(text: string): string {
   let rest = text
   for (let trimmed = rest.trimStart(); trimmed.startsWith(REMINDER); trimmed = rest.trimStart()) {
@@ -86,7 +89,10 @@ function withoutReminders(text: string): string {
   return rest === text ? text : rest.trim()
 }
 
-/** A block of text, an image or a document, as an import takes it; an image or document by its address is kept as that address. */
+/**
+ * Converts a block of text, an image or a document to the form of an import. An image or document given by address is
+ * kept as that address.
+ */
 export function contentOf(block: Fields, parser: Parser): JsonObject[] {
   const text = textIn(block, 'text')
   if (block['type'] === 'text') return text === undefined ? [] : [{ type: 'text', text }]

@@ -8,22 +8,23 @@ import type { FileLine, Loop, Parser, Transcript } from './transcript.ts'
 type Fields = { readonly [name: string]: unknown }
 
 const METADATA = { cwd: 'folder', gitBranch: 'branch', version: 'agent_version' }
-/** The beginning of an output that stands in a file of its own, with the name of the file. */
+/** Matches the preview of an output in a separate file, and captures the file's name. */
 const PERSISTED = /^\s*<persisted-output>[^]{0,500}?saved to: [^\n]*[/\\]([\w-][\w.-]{0,199})\s*\n/u
-/** Lines that the program writes when its model has said everything, and why a model says no more. */
+/** Records after the model's last message, and stop reasons that end a turn. */
 const AT_END = new Set(['turn_duration', 'stop_hook_summary'])
 const SAID_ALL = new Set(['end_turn', 'stop_sequence', 'refusal'])
 /**
- * A session of Claude Code. Its file's order counts, not its chain of parents. Lines that came before (a resumed session copies
- * them), bookkeeping and the program's own texts are left out. `beside`: the file of a sub-agent, whose messages stand behind
- * the result of the call that started it, and of an output by its name; undefined where there is none.
+ * Reads a session of Claude Code. The order of the file counts, not its chain of parents. Repeated records (a resumed
+ * session copies them), bookkeeping and the program's own texts are omitted.
+ * `beside` reads a sub-agent's file, or an output by its name; undefined if there is none. A sub-agent's messages
+ * follow the result of the call that started it.
  */
 export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside, parser: Parser): Transcript {
   const messages = createMessages()
   const seen = new Set<string>()
   const taker = createTaker(messages, seen, { beside, parser })
   const titles = createTitles()
-  /** Those whose messages it has: more than one if it was copied. */
+  /** Ids of the sessions whose messages the file has. A copied session adds its own. */
   const sessions = new Set<unknown>()
   let id: string | undefined
   let metadata: Transcript['metadata'] = {}
@@ -49,17 +50,23 @@ export function readClaudeCode(lines: Iterable<FileLine>, beside: Beside, parser
   }
 }
 
-/** The lines that name a session, by their type, with the field that has the name; the first type that a file has counts. */
+/**
+ * Types of records that name a session, with the field of the name. The first type that occurs in a file takes
+ * precedence.
+ */
 const TITLES = { 'custom-title': 'customTitle', 'ai-title': 'aiTitle', summary: 'summary' } as const
 
-/** Collects titles: they stand anywhere in a file, and the last one of a type counts. */
+/** Collects titles. They may be anywhere in a file, and the last title of a type counts. */
 function createTitles() {
   const records: Fields[] = []
   return {
     take(record: Fields): void {
       if (Object.hasOwn(TITLES, String(record['type']))) records.push(record)
     },
-    /** A copied line may be about another session: a summary is about that of its `leafUuid`, the others name theirs. */
+    /**
+     * Returns the session's title. A copied record may belong to another session: a summary belongs to the session of
+     * its `leafUuid`, the others have a session id.
+     */
     of(sessions: ReadonlySet<unknown>, uuids: ReadonlySet<unknown>): string | undefined {
       const isOwn = ({ type, leafUuid, sessionId }: Fields): boolean =>
         type === 'summary' ? uuids.has(leafUuid) : sessionId === undefined || sessions.has(sessionId)
@@ -74,7 +81,10 @@ function createTitles() {
   }
 }
 
-/** Inputs that were typed while the model worked. They are stored in front of the next completion, behind open results. */
+/**
+ * Inputs that were typed while the model worked. They are stored before the next completion, after the results of open
+ * calls.
+ */
 function createQueuedInputs(messages: ReturnType<typeof createMessages>, seen: Set<string>) {
   const queued: { readonly line: number; readonly parts: JsonObject[]; readonly time: string | undefined }[] = []
   let completion: unknown
@@ -87,7 +97,7 @@ function createQueuedInputs(messages: ReturnType<typeof createMessages>, seen: S
       if (parts.length > 0) queued.push({ line, parts, time: timeIn(record) })
     },
     store,
-    /** Stores them unless the completion with this key has begun already. */
+    /** Stores the inputs, unless the completion with this key has already begun. */
     storeBefore(key: unknown): void {
       if (key !== completion) store()
       completion = key
@@ -105,7 +115,7 @@ interface Reading {
   readonly parser: Parser
 }
 
-/** Takes messages, with those of the sub-agents that their calls started. */
+/** Reads messages, with those of the sub-agents that their calls started. */
 function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<string>, { beside, parser }: Reading) {
   const agents = createSubAgents()
   const members = createMembers(seen, beside)
@@ -118,7 +128,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
     takeQueued: queued.take,
     end(): void {
       takeWaiting()
-      // What they wrote for calls that have no result stands at the end, until those have one.
+      // Work for calls without a result is placed at the end until they have one.
       messages.openFrom()
       for (const agent of members.names()) takeWork(members.written(agent))
     },
@@ -166,7 +176,7 @@ function createTaker(messages: ReturnType<typeof createMessages>, seen: Set<stri
   }
 }
 
-/** The sub-agent that has ended with this result; undefined for one that works on in the background. */
+/** Returns the sub-agent that ended with this result; undefined for one that continues in the background. */
 const agentOf = (result: unknown): string | undefined =>
   isRecord(result) && result['status'] !== 'async_launched' ? textIn(result, 'agentId') : undefined
 
@@ -178,7 +188,7 @@ const pieceOf = (record: Fields, message: Fields, blocks: readonly Fields[]) => 
   usage: usageOf(message['usage']),
 })
 
-/** Whether the model has said everything. */
+/** Whether the model's turn is complete. */
 const isWhole = (message: Fields, blocks: readonly Fields[]): boolean =>
   SAID_ALL.has(String(message['stop_reason'])) && blocks.some(({ type }) => type === 'text')
 
@@ -187,11 +197,11 @@ const resultOf = (block: Fields, beside: Beside, parser: Parser) => ({
   failed: block['is_error'] === true,
 })
 
-/** Sub-agents that write files of their own, by their names: a later call may resume them. */
+/** Tracks sub-agents with separate files, by name. A later call may resume one. */
 function createMembers(seen: Set<string>, beside: Beside) {
-  /** The last call of each that has a result, with the result's line. */
+  /** The last call of each sub-agent that has a result, with the result's line. */
   const calls = new Map<string, { readonly line: number; readonly call: string }>()
-  /** What one wrote up to this time and was not taken before, as the work for its last call. */
+  /** Yields the sub-agent's records up to this time that were not read before, as work for its last call. */
   function* written(agent: string, until?: string): Generator<WorkLine> {
     const { line = 0, call = '' } = calls.get(agent) ?? {}
     for (const { value: record } of beside.agentLines(agent) ?? []) {
@@ -202,7 +212,7 @@ function createMembers(seen: Set<string>, beside: Beside) {
   return {
     names: () => calls.keys(),
     written,
-    /** Notes the result of a call that one worked for. Returns what it wrote until then. */
+    /** Records the result of a sub-agent's call, and returns its records up to that time. */
     returned(agent: string, call: { readonly line: number; readonly call: string }, time: string | undefined) {
       calls.set(agent, call)
       return written(agent, time)
@@ -210,14 +220,14 @@ function createMembers(seen: Set<string>, beside: Beside) {
   }
 }
 
-/** An output of which the line has the beginning alone. */
+/** Replaces a preview of an output by the whole output. */
 function wholeOf(part: JsonObject, beside: Beside): JsonObject {
   const name = typeof part['text'] === 'string' ? PERSISTED.exec(part['text'])?.[1] : undefined
   const text = name === undefined ? undefined : beside.output(name)
   return text === undefined ? part : { ...part, text }
 }
 
-/** Whether a line is a message that has not come before. */
+/** Whether a record is a message that was not read before. */
 function isNew(record: Fields, seen: Set<string>): boolean {
   const uuid = textIn(record, 'uuid')
   if (uuid === undefined || seen.has(uuid)) return false

@@ -2,27 +2,30 @@ import type { JsonObject } from '../../domain/json.ts'
 import { isRecord, isText, textIn } from './transcript.ts'
 import type { FileLine, Parser } from './transcript.ts'
 
-/** Stands for the typed text of an item that nobody typed. */
+/** Marks an item that the program wrote. */
 const OF_PROGRAM = Symbol('of the program')
 type Input = string | typeof OF_PROGRAM
 type Fields = { readonly [name: string]: unknown }
 
-/** Texts that the program gave its model in its user's name. Names of its tags have an underscore, except these. */
+/**
+ * Matches texts that the program gave its model in its user's name. Their tags have an underscore in the name, except
+ * these.
+ */
 const PROGRAM_TEXT =
   /^\s*(?:<(?:permissions|skills?|hook|instructions|INSTRUCTIONS|[a-z]+(?:_[a-z]+)+)\b[^>]*>|# AGENTS\.md instructions for )/u
-/** What the first parser knew of them. */
+/** The pattern that the first parser used. */
 const PROGRAM_TEXT_BEFORE =
   /^\s*<(?:environment_context|user_instructions|permissions|skills_instructions|turn_aborted)\b/u
 
 /**
- * Tells typed inputs from texts of the program. Files list what was typed in events beside the items of the model: where one stands
- * between the same two answers of the model, only items with its text are typed. Elsewhere an item is typed unless its text begins
- * like one of the program.
+ * Distinguishes typed inputs from the program's texts. Files also list typed texts in events. If there is such an event
+ * between two answers of the model, only items with its text are typed. Elsewhere, an item is typed unless it begins
+ * like a text of the program.
  */
 export function typedInputs(lines: readonly FileLine[], parser: Parser) {
   const listed = new Map<number, Input>(parser === 1 ? [] : turnsOf(lines).flatMap((turn) => inputsOf(turn)))
   return {
-    /** The parts of a user item that its person typed or attached. */
+    /** Returns the parts of a user item that the person typed or attached. */
     typed(line: number, parts: readonly JsonObject[]): readonly JsonObject[] {
       if (parser === 1) return parts.filter((part) => !isText(part, PROGRAM_TEXT_BEFORE))
       const input = listed.get(line)
@@ -32,7 +35,10 @@ export function typedInputs(lines: readonly FileLine[], parser: Parser) {
   }
 }
 
-/** What stands between two answers of the model: its user items, by line, with their texts, and the typed texts that events list. */
+/**
+ * The records between two answers of the model: its user items, by line, with their texts, and the typed texts in
+ * events.
+ */
 interface Turn {
   readonly items: { readonly line: number; readonly texts: readonly string[] }[]
   readonly typed: string[]
@@ -52,7 +58,7 @@ function turnsOf(lines: readonly FileLine[]): Turn[] {
   return turns
 }
 
-/** Of each user item of a turn with listed inputs: the typed text that it has, or that it is the program's. */
+/** Assigns each user item its typed text, or marks it as the program's. Only for turns with typed texts in events. */
 function inputsOf({ items, typed }: Turn): [line: number, input: Input][] {
   if (typed.length === 0) return []
   const inputs = new Map<number, Input>(items.map(({ line }) => [line, OF_PROGRAM]))
@@ -77,7 +83,7 @@ const blocksIn = (content: unknown): Fields[] => (Array.isArray(content) ? conte
 const isOfModel = ({ type, role }: Fields): boolean =>
   type === 'reasoning' || role === 'assistant' || (typeof type === 'string' && type.endsWith('_call'))
 
-/** What was typed, from a `user_message` event, or from `item_completed` with a `UserMessage`. */
+/** Returns the typed text of a `user_message` event, or of `item_completed` with a `UserMessage`. */
 function typedText(event: Fields): string | undefined {
   if (event['type'] === 'user_message') return typeof event['message'] === 'string' ? event['message'] : undefined
   const item = event['type'] === 'item_completed' ? event['item'] : undefined

@@ -10,13 +10,14 @@ const ITEMS = new Set([
   ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'],
   ...['custom_tool_call_output', 'local_shell_call', 'web_search_call'],
 ])
-/** What the screen shows when a turn is over. */
+/** Types of events that end a turn. */
 const AT_END = new Set(['task_complete', 'turn_complete', 'turn_aborted'])
 const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
- * A session of Codex: the items that its model saw. What only the screen showed, and what a compaction or a fork repeats, is left
- * out, but for how a command ended and its whole output. The oldest files have bare items, and no times but that of the first line.
+ * Reads a session of Codex: the items that its model saw. Events that were only displayed, and copies by a compaction
+ * or a fork, are omitted. Exceptions are the exit code of a command and its whole output. The oldest files have bare
+ * items, and no times except that of the first line.
  */
 export function readCodex(lines: readonly FileLine[], parser: Parser): Transcript {
   const messages = createMessages()
@@ -42,7 +43,7 @@ export function readCodex(lines: readonly FileLine[], parser: Parser): Transcrip
   }
   return { id, title: undefined, metadata, messages: messages.end(), faults: damagedOfCodex(lines) }
 
-  /** The first is the file's own; a fork copies those of its parents. */
+  /** The first record describes this file. A fork copies its parents' records after it. */
   function describe(meta: Fields): void {
     if (id !== undefined) return
     id = textIn(meta, 'id')
@@ -108,7 +109,7 @@ interface Result {
   readonly failed: boolean
 }
 
-/** How commands ended, which the screen showed before their models were told. */
+/** Collects how commands ended. These events precede the results for the model. */
 function createCommandEnds() {
   const ends = new Map<string, { readonly failed: boolean; readonly output: string }>()
   return {
@@ -118,7 +119,7 @@ function createCommandEnds() {
       const failed = typeof code === 'number' && code !== 0
       if (call !== undefined) ends.set(call, { failed, output: textIn(event, 'aggregated_output') ?? '' })
     },
-    /** The result with its exit code, and the whole output where the model was shown less of it. */
+    /** Returns the result with its exit code, and with the whole output if the model got less. */
     applied(call: string, { parts, failed }: Result): Result {
       const end = ends.get(call) ?? { failed: false, output: '' }
       const shown = parts.reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0)
@@ -134,7 +135,7 @@ function callOf(type: string, item: Fields, line: number) {
   return { id, name, arguments: argumentsOf(item) }
 }
 
-/** An output is a text, JSON with a text and an exit code, or a list of contents. */
+/** Reads a result. An output is a text, JSON with a text and an exit code, or a list of contents. */
 function resultOf(output: unknown, parser: Parser): Result {
   if (Array.isArray(output))
     return { parts: output.filter(isRecord).flatMap((block) => partOf(block, parser)), failed: false }
@@ -161,7 +162,7 @@ function parsedOutput(text: string): Result | undefined {
   }
 }
 
-/** A list, or a text alone. */
+/** Returns the items of a content, which is a list or a plain text. */
 const contentsOf = (content: unknown): Fields[] =>
   typeof content === 'string' ? [{ text: content }] : Array.isArray(content) ? content.filter(isRecord) : []
 

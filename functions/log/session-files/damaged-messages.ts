@@ -3,13 +3,13 @@ import type { Fault, FileLine } from './transcript.ts'
 
 type Fields = { readonly [name: string]: unknown }
 
-/** Lines of Claude Code that should be messages, and have not all that a message has. What they have is taken. */
+/** Returns the incomplete messages of a Claude Code file. Their existing content is imported. */
 export const damagedOfClaudeCode = (lines: Iterable<FileLine>): Fault[] => damagedIn(lines, faultOfClaudeCode)
 
-/** The same of Codex. */
+/** Returns the incomplete messages of a Codex file. Their existing content is imported. */
 export const damagedOfCodex = (lines: Iterable<FileLine>): Fault[] => damagedIn(lines, faultOfCodex)
 
-/** What a UIMessage of the AI SDK lacks. */
+/** Returns what a UIMessage of the AI SDK lacks; undefined if it is complete. */
 export function faultOfUiMessage({ role, parts }: Fields): string | undefined {
   if (role !== 'user' && role !== 'assistant') return 'is no message of a user or an assistant'
   if (!Array.isArray(parts)) return 'has no parts'
@@ -59,7 +59,7 @@ function faultOfUiPart(part: unknown): string | undefined {
   return type.startsWith('tool-') ? lacking(part, 'toolCallId') : undefined
 }
 
-/** Which of these fields a record lacks. */
+/** Returns the first of these fields that a record lacks. */
 function lacking(record: Fields, ...names: readonly string[]): string | undefined {
   const name = names.find((one) => textIn(record, one) === undefined)
   return name === undefined ? undefined : `has a ${String(record['type'])} without ${name}`

@@ -1,12 +1,15 @@
 import { decode, ExtensionCodec } from '@msgpack/msgpack'
 import { isRecord } from './transcript.ts'
 
-/** Constructors with keyword arguments, and models of Pydantic: `[module, class, fields, …]`. */
+/**
+ * Codes of extensions with fields: constructors with keyword arguments, and Pydantic models: `[module, class, fields,
+ * …]`.
+ */
 const WITH_FIELDS = [2, 4, 5]
-/** Snapshot of a channel that is kept as changes. */
+/** Code of a channel's snapshot; such a channel is stored as changes. */
 const SNAPSHOT = 7
 
-/** An object of LangGraph's: its class and its fields. Of any other kind of extension, nothing is needed. */
+/** An object of LangGraph: its class and its fields. Other kinds of extensions are ignored. */
 export interface GraphObject {
   readonly className: string
   readonly fields: { readonly [name: string]: unknown }
@@ -25,8 +28,8 @@ for (const type of WITH_FIELDS)
 codec.register({ type: SNAPSHOT, encode: () => null, decode: (bytes) => decode(bytes, { extensionCodec: codec }) })
 
 /**
- * A value as LangGraph's serializer wrote it: MessagePack, in older versions JSON. Nothing in it is executed. Throws for bytes
- * that are neither.
+ * Decodes a value of LangGraph's serializer: MessagePack or, in older versions, JSON. Executes nothing in it. Throws
+ * for bytes that are neither.
  */
 export function graphValue(type: string, bytes: Uint8Array): unknown {
   if (type === 'msgpack') return decode(bytes, { extensionCodec: codec })

@@ -10,13 +10,13 @@ type Fields = { readonly [name: string]: unknown }
 
 /** A row of LangGraph's table `checkpoints`: the state of a thread after a step, with all its messages. */
 export interface CheckpointRow {
-  /** Its place in the file. */
+  /** Number of the row in the file. */
   readonly line: number
   readonly type: string
   readonly checkpoint: Uint8Array
 }
 
-/** A message, where and when it came first. */
+/** A message, with its first position and time. */
 interface Found {
   readonly line: number
   readonly time: string | undefined
@@ -27,9 +27,9 @@ interface Found {
 const DATA_URL = /^data:([^;,]+);base64,(.+)$/su
 
 /**
- * The conversation of a thread from its checkpoints, the oldest first: every message that any of them has, once, also if a
- * later step took it out of the state; one that was changed, as it was and as it is. `known`: ids of messages that are elsewhere;
- * a conversation that has no others is left empty.
+ * Reads the conversation of a thread from its checkpoints, oldest first. It contains every message of any checkpoint
+ * once, even if a later step removed it from the state. A changed message is included in both forms.
+ * `known`: ids of messages that another conversation has. If all messages are known, the result is empty.
  */
 export function readLangGraph(
   checkpoints: Iterable<CheckpointRow>,
@@ -62,7 +62,9 @@ export function readLangGraph(
   return { id: undefined, title: undefined, metadata: {}, messages, faults: [...faults, ...refused], ids, instructions }
 }
 
-/** The messages of a list with their ids, and with what each says: two without an id that say the same are two. */
+/**
+ * Adds an id and a content key to each message of a list. Two messages without ids but with equal content remain two.
+ */
 function named(list: readonly GraphObject[]) {
   const counts = new Map<string, number>()
   return list.map(({ fields }) => {
@@ -77,7 +79,7 @@ function named(list: readonly GraphObject[]) {
 
 const isSystem = ({ fields }: Found): boolean => fields['type'] === 'system'
 
-/** The messages of a state in their lists, whatever its channels are called. */
+/** Returns the lists of messages in a state, whatever its channels are named. */
 function listsOf(checkpoint: Fields): GraphObject[][] {
   const channels = checkpoint['channel_values']
   if (!isRecord(channels)) return []
@@ -106,7 +108,7 @@ function transcribe(found: readonly Found[]) {
       const { calls, given } = versions.called(one, callsOf(fields))
       for (const { id } of given) messages.unanswered(line, id)
       messages.assistant(line, one, { parts, calls, time, model, usage })
-      // A checkpoint has whole messages.
+      // A checkpoint contains complete messages only.
       if (calls.length === 0) messages.ended()
     } else if (kind === 'tool') {
       const [id, failed] = [textIn(fields, 'tool_call_id') ?? '', fields['status'] === 'error']
@@ -120,16 +122,16 @@ function transcribe(found: readonly Found[]) {
 
 type Call = ReturnType<typeof callsOf>[number]
 
-/** Messages that were changed: what became of the calls that they had before. */
+/** Tracks the calls of messages that were changed. */
 function createVersions() {
-  /** Calls without a result, by the id of the message that has them. */
+  /** Calls without a result, by the id of their message. */
   const open = new Map<string, readonly Call[]>()
-  /** Those that have one, by their ids, with the ids of the messages of both. */
+  /** Calls with a result, by call id, with the ids of the calling message and of the result. */
   const ended = new Map<string, { readonly call: Call; readonly of: string; readonly by: string }>()
   return {
     /**
-     * Those of the calls of a message that had no result when it was changed, and those that were given up for them: what it was
-     * before has no result then.
+     * Returns a changed message's calls that had no result before the change, and the calls of its previous form that
+     * this abandons.
      */
     called(
       { id }: Found,
@@ -145,7 +147,10 @@ function createVersions() {
       if (left.length > 0) open.set(id, left)
       return { calls: left, given }
     },
-    /** The call of a result that had another one before, which was its own as it was then. */
+    /**
+     * Returns the call of a result that had an earlier form; undefined for a new result, which is assigned to its open
+     * call.
+     */
     answered({ id }: Found, call: string): Call | undefined {
       const before = ended.get(call)
       if (before?.by === id) return before.call
@@ -169,7 +174,7 @@ const callsOf = (fields: Fields) => [
     name: textIn(call, 'name') ?? 'unknown',
     arguments: JSON.stringify(call['args'] ?? {}),
   })),
-  // Arguments that were no JSON: as the model wrote them.
+  // Arguments that were not JSON are kept as the model wrote them.
   ...recordsIn(fields, 'invalid_tool_calls').map((call) => ({
     id: textIn(call, 'id') ?? '',
     name: textIn(call, 'name') ?? 'unknown',
@@ -193,7 +198,7 @@ function partsOf(content: unknown): JsonObject[] {
   return Array.isArray(content) ? content.flatMap((block: unknown) => partOf(block)) : []
 }
 
-/** A block of a content, in the forms of LangChain and of the providers that it passes on. */
+/** Converts a content block, in the forms of LangChain and of the providers that it passes on. */
 function partOf(block: unknown): JsonObject[] {
   if (typeof block === 'string') return partsOf(block)
   if (!isRecord(block)) return []

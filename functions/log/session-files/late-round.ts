@@ -1,19 +1,19 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
-/** A call in the message that has it. */
+/** A call and the message that contains it. */
 export interface CallIn {
   readonly message: JsonObject
   readonly sequence: number
 }
 
-/** Names of its round, which it is no part of any more. */
+/** Fields that tie a result to its original round; they are removed. */
 const OF_ROUND = ['id', 'run_id', 'round', 'sequence', 'parent_message_id']
-/** What a completion keeps that says nothing but its call. */
+/** Fields that a completion with only this call keeps. */
 const OF_COMPLETION = ['role', 'agent', 'parent_tool_call_id', 'created_at', 'model']
 
 /**
- * A result that came after its call had been closed as `interrupted`, which is final: a round of its own, in a completion that has
- * this call and says nothing else. Both messages have the form of those that they are made of.
+ * Returns a round for a result that arrived after its call was closed as `interrupted`, which is final. The round is
+ * new: a completion with only this call, and the result. Both messages have the form of their originals.
  */
 export function lateRound({ message, sequence }: CallIn, result: JsonObject): readonly JsonObject[] {
   const calls = message['tool_calls'] as readonly Json[]

@@ -1,9 +1,12 @@
 import type { JsonObject } from '../../domain/json.ts'
 
-/** Where something stands in a session file. */
+/** A position in a session file. */
 export interface FilePlace {
   readonly line: number
-  /** Where the line says too little, because it holds several messages, or the document begins there: `[3]`, `7: messages[3]`. */
+  /**
+   * Position within the line, if the line has several messages, or if the document begins there: `[3]`, `7:
+   * messages[3]`.
+   */
   readonly at?: string
 }
 
@@ -12,33 +15,33 @@ export interface FileLine extends FilePlace {
   readonly value: unknown
 }
 
-/** Why a line was not taken. */
+/** Why a line was not imported. */
 export interface Fault extends FilePlace {
-  /** Absent: the file that is read. */
+  /** Path of the file. Absent for the file that is read. */
   readonly path?: string
   readonly reason: string
 }
 
-/** A message in the form that an import takes, with the line that it ends with. */
+/** A message in the form of an import, with the line that it ends with. */
 export interface FileMessage extends FilePlace {
   readonly value: JsonObject
   /**
-   * From here on a program that still writes to its file may change what the messages are: it may say more, or still executes what
-   * was called.
+   * Set on the first message that may still change while a program writes to its file. `text`: the model may say more.
+   * `calls`: calls are still in progress.
    */
   readonly open?: 'text' | 'calls'
 }
 
 /**
- * Versions of the readers of log files. Parser 1 dropped queued inputs and arguments of commands, and took notices of programs for
- * words of their users. Sessions that it filled keep its messages; parser 2 continues them.
+ * Versions of the session-file readers. Parser 1 dropped queued inputs and the arguments of commands, and treated
+ * notices of programs as user input. Sessions that it imported keep their messages; parser 2 continues them.
  */
 export type Parser = 1 | 2
 export const NEWEST_PARSER: Parser = 2
 
-/** What a session file says. */
+/** The content of a session file. */
 export interface Transcript {
-  /** Its name at its source; undefined if it does not say. */
+  /** The session's name in the source; undefined if it has none. */
   readonly id: string | undefined
   readonly title: string | undefined
   readonly metadata: { readonly [name: string]: string }
@@ -46,7 +49,7 @@ export interface Transcript {
   readonly faults: readonly Fault[]
 }
 
-/** Where it stands, without what stands there. */
+/** Returns the position without the other fields. */
 export const placeOf = ({ line, at }: FilePlace): FilePlace => (at === undefined ? { line } : { line, at })
 
 export const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
@@ -57,17 +60,17 @@ export const textIn = (record: { readonly [name: string]: unknown }, name: strin
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Whether a part is a text that looks like this. */
+/** Whether a part is a text that matches this pattern. */
 export const isText = (part: JsonObject, pattern: RegExp): boolean =>
   part['type'] === 'text' && typeof part['text'] === 'string' && pattern.test(part['text'])
 
-/** The time of a record as an import takes it; undefined for what is no time. */
+/** Returns the time of a record in the form of an import; undefined if it is invalid. */
 export function timeIn(record: { readonly [name: string]: unknown }, name = 'timestamp'): string | undefined {
   const time = Date.parse(textIn(record, name) ?? '')
   return Number.isFinite(time) && time >= 0 ? new Date(time).toISOString() : undefined
 }
 
-/** The text fields of these names, as metadata. */
+/** Returns the text fields with these names, as metadata. */
 export function textsIn(
   record: { readonly [name: string]: unknown },
   names: { readonly [field: string]: string },
@@ -76,7 +79,7 @@ export function textsIn(
   return Object.fromEntries(found.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])))
 }
 
-/** The fields that are there. */
+/** Removes undefined fields. */
 const defined = (fields: { readonly [name: string]: unknown }): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject
 
@@ -88,7 +91,7 @@ interface Piece {
   readonly usage?: JsonObject | undefined
 }
 
-/** Whose messages they are, when they are a member's. */
+/** The member whose messages these are, and the call that it works for. */
 export interface Loop {
   readonly agent: string
   readonly parentToolCallId: string
@@ -97,7 +100,7 @@ export interface Loop {
 const namesOf = (loop: Loop | undefined): JsonObject =>
   loop === undefined ? {} : { agent: loop.agent, parent_tool_call_id: loop.parentToolCallId }
 
-/** One assistant message of all pieces; undefined if they say nothing. */
+/** Builds one assistant message from all pieces; undefined if they have no content. */
 function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | undefined {
   const calls = pieces.flatMap((piece) => piece.calls ?? [])
   const parts = pieces.flatMap((piece) => [
@@ -117,7 +120,7 @@ function completionOf(pieces: readonly Piece[], base: JsonObject): JsonObject | 
 }
 
 interface Result {
-  /** Of its call. */
+  /** Id of its call. */
   readonly id: string
   readonly parts: readonly JsonObject[]
   readonly failed: boolean
@@ -136,11 +139,11 @@ interface OpenEnd {
   readonly open: NonNullable<FileMessage['open']>
 }
 
-/** The last completion of each loop, with its place, and which of its calls have a result. */
+/** Tracks the last completion of each loop, its index, and which of its calls have a result. */
 function createLastCompletions() {
   const lasts = new Map<string | undefined, { completion: Completion; place: number; answered: Set<string> }>()
   return {
-    /** Returns the place of this one: its own, if it has one, else `next`. */
+    /** Returns the completion's index: its previous one, or else `next`. */
     take(completion: Completion, next: number): number {
       const loop = completion.loop?.parentToolCallId
       const before = lasts.get(loop)
@@ -150,13 +153,13 @@ function createLastCompletions() {
     },
     answer: (id: string, loop: Loop | undefined) => lasts.get(loop?.parentToolCallId)?.answered.add(id),
     end: (loop: Loop | undefined) => lasts.delete(loop?.parentToolCallId),
-    /** The one of this key if it waits for results. */
+    /** Returns the last completion if it has this key and waits for results. */
     waiting(key: unknown, loop: Loop | undefined): Completion | undefined {
       const { completion, answered } = lasts.get(loop?.parentToolCallId) ?? {}
       if (completion?.key !== key) return undefined
       return callsOf(completion).every((id) => answered?.has(id)) ? undefined : completion
     },
-    /** The leader's last one, if anything may still become part of its round. */
+    /** Returns the leader's last completion, if its round may still grow. */
     open(): OpenEnd | undefined {
       const last = lasts.get(undefined)
       if (last === undefined) return undefined
@@ -170,7 +173,7 @@ function createLastCompletions() {
 const callsOf = (completion: Completion | undefined): string[] =>
   completion?.pieces.flatMap(({ calls = [] }) => calls.map(({ id }) => id)) ?? []
 
-/** Marks where the open end begins: at the last completion, or at a member's messages whose call has no result. */
+/** Marks where the open end begins: at the last completion, or at the messages of a member whose call has no result. */
 function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined, members = messages.length) {
   const rest: OpenEnd | undefined = members < messages.length ? { place: members, open: 'calls' } : undefined
   const end = rest === undefined || (last !== undefined && last.place < rest.place) ? last : rest
@@ -178,14 +181,15 @@ function withOpenEnd(messages: readonly FileMessage[], last: OpenEnd | undefined
 }
 
 /**
- * Collects the messages of a file. An assistant's pieces become one message if they belong to the same completion and nothing
- * comes between them but results of its calls, while it has others without one: calls may end before the next one is written.
+ * Collects the messages of a file. Consecutive pieces of an assistant with the same key become one message. Only
+ * results of the completion's calls may be between them, and only while other calls have no result: one call may end
+ * before the next is written.
  */
 export function createMessages() {
   const messages: FileMessage[] = []
   let [open, openFrom]: [open?: Completion, openFrom?: number] = []
   const lasts = createLastCompletions()
-  /** When calls were made. */
+  /** Times of the calls, by call id. */
   const called = new Map<string, string>()
   const add = (line: number, loop: Loop | undefined, fields: { readonly [name: string]: unknown }): void => {
     messages.push({ line, value: defined({ ...namesOf(loop), ...fields }) })
@@ -199,7 +203,7 @@ export function createMessages() {
   }
 
   return {
-    /** A piece of the completion that `key` names. */
+    /** Adds a piece of the completion that `key` identifies. */
     assistant(line: number, key: unknown, piece: Piece, loop?: Loop): void {
       if (open !== undefined && (open.key !== key || open.loop?.parentToolCallId !== loop?.parentToolCallId)) flush()
       open ??= lasts.waiting(key, loop) ?? { line, key, loop, pieces: [] }
@@ -220,17 +224,17 @@ export function createMessages() {
       const times = { created_at: called.get(id) ?? time, completed_at: time }
       add(line, loop, { role: 'tool', tool_call_id: id, status, ...times, parts })
     },
-    /** A call without a result, for which a member has worked: what the member said comes next. */
+    /** Adds a call without a result whose member has worked. The member's messages follow. */
     unanswered(line: number, id: string): void {
       flush()
       add(line, undefined, { role: 'tool', tool_call_id: id, status: 'running', created_at: called.get(id), parts: [] })
     },
-    /** The leader's completion is whole: its program has said so. */
+    /** Marks the leader's completion as complete, as its program has reported. */
     ended(): void {
       flush()
       lasts.end(undefined)
     },
-    /** What comes from here on may be elsewhere once the file has grown. */
+    /** Marks that later messages may move when the file grows. */
     openFrom(): void {
       flush()
       openFrom ??= messages.length
