@@ -617,7 +617,7 @@ export type RunAgentInput = {
     })[];
     readonly tools?: readonly ({
         readonly name: string;
-        readonly description: string;
+        readonly description?: string | null;
         /** JSON Schema of the arguments. */
         readonly parameters?: {
             readonly [name: string]: Json;

@@ -606,7 +606,7 @@ export type RunAgentInput = {
   readonly messages: readonly ({ readonly [name: string]: Json })[]
   readonly tools?: readonly ({
     readonly name: string
-    readonly description: string
+    readonly description?: string | null
     /** JSON Schema of the arguments. */
     readonly parameters?: { readonly [name: string]: Json } | null
     /** As in our own API. */

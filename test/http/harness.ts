@@ -14,7 +14,7 @@ import type { InboundEndpoint } from '../../functions/ports/inbound-endpoint.ts'
 import { NO_CAPS } from '../../functions/access/rates.ts'
 import { hashKeySecret, newKeySecret } from '../../functions/access/key-secret.ts'
 import type { Logger } from '../../functions/ports/logger.ts'
-import type { Tool } from '../../functions/ports/tool.ts'
+import type { Tool, ToolRegistry } from '../../functions/ports/tool.ts'
 import { openLocalPorts } from '../../functions/runtime/local/ports.ts'
 import { createProgram } from '../../functions/runtime/program.ts'
 import type { Ports, Program } from '../../functions/runtime/program.ts'
@@ -63,6 +63,8 @@ export async function openHttpHarness(
     readonly callbacks?: ReadonlySet<string>
     readonly endpoints?: (ports: Ports) => (service: AgentService) => readonly InboundEndpoint[]
     readonly channels?: (ports: Ports) => ReadonlyMap<string, Channel>
+    /** Adds the tools of agents' MCP servers. */
+    readonly remote?: (ports: Ports) => (list: ToolRegistry) => ToolRegistry
   } = {},
 ): Promise<HttpHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-http-'))
@@ -88,6 +90,7 @@ export async function openHttpHarness(
     ),
     tools,
     ...(options.channels === undefined ? {} : { channels: options.channels(ports) }),
+    ...(options.remote === undefined ? {} : { remote: options.remote(ports) }),
     ...definedFields({ callbacks: options.callbacks }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints(ports) }),
     app: { version: '0.0.0', openAccess: true, corsOrigins: [], caps: NO_CAPS, ...options.settings },

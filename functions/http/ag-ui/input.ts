@@ -33,7 +33,7 @@ export function readAgUiInput(body: RunAgentInput): {
     ])
   const tools = body.tools.map(({ name, description, parameters, strict, metadata }): ClientTool => ({
     name,
-    description,
+    description: description ?? '',
     parameters: parameters ?? { type: 'object', properties: {} },
     ...(strict === true || metadata?.strict === true ? { strict: true } : {}),
   }))

@@ -50,7 +50,7 @@ export const runAgentInput = z
     tools: toolList(
       z.object({
         name: clientTool.shape.name,
-        description: clientTool.shape.description,
+        description: clientTool.shape.description.nullish(),
         parameters: objectOrNull(clientTool.shape.parameters),
         strict: z.boolean().nullish().openapi({ description: 'As in our own API.' }),
         metadata: z

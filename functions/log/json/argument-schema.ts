@@ -2,25 +2,23 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 
 /** Maximum number of objects and lists in the schema, including the schema itself, and maximum depth. */
 const MAX_NODES = 2_000
-const DEEPEST = 32
+/** Maximum number of nested schemas. An object's `properties` and one property are a single level. */
+const MAX_LEVELS = 32
 const MAX_REFERENCES = 100
-/** Maximum characters of a regular expression. */
-const MAX_PATTERN_CHARACTERS = 500
-/** Maximum number of `\p{…}` in all patterns. Each is a list of thousands of ranges, and takes 30 µs to parse. */
-const MAX_CLASSES = 16
 /**
  * Maximum number of schemas that one value is checked against, including references. Ten schemas that each reference
  * the next one twice make a thousand.
  */
 const MAX_APPLIED_SCHEMAS = 500
 
-const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
 /** Keywords whose subschemas apply to the value of the enclosing schema. */
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf']
 const SAME_VALUE = ['not', 'if', 'then', 'else']
 const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
 /** Keywords with plain values instead of schemas. */
-const VALUES = new Set(['const', 'enum', 'default', 'examples'])
+const VALUES = new Set(['const', 'enum', 'default', 'example', 'examples'])
+/** Keywords whose value maps names to schemas. */
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'])
 
 export interface SchemaFault {
   /** Path from the schema's root. */
@@ -35,15 +33,13 @@ interface Node {
 }
 
 /**
- * Checks a caller's tool parameters as a JSON Schema for arguments. Returns the first fault with its path; undefined if
- * there is none.
- * The time is linear in the schema, whatever its content. Checking arguments with an accepted schema is linear too: no
- * reference is unresolved or circular, or multiplies without limit.
+ * Checks the size, depth and cost of a caller's tool parameters. Returns the first fault with its path; undefined if there is
+ * none. The time is linear in the schema, whatever its content. Checking arguments with an accepted schema is linear too: no
+ * reference is circular, or multiplies without limit. Keywords and unresolved references are left to the model's provider.
  */
 export function schemaFault(schema: JsonObject): SchemaFault | undefined {
   try {
     const nodes = collect(schema)
-    checkRoot(schema)
     const targets = resolveReferences(schema, nodes)
     const costs = new Map<JsonObject, number>()
     for (const node of nodes.toReversed()) checkApplied(node, targets, costs)
@@ -69,32 +65,24 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 function collect(root: JsonObject): Node[] {
   const found: Node[] = []
   let nodes = 0
-  const visit = (value: Json, path: readonly (string | number)[]): void => {
+  const visit = (value: Json, path: readonly (string | number)[], level: number, isMap: boolean): void => {
     if (typeof value !== 'object' || value === null) return
     if (++nodes > MAX_NODES) throw new Fault([], `must have at most ${MAX_NODES} objects and lists`)
-    if (path.length > DEEPEST) throw new Fault(path, `is nested more than ${DEEPEST} deep`)
+    if (level > MAX_LEVELS) throw new Fault(path, `is nested more than ${MAX_LEVELS} deep`)
     if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) if (typeof item === 'object') visit(item as Json, [...path, index])
-    } else {
-      found.push({ value: value as JsonObject, path })
-      for (const [key, item] of Object.entries(value))
-        // A property may be named `const`.
-        if (typeof item === 'object' && (!VALUES.has(key) || path.at(-1) === 'properties'))
-          visit(item as Json, [...path, key])
+      for (const [index, item] of value.entries()) visit(item as Json, [...path, index], level + 1, false)
+      return
+    }
+    found.push({ value: value as JsonObject, path })
+    for (const [key, item] of Object.entries(value)) {
+      // A property may be named `const`, or `properties`.
+      if (!isMap && VALUES.has(key)) continue
+      const holdsSchemas = !isMap && (MAPS.has(key) || Array.isArray(item))
+      visit(item as Json, [...path, key], holdsSchemas ? level : level + 1, !isMap && MAPS.has(key))
     }
   }
-  visit(root, [])
+  visit(root, [], 0, false)
   return found
-}
-
-function checkRoot({ type, properties, required }: JsonObject): void {
-  const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
-  if (!types.every((name) => typeof name === 'string' && TYPES.has(name)))
-    throw new Fault([], 'must be a JSON Schema: its type is unknown')
-  if (properties !== undefined && !isObject(properties))
-    throw new Fault([], 'must be a JSON Schema: its properties must be an object')
-  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
-    throw new Fault([], 'must be a JSON Schema: required must be a list of names')
 }
 
 /** Returns the targets of each schema's references. */
@@ -107,20 +95,13 @@ function resolveReferences(root: JsonObject, nodes: readonly Node[]): Map<JsonOb
   }
   const targets = new Map<JsonObject, JsonObject[]>()
   let references = 0
-  let classes = 0
   for (const { value, path } of nodes) {
-    for (const { pattern, at } of patternsOf(value, path)) {
-      classes += classesIn(pattern)
-      if (classes > MAX_CLASSES) throw new Fault(at, `has one \\p{…} too many: at most ${MAX_CLASSES} in a schema`)
-      checkPattern(pattern, at)
-    }
     for (const keyword of REFERENCES) {
       const reference = value[keyword]
       if (typeof reference !== 'string') continue
       if (++references > MAX_REFERENCES)
         throw new Fault([...path, keyword], `is one reference too many: at most ${MAX_REFERENCES}`)
       const target = resolve(root, named, reference)
-      if (target === undefined) throw new Fault([...path, keyword], 'refers to nothing in this schema')
       if (isObject(target)) targets.set(value, [...(targets.get(value) ?? []), target])
     }
   }
@@ -150,33 +131,7 @@ function unescaped(step: string): string {
   }
 }
 
-interface PlacedPattern {
-  readonly pattern: string
-  readonly at: readonly (string | number)[]
-}
-
-function patternsOf(schema: JsonObject, path: readonly (string | number)[]): PlacedPattern[] {
-  const { pattern, patternProperties } = schema
-  const names = isObject(patternProperties) ? Object.keys(patternProperties) : []
-  return [
-    ...(typeof pattern === 'string' ? [{ pattern, at: [...path, 'pattern'] }] : []),
-    ...names.map((name) => ({ pattern: name, at: [...path, 'patternProperties'] })),
-  ]
-}
-
-const classesIn = (pattern: string): number => pattern.match(/\\p/giu)?.length ?? 0
-
-function checkPattern(pattern: string, path: readonly (string | number)[]): void {
-  if (pattern.length > MAX_PATTERN_CHARACTERS)
-    throw new Fault(path, `must have at most ${MAX_PATTERN_CHARACTERS} characters`)
-  try {
-    new RegExp(pattern, 'u')
-  } catch {
-    throw new Fault(path, 'is not a regular expression')
-  }
-}
-
-/** Rejects a schema that applies too many others, or itself, to one value. */
+/** Refuses a schema that applies too many others to one value, or itself. */
 function checkApplied(
   { value: from, path }: Node,
   targets: ReadonlyMap<JsonObject, readonly JsonObject[]>,

@@ -21,7 +21,10 @@ export interface CheckedCall {
   readonly needs?: ToolMessage['needs']
   /** The text for the model about arguments that do not fit the schema. */
   readonly fault?: string
+  /** There was no time for the check. */
   readonly isUnchecked?: true
+  /** The schema cannot be read in full. */
+  readonly isUnreadable?: true
 }
 
 /**
@@ -70,6 +73,7 @@ function ownCheck(tool: Tool, { arguments: text }: ToolCall): Checked {
 
 function waiting(needs: CheckedCall['needs'], checked: Checked): CheckedCall {
   if (checked === 'unchecked') return { needs, isUnchecked: true }
+  if (checked === 'unreadable') return { needs, isUnreadable: true }
   return checked.fault === undefined ? { needs } : { fault: checked.fault }
 }
 
@@ -98,15 +102,21 @@ function timeForChecks({ keeper, signal, ports: { clock } }: RunState): TimeForC
   }
 }
 
-/** Warns followers, once per tool, of waiting calls whose arguments were not checked for lack of time. */
+/** Warns followers, once per tool, of waiting calls whose arguments were not checked, or not in full. */
 export async function warnOfUnchecked(
   state: RunState,
   thread: Thread,
   calls: readonly ToolCall[],
   checked: readonly CheckedCall[],
 ): Promise<void> {
-  const names = new Set(calls.filter((_, sequence) => checked[sequence]?.isUnchecked).map(({ name }) => name))
-  const details = [...names].map((name) => `there was no time to check the arguments of calls of ${name.slice(0, 200)}`)
+  const reasons = calls.flatMap(({ name }, sequence) => {
+    if (checked[sequence]?.isUnchecked)
+      return [`there was no time to check the arguments of calls of ${name.slice(0, 200)}`]
+    if (checked[sequence]?.isUnreadable)
+      return [`the arguments of calls were not checked in full, because of the schema of ${name.slice(0, 200)}`]
+    return []
+  })
+  const details = [...new Set(reasons)]
   const warning = {
     type: 'warning',
     code: 'arguments_unchecked',

@@ -1,10 +1,11 @@
 import { Validator } from '@cfworker/json-schema'
-import type { Schema, SchemaDraft } from '@cfworker/json-schema'
+import type { Schema } from '@cfworker/json-schema'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import type { Json } from '../../../domain/json.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import { raceAbort } from '../../../domain/time/time-limit.ts'
+import { checkableSchema } from '../../../log/json/checkable-schema.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { parseArguments } from './tool-call.ts'
 
@@ -39,9 +40,9 @@ export interface Checking {
 
 /**
  * The outcome of a check. `fault` is the text for the model about arguments that do not fit. `unchecked`: there was no
- * time for the check.
+ * time for the check. `unreadable`: the schema cannot be read in full, and the arguments fit its readable part.
  */
-export type Checked = { readonly fault?: string } | 'unchecked'
+export type Checked = { readonly fault?: string } | 'unchecked' | 'unreadable'
 
 /**
  * Checks the arguments of a call against the schema of its tool. Whatever the schema and arguments, the time of a run's
@@ -80,30 +81,43 @@ async function queueCheck({ tenant, signal }: Checking, check: () => Checked): P
 
 function faultOf(run: Run, tool: Declared, input: Json): Checked {
   const late = tooLong.get(run) ?? 0
-  const faults = late < MAX_TIMEOUTS ? faultsWithin(CHECK_MS, tool, input) : undefined
-  if (faults === undefined) {
+  const found = late < MAX_TIMEOUTS ? faultsWithin(CHECK_MS, tool, input) : 'late'
+  if (found === 'late') {
     tooLong.set(run, late + 1)
     return 'unchecked'
   }
-  if (faults.length === 0) return {}
-  return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...faults.slice(0, MAX_FAULTS)].join('\n') }
+  if (found === 'unreadable') return found
+  if (found.faults.length === 0) return found.isWhole ? {} : 'unreadable'
+  const lines = found.faults.slice(0, MAX_FAULTS)
+  return { fault: [`the arguments do not fit the schema of ${tool.name}:`, ...lines].join('\n') }
 }
 
-/** Lists the faults of the arguments, each with its JSON Pointer. Returns undefined on a timeout. */
-function faultsWithin(timeout: number, { parameters }: Declared, input: Json): string[] | undefined {
-  const check = (): string[] => {
-    const { errors } = new Validator(parameters as Schema, draftOf(parameters), false).validate(input)
-    return errors.map(({ instanceLocation, error }) => `- ${instanceLocation}: ${error}`)
+interface Found {
+  /** Each with its JSON Pointer. */
+  readonly faults: readonly string[]
+  readonly isWhole: boolean
+}
+
+/**
+ * Lists the faults of the arguments. Returns `late` on a timeout, and `unreadable` if the validator cannot apply the schema.
+ */
+function faultsWithin(timeout: number, { parameters }: Declared, input: Json): Found | 'late' | 'unreadable' {
+  const check = (): Found | 'unreadable' => {
+    const { schema, draft, reading } = checkableSchema(parameters)
+    if (reading === 'unreadable') return reading
+    const { errors } = new Validator(schema as Schema, draft, false).validate(input)
+    const faults = errors.map(({ instanceLocation, error }) => `- ${instanceLocation}: ${error}`)
+    return { faults, isWhole: reading === 'whole' }
   }
   for (let stalls = 0; ; stalls++) {
     const before = processorTime()
     try {
       // The timeout of a separate VM context interrupts any code in it, including a regular expression.
-      return runInNewContext('check()', { check }, { timeout }) as string[]
+      return runInNewContext('check()', { check }, { timeout }) as Found | 'unreadable'
     } catch (error) {
       if (isTimeout(error) && stalls < MAX_STALLS && processorTime() - before < SHORT_MS) continue
-      // Only the validator runs in that context, so the schema has a keyword with an invalid value.
-      return isTooLong(error) ? undefined : [`- #: the schema cannot be applied: ${reasonOf(error)}`]
+      // Only the validator runs in that context, so the schema has a reference to nothing, or a keyword with an invalid value.
+      return isTooLong(error) ? 'late' : 'unreadable'
     }
   }
 }
@@ -114,19 +128,9 @@ function processorTime(): number {
   return (user + system) / 1_000
 }
 
-/** Detects the schema's draft. MCP servers often declare an older draft, which writes tuples and limits differently. */
-function draftOf({ $schema }: JsonObject): SchemaDraft {
-  if (typeof $schema !== 'string') return '2020-12'
-  if ($schema.includes('draft-04')) return '4'
-  if (/draft-0[67]/u.test($schema)) return '7'
-  return $schema.includes('2019-09') ? '2019-09' : '2020-12'
-}
-
 /** Errors of another VM context are instances of that context's classes, so `instanceof` fails. */
 const isTooLong = (error: unknown): boolean =>
   isTimeout(error) || (typeof error === 'object' && error !== null && 'name' in error && error.name === 'RangeError')
 
 const isTimeout = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

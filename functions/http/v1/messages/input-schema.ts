@@ -6,6 +6,8 @@ import { jsonObject, metadata, person, ulid } from '../fields.ts'
 
 const MAX_PARTS = 64
 const MAX_TOOLS = 128
+/** As much as a tool of an MCP server may have in all (docs/guides/mcp.md, "Limits"). */
+const MAX_DESCRIPTION_CHARACTERS = 65_536
 /** A run is read with its tools at each of its steps. */
 const MAX_TOOL_VALUES = 20_000
 const MAX_RESULTS = 64
@@ -59,7 +61,7 @@ export const clientTool = z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1–64 of A-Z a-z 0-9 _ -')
       .openapi({ example: 'get_weather' }),
-    description: z.string().max(8_192),
+    description: z.string().max(MAX_DESCRIPTION_CHARACTERS),
     parameters: argumentSchema.openapi({
       type: 'object',
       additionalProperties: true,

@@ -70,12 +70,20 @@ describe('a strict client tool', () => {
     ])
   })
 
-  test('whose schema cannot be applied is an error of its calls, and the run goes on', async () => {
-    const broken = { ...tool, parameters: { type: 'object', properties: { city: { enum: 5 } } } }
+  test.each<[string, object]>([
+    ['a keyword of another form', { enum: 5 }],
+    ['a reference to another server', { $ref: 'https://example.com/city.json' }],
+    ['a pattern of another dialect', { pattern: '(?i)^a+$' }],
+    ['a type of another language', { type: 'str' }],
+  ])('field/22/strict-tool: whose schema has %s is asked for, with a warning', async (_name, city) => {
+    const broken = { ...tool, parameters: { type: 'object', properties: { city } } }
     const run = await finishedWith(broken, call('a', '{"city": "aa"}'))
-    expect(run).toMatchObject({ status: 'completed' })
-    const text = expect.stringMatching(/^error: .*fit the schema of weather:\n- #: the schema cannot be applied: /)
-    expect(await rows()).toMatchObject([{ status: 'error', parts: [{ text }] }])
+    expect(run).toMatchObject({ status: 'paused', waiting: [{ tool_call_id: 'a' }] })
+    const { id } = run as { readonly id: string }
+    const notices = (await harness.ports.reader.run({ tenant: 'default', session: 's' }, id))?.notices
+    expect(notices?.filter(({ type }) => type === 'warning')).toMatchObject([
+      { code: 'arguments_unchecked', detail: expect.stringContaining('because of the schema of weather') },
+    ])
   })
 
   test('costs a bounded time, whatever its schema and arguments: a call without the time for a check waits unchecked', async () => {

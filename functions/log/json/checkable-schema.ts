@@ -1,0 +1,184 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+
+/** Characters of a regular expression, and `\p{…}` in all of a schema: each takes 30 µs to compile. Others are not compiled. */
+const MAX_PATTERN_CHARACTERS = 500
+const MAX_CLASSES = 16
+
+export type Draft = '4' | '7' | '2019-09' | '2020-12'
+
+/** A schema as the validator reads it. */
+export interface CheckableSchema {
+  readonly schema: JsonObject | boolean
+  readonly draft: Draft
+  /**
+   * `whole`: says all that the original says. `partial`: what it refuses, the original refuses. `unreadable`: a keyword was dropped
+   * where that could refuse more.
+   */
+  readonly reading: 'whole' | 'partial' | 'unreadable'
+}
+
+const TYPES = new Set(['null', 'boolean', 'object', 'array', 'number', 'string', 'integer'])
+const NUMBERS = new Set([
+  ...['minimum', 'maximum', 'multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minContains'],
+  ...['maxContains', 'minProperties', 'maxProperties'],
+])
+const SCHEMAS = new Set([
+  ...['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalProperties', 'additionalItems'],
+  ...['unevaluatedProperties', 'unevaluatedItems'],
+])
+const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+/** Their contents are plain values, null included. */
+const VALUES = new Set(['const', 'default', 'example', 'examples'])
+/** A schema below one of these may refuse more where it says less. */
+const NEGATING = new Set(['not', 'if', 'oneOf', 'contains', 'unevaluatedProperties', 'unevaluatedItems'])
+/** Formats are annotations (JSON Schema 2020-12, "format"), and servers read them in different ways. */
+const ANNOTATIONS = new Set(['format', 'nullable'])
+
+/** What was found while reading one schema. */
+interface Reading {
+  readonly draft: Draft
+  isPartial: boolean
+  negates: boolean
+  classes: number
+}
+
+/**
+ * Translates a tool's schema into what the validator reads: other drafts and dialects into its own, null into an absent keyword.
+ * A keyword that has no meaning in any draft is dropped. The work is linear in the schema.
+ */
+export function checkableSchema(parameters: JsonObject): CheckableSchema {
+  const reading: Reading = { draft: draftOf(parameters), isPartial: false, negates: false, classes: 0 }
+  const schema = readSchema(parameters, reading)
+  const { draft, isPartial, negates } = reading
+  return { schema, draft, reading: isPartial ? (negates ? 'unreadable' : 'partial') : 'whole' }
+}
+
+/** MCP servers often say that their schemas are of an older draft, whose tuples and limits are written otherwise. */
+function draftOf({ $schema }: JsonObject): Draft {
+  if (typeof $schema !== 'string') return '2020-12'
+  if (/draft-0[1-4]/u.test($schema)) return '4'
+  if (/draft-0[67]/u.test($schema)) return '7'
+  return $schema.includes('2019-09') ? '2019-09' : '2020-12'
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isNames = (value: Json): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
+
+function readSchema(from: Json | undefined, reading: Reading): JsonObject | boolean {
+  if (typeof from === 'boolean') return from
+  if (from === null || from === undefined) return true
+  if (!isObject(from)) {
+    reading.isPartial = true
+    return true
+  }
+  const read: Record<string, Json> = {}
+  for (const [key, value] of Object.entries(from)) {
+    if (value === undefined || ANNOTATIONS.has(key) || (value === null && !VALUES.has(key))) continue
+    if (NEGATING.has(key)) reading.negates = true
+    const found = readKeyword(key, value, reading)
+    if (found === undefined) reading.isPartial = true
+    // Not by assignment: a property may be called `__proto__`.
+    else Object.defineProperty(read, key, { value: found, enumerable: true, configurable: true, writable: true })
+  }
+  if (reading.draft !== '4') translateLimits(read)
+  translateTuple(read, reading)
+  if (hasUnreadNames(from, read)) for (const key of ['additionalProperties', 'unevaluatedProperties']) delete read[key]
+  return from['nullable'] === true ? { anyOf: [{ type: 'null' }, read] } : read
+}
+
+/** The value of a keyword; undefined where it has no meaning. */
+function readKeyword(key: string, value: Json, reading: Reading): Json | undefined {
+  if (SCHEMAS.has(key)) return readSchema(value, reading)
+  if (LISTS.has(key)) return Array.isArray(value) ? value.map((one: Json) => readSchema(one, reading)) : undefined
+  if (MAPS.has(key)) return readMap(key, value, reading)
+  if (NUMBERS.has(key)) return typeof value === 'number' ? value : undefined
+  switch (key) {
+    case 'items':
+      return Array.isArray(value) ? value.map((one: Json) => readSchema(one, reading)) : readSchema(value, reading)
+    case 'type':
+      return readType(value)
+    case 'required':
+      return isNames(value) ? value : undefined
+    case 'enum':
+      return Array.isArray(value) ? value : undefined
+    case 'pattern':
+      return typeof value === 'string' && compiles(value, reading) ? value : undefined
+    case 'exclusiveMinimum':
+    case 'exclusiveMaximum':
+      return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+    case 'dependencies':
+    case 'dependentRequired':
+      return isObject(value) ? readDependencies(value, reading) : undefined
+    default:
+      return value
+  }
+}
+
+function readMap(key: string, value: Json, reading: Reading): Json | undefined {
+  // PHP writes an empty object as an empty list.
+  if (Array.isArray(value) && value.length === 0) return {}
+  if (!isObject(value)) return undefined
+  if (key === 'patternProperties' && !Object.keys(value).every((name) => compiles(name, reading))) return undefined
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, readSchema(one, reading)]))
+}
+
+const readDependencies = (value: JsonObject, reading: Reading): JsonObject =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [
+      name,
+      one !== undefined && isNames(one) ? one : readSchema(one, reading),
+    ]),
+  )
+
+/** Some generators write the names of types in capitals. */
+function readType(value: Json): Json | undefined {
+  const names = (Array.isArray(value) ? value : [value]).map((name: Json) => {
+    if (name === null) return 'null'
+    return typeof name === 'string' ? name.toLowerCase() : ''
+  })
+  if (names.length === 0 || !names.every((name) => TYPES.has(name))) return undefined
+  return Array.isArray(value) ? names : names[0]
+}
+
+function compiles(pattern: string, reading: Reading): boolean {
+  reading.classes += pattern.match(/\\p/giu)?.length ?? 0
+  if (pattern.length > MAX_PATTERN_CHARACTERS || reading.classes > MAX_CLASSES) return false
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Draft 4 says with a boolean that a limit is exclusive. */
+function translateLimits(read: Record<string, Json>): void {
+  for (const [limit, exclusive] of [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const) {
+    const [value, flag] = [read[limit], read[exclusive]]
+    if (typeof flag !== 'boolean') continue
+    delete read[exclusive]
+    if (!flag || value === undefined) continue
+    delete read[limit]
+    read[exclusive] = value
+  }
+}
+
+/** Before 2020-12, `items` is a list for a tuple. */
+function translateTuple(read: Record<string, Json>, { draft }: Reading): void {
+  const { items, additionalItems, ...rest } = read
+  if (draft !== '2020-12' || !Array.isArray(items) || 'prefixItems' in rest) return
+  delete read['items']
+  delete read['additionalItems']
+  read['prefixItems'] = items
+  if (additionalItems !== undefined) read['items'] = additionalItems
+}
+
+/** Whether names of properties are described where they cannot be read, so that all others are unknown. */
+const hasUnreadNames = (from: JsonObject, read: JsonObject): boolean =>
+  ['properties', 'patternProperties'].some((key) => from[key] !== undefined && from[key] !== null && !(key in read))
