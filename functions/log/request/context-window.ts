@@ -58,7 +58,7 @@ export function createContextWindow(
 
   function take(message: Message): void {
     if (!isLeaders(message)) {
-      // A member continues with its messages of this run. Those of earlier runs are not sent again.
+      // A member needs its messages of this run. Messages of its earlier runs are not sent again.
       if (message.runId === currentRun) turn.push(message)
       return
     }
