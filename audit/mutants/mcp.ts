@@ -50,7 +50,7 @@ export const MCP_MUTANTS = [
     ['a body has any number of requests', '.length > MAX_SERVER_REQUESTS', '.length < 0'],
     ['a stream goes on after its result', 'if (id !== undefined && isResponseTo(message, id)) return', ''],
   ]),
-  ...inFile(`${MCP}/request-places.ts`, [
+  ...inFile(`${MCP}/request-slots.ts`, [
     ['a place that nobody waits for is lost', '    open--\n', ''],
     ['a place goes to a request that has left', "if (next.state === 'left') continue", ''],
   ]),

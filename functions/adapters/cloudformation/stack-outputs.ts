@@ -1,7 +1,7 @@
 import { CloudFormationServiceException, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import type { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 
-/** A stack's outputs by name. Undefined when there is no such stack in the client's account and region. */
+/** Returns a stack's outputs by name; undefined if the client's account and region have no such stack. */
 export async function readStackOutputs(
   client: CloudFormationClient,
   stackName: string,
@@ -11,7 +11,7 @@ export async function readStackOutputs(
     const outputs = stacks[0]?.Outputs ?? []
     return Object.fromEntries(outputs.map(({ OutputKey, OutputValue }) => [OutputKey ?? '', OutputValue ?? '']))
   } catch (error) {
-    // CloudFormation has no error of its own for this.
+    // CloudFormation has no specific error for this.
     if (error instanceof CloudFormationServiceException && /does not exist/.test(error.message)) return undefined
     throw error
   }

@@ -7,7 +7,7 @@ export interface MetricQuery {
   readonly dimensions: Readonly<Record<string, string>>
 }
 
-/** The greatest value of a metric in each minute from `since` until `now` (milliseconds since 1970), newest first. */
+/** Returns a metric's maximum per minute from `since` until `now` (milliseconds since 1970), newest first. */
 export async function metricMaxima(
   client: CloudWatchClient,
   { namespace, name, dimensions }: MetricQuery,

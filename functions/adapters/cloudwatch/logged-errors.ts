@@ -9,13 +9,13 @@ export interface LoggedError {
   readonly line: string
 }
 
-/** What our own lines and Lambda's about a function that died have in common. */
+/** Matches our own error lines, and Lambda's lines about a function that died. */
 const PATTERN = '?ERROR ?"Task timed out" ?"Runtime exited" ?"Process exited"'
 
-/** Minutes before now that are searched, one window after the other, until there are enough errors. */
+/** Windows to search, in minutes before now. They are searched one after the other until there are enough errors. */
 const WINDOWS = [1, 5, 15, 60, Infinity]
 const MINUTE_MS = 60_000
-/** Pages read of one window of one group; they come oldest first. */
+/** Maximum number of pages per window and group. Pages are ordered oldest first. */
 const MAX_PAGES = 10
 
 interface Span {
@@ -25,8 +25,8 @@ interface Span {
 }
 
 /**
- * The newest `limit` errors that these groups have logged, newest first. Of a group that logs more in a minute than can be
- * read, some of that minute.
+ * Returns the newest `limit` errors that these groups have logged, newest first. If a group logs more in a minute than
+ * can be read, only a part of that minute is included.
  */
 export async function newestErrors(
   client: CloudWatchLogsClient,
@@ -53,7 +53,7 @@ async function errorsOf(
   return errors
 }
 
-/** A group in which nothing was ever logged has no errors. */
+/** Returns the errors within a window. A group in which nothing was ever logged has none. */
 async function errorsWithin(
   client: CloudWatchLogsClient,
   logGroup: string,

@@ -4,12 +4,12 @@ import { basename, dirname, join } from 'node:path'
 import { isErrno } from './object-file.ts'
 
 const TEMPORARY = '.tmp'
-/** A write takes seconds; what is older is left over from a crash. */
+/** Age at which a temporary file counts as left over from a crash. A write takes seconds. */
 const STALE_MS = 60 * 60 * 1000
 
 /**
- * Makes `path` hold these bytes, durably, whole or not at all; `incoming` must be on the same file system, and is where a crash
- * leaves them. Returns false, with nothing changed, when the path was taken.
+ * Creates the file at `path` durably, completely or not at all. The temporary file is in `incoming`, where a crash
+ * leaves it; `incoming` must be on the same file system. Returns false, with nothing changed, if the path exists.
  */
 export async function createFile(path: string, incoming: string, chunks: readonly Uint8Array[]): Promise<boolean> {
   const temporary = join(incoming, `${basename(dirname(path))}.${randomUUID()}${TEMPORARY}`)
@@ -21,7 +21,7 @@ export async function createFile(path: string, incoming: string, chunks: readonl
   }
 }
 
-/** Makes a folder with the folders above it, durably, each for this user only. */
+/** Creates a folder and its parents durably, with access for this user only. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
@@ -40,7 +40,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Returns whether there was such a file. */
+/** Deletes a file. Returns whether it existed. */
 export async function unlinkIfThere(path: string): Promise<boolean> {
   try {
     await unlink(path)
@@ -51,7 +51,10 @@ export async function unlinkIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** Removes what is in `incoming` for this folder: crashed writers left it, and whoever is still writing fails. */
+/**
+ * Deletes this folder's temporary files in `incoming`. They were left by crashed writers; a writer that is still active
+ * will fail.
+ */
 export async function removeIncoming(incoming: string, folder: string): Promise<void> {
   const names = await readdir(incoming).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return []
@@ -62,7 +65,7 @@ export async function removeIncoming(incoming: string, folder: string): Promise<
   if (own.length > 0) await syncFolder(incoming)
 }
 
-/** Removes what crashed writers left in `incoming`. Compares file times with the machine's own clock. */
+/** Deletes temporary files of crashed writers in `incoming`. Compares file times with the system clock. */
 export async function removeStaleFiles(incoming: string): Promise<void> {
   const now = Date.now()
   for (const name of await readdir(incoming)) {
@@ -85,7 +88,7 @@ async function writeSynced(path: string, chunks: readonly Uint8Array[]): Promise
   }
 }
 
-/** A link, not a rename: a rename would overwrite. */
+/** Links instead of renaming, because a rename would overwrite. */
 async function linkUnlessTaken(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)

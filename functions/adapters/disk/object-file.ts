@@ -4,40 +4,40 @@ import { z } from 'zod'
 import type { ByteRange } from '../../ports/output-store.ts'
 
 /**
- * One object is one file, so that its media type and its bytes appear together: a line of JSON, then the bytes as
- * they are (`tail -n +2` shows them).
+ * Header of an object. One object is one file, so that its media type and its bytes appear together: a line of JSON,
+ * followed by the unchanged bytes (`tail -n +2` shows them).
  */
 export interface ObjectHeader {
   readonly mediaType: string
   readonly bytes: number
-  /** Hex. */
+  /** In hexadecimal. */
   readonly sha256: string
 }
 
 const headerSchema = z.object({ mediaType: z.string(), bytes: z.int().nonnegative(), sha256: z.string() })
-/** Bytes. A media type may have 255 characters on each side of its slash. */
+/** Maximum length of the header. A media type may have 255 characters on each side of its slash. */
 const HEADER_LIMIT = 4096
 
 interface OpenObject {
   readonly file: FileHandle
   readonly header: ObjectHeader
-  /** Where the object's bytes begin. */
+  /** Offset of the object's bytes in the file. */
   readonly offset: number
 }
 
-/** The header as it is written before the object's bytes. */
+/** Encodes the header that precedes the object's bytes. */
 export function encodeHeader(header: ObjectHeader): Uint8Array {
   const line = Buffer.from(`${JSON.stringify(header)}\n`)
   if (line.byteLength > HEADER_LIMIT) throw new RangeError(`the media type is too long: ${line.byteLength} bytes`)
   return line
 }
 
-/** Undefined when there is no such file. */
+/** Reads an object's header; undefined if there is no such file. */
 export function readHeader(path: string): Promise<ObjectHeader | undefined> {
   return withObject(path, async ({ header }) => header)
 }
 
-/** The object's bytes, or those of `range`; only they are read. Undefined when there is no such file. */
+/** Reads an object's bytes, or only those of `range`; undefined if there is no such file. */
 export function readBytes(path: string, range?: ByteRange): Promise<Uint8Array | undefined> {
   return withObject(path, async ({ file, header, offset }) => {
     const start = range?.start ?? 0
@@ -79,7 +79,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Whether the file system failed for one of these reasons. */
+/** Whether an error of the file system has one of these codes. */
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

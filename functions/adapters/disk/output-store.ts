@@ -11,8 +11,8 @@ import { encodeHeader, isErrno, readBytes, readHeader } from './object-file.ts'
 const INCOMING = 'incoming'
 
 /**
- * Outputs as files below `folder`, one folder per session, named by a hash and never by the ids. Several
- * processes may share the folder.
+ * Creates a store that keeps outputs as files below `folder`. Each session has a folder, named by a hash instead of its
+ * ids. Several processes may share `folder`.
  */
 export function createDiskOutputStore({ folder }: { readonly folder: string }): OutputStore {
   const root = resolve(folder)
@@ -38,7 +38,8 @@ export function createDiskOutputStore({ folder }: { readonly folder: string }): 
         const chunks = [encodeHeader({ mediaType, bytes: bytes.byteLength, sha256: hash }), bytes]
         const created = await createFile(path, incoming, chunks)
         if (!created && (await readHeader(path))?.sha256 !== hash) throw new Error('the name is taken by other bytes')
-        // In both cases: another writer that made the folder or the file may not have synced it yet.
+        // Another writer may have created the folder or the file without syncing it yet, so both are synced in any
+        // case.
         await syncFolder(home)
         await syncFolder(root)
       }),
@@ -74,7 +75,10 @@ function sessionFolder(root: string, { tenant, session }: SessionKey): string {
   return join(root, sha256(`${tenant}\0${session}`))
 }
 
-/** A put at the same time may leave the folder with its object: a deletion removes everything twice. */
+/**
+ * Deletes a session's folder. A concurrent put may create the folder again with its object; a deletion therefore
+ * removes everything twice.
+ */
 async function removeFolder(path: string): Promise<number> {
   let removed = 0
   try {
@@ -91,7 +95,7 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
   try {
     return await work()
   } catch (error) {
-    // Never the message of the file system: it names paths of this machine.
+    // The file system's message is not used, because it names paths of this machine.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     throw new TooltrailError('storage_failed', `could not ${action}: ${reason}`, {
       retryable: isPassing(error),
@@ -100,6 +104,6 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** Whether the file system failed, and not because this process may not do it. */
+/** Whether a retry may help. A missing permission needs an operator. */
 const isPassing = (error: unknown): boolean =>
   error instanceof Error && 'errno' in error && !isErrno(error, 'EACCES', 'EPERM', 'EROFS')

@@ -1,18 +1,25 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.ts'
 
-/** Values of all events of one stream: progress for hours has fewer. An event counts as so many at least, for what surrounds it. */
+/**
+ * Maximum number of JSON values in all events of one stream; hours of progress events have fewer. Each event counts at
+ * least `EVENT` values, for its overhead.
+ */
 const MAX_STREAM_VALUES = 10 * MAX_JSON_VALUES
 const EVENT = 8
-/** Requests that a server may send in one response, such as pings: each is answered with a request of ours. */
+/**
+ * Maximum number of requests from the server in one response, such as pings. Each is answered with a request of ours.
+ */
 const MAX_SERVER_REQUESTS = 100
-/** Values after which others have their turn. */
+/** Number of values after which the stream yields to the event loop. */
 const AT_ONCE = 5_000
 
 /**
- * A response whose JSON takes no long time to parse, before the protocol's package parses it: a whole body, or each event of a stream
- * and all of them together. It has at most `MAX_SERVER_REQUESTS` requests of the server. The stream of a request with an `id` ends
- * with the response to it. A stream that has more ends with an error for that request, which says so; everything else rejects.
+ * Limits a response before the MCP package parses it, so that its JSON takes little time to parse. The limits apply to
+ * a body, to each event of a stream, and to all events together. At most `MAX_SERVER_REQUESTS` requests of the server
+ * are allowed.
+ * The stream of a request with an `id` ends with the response to it. If a stream exceeds a limit, it ends with an error
+ * for that request. Without an `id`, and for a body, the function rejects.
  */
 export async function boundedResponse(host: string, response: Response, id?: unknown): Promise<Response> {
   const { status, statusText, headers, body } = response
@@ -60,7 +67,7 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
 const tooManyRequests = (host: string): RangeError =>
   new RangeError(`${host} sent more than ${MAX_SERVER_REQUESTS} requests in one response`)
 
-/** The value of the JSON; undefined for other texts, which the protocol's package ignores. */
+/** Parses a JSON message; undefined for any other text, which the MCP package ignores. */
 function messageIn(text: string): unknown {
   if (text === '') return undefined
   try {
@@ -77,13 +84,13 @@ const isRequest = (message: unknown): boolean => isObject(message) && 'method' i
 const isResponseTo = (message: unknown, id: unknown): boolean =>
   isObject(message) && 'id' in message && message.id === id && ('result' in message || 'error' in message)
 
-/** A piece of a stream that ends a line: an event as it is, or lines that belong to none. */
+/** A section of a stream: a complete event, or lines that belong to none. */
 interface StreamedEvent {
   readonly text: string
   readonly data: string
 }
 
-/** The events of a stream, each whole, with the lines before it. What is no event is passed on as it comes. */
+/** Yields the events of a stream, each with the lines before it. Lines outside events are passed on as they arrive. */
 async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let lines: string[] = []
   let data: string[] = []
@@ -98,7 +105,7 @@ async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGe
   }
 }
 
-/** The lines that have ended, however: after the protocol's rules, by LF, CR or both. */
+/** Yields the complete lines. In SSE, a line ends with LF, CR or both. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let begun: string[] = []

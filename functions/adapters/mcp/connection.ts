@@ -5,31 +5,37 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { ToolContext } from '../../ports/tool.ts'
 import { DEFAULT_LIST_MS, MARGIN_MS, openClient, withStreams } from './open-client.ts'
 import type { ConnectionSettings } from './open-client.ts'
-import { createRequestPlaces } from './request-places.ts'
+import { createRequestSlots } from './request-slots.ts'
 
-/** How long a list that was read counts, and how long a server that could not list is left alone, in milliseconds. */
+/** Time for which a list of tools is cached, and time without a new attempt after a failed one. */
 const FRESH_MS = 60_000
 const AVOIDED_MS = 5_000
-/** Calls of one server that are open at a time in this process; others wait in their own time. */
+/**
+ * Maximum number of open and waiting calls to one server in this process. The time in the queue counts as time of the
+ * call.
+ */
 const CALLS = { maxOpen: 128, maxWaiting: 2_048 }
-/** The same for answers to requests of the server, and for notices. Those beyond are not sent. */
+/** Limits of answers to the server's requests, and of notifications. Any beyond the limits are not sent. */
 const ANSWERS = { maxOpen: 4, maxWaiting: 100 }
 
 export interface CallOptions {
-  /** Tenants take turns for the places of open calls. */
+  /** Tenant of the call. Free slots are given to the tenants in turn. */
   readonly tenant: string
   readonly signal: AbortSignal
-  /** Between two notices of progress. */
+  /** Maximum time between two progress notifications. */
   readonly timeoutMs: number
-  /** Told of each notice of progress that the server sends. */
+  /** Called for each progress notification of the server. */
   readonly progressed?: ToolContext['progressed']
 }
 
-/** One MCP server, as this process talks to it. Connects when it is first used, and again after it was lost. */
+/** One MCP server, as seen by this process. The connection opens on first use, and again after it was lost. */
 export interface McpConnection {
-  /** Its tools as it lists them now, or has in the last minute without announcing a change. */
+  /** Returns the server's tools. The list is cached for a minute, unless the server announces a change. */
   list(): Promise<readonly Tool[]>
-  /** Rejects when the server cannot be reached or refuses. The signal's abort cancels the call at the server, too. */
+  /**
+   * Calls a tool. Rejects if the server cannot be reached or reports an error. Aborting the signal also cancels the
+   * call at the server.
+   */
   call(tool: string, input: JsonObject, options: CallOptions): Promise<CallToolResult>
 }
 
@@ -38,11 +44,11 @@ interface Listing {
   readonly until: number
 }
 
-/** A connection to an MCP server over streamable HTTP, in whichever revision it speaks. */
+/** Creates a connection to an MCP server over streamable HTTP, in any supported revision. */
 export function createConnection(settings: ConnectionSettings): McpConnection {
   const { clock } = settings
   const { host } = new URL(settings.url)
-  const calls = createRequestPlaces(host, CALLS)
+  const calls = createRequestSlots(host, CALLS)
   const clients = createClients(settings, () => (listing = undefined))
   let listing: Listing | undefined
   let reading: Promise<unknown> | undefined
@@ -58,7 +64,7 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
     const ended = (): void => void (reading = undefined)
     reading = tools.then(ended, () => {
       ended()
-      // A server that stands still is connected to anew, but not at once.
+      // After a failure, the next attempt uses a new connection, but not at once.
       clients.forget(opened)
       if (listing === current) listing = { tools, until: clock.now() + AVOIDED_MS }
     })
@@ -70,7 +76,7 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
       const tools = known()
       if (tools !== undefined) return tools
       if (reading === undefined) return read()
-      // A change was announced meanwhile: all who ask now share the next list.
+      // The cached list is outdated. All callers that wait share the next list.
       next ??= reading.then(() => {
         next = undefined
         return known() ?? read()
@@ -78,7 +84,7 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
       return next
     },
     call(tool, input, { tenant, signal, timeoutMs, progressed = () => undefined }) {
-      // The caller's own limit ends the call first; the package's would otherwise be a minute.
+      // The caller's own timeout must expire first. The package's default would be one minute.
       const timeout = timeoutMs + MARGIN_MS
       const onprogress = ({ progress, total, message: text }: Progress): void =>
         progressed({ progress, ...definedFields({ total, text }) })
@@ -100,25 +106,28 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
 }
 
 /**
- * Whether the server does not know our session any more, and so has not begun: the protocol asks to introduce ourselves again.
- * Its own reference server says so with 400 instead of 404.
+ * Whether the server has forgotten our session and therefore did not execute the request. The protocol then requires a
+ * new initialization. The MCP reference server responds with 400 instead of 404.
  */
 const isForgotten = (error: unknown): boolean =>
   error instanceof SdkHttpError && (error.status === 404 || (error.status === 400 && /session/i.test(error.message)))
 
-/** A client, once it has introduced itself, and the requests that it has under way. */
+/** An initialized client and its requests in flight. */
 interface Opened {
   use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>
-  /** Closes it when its requests have ended. */
+  /** Closes the client when its requests have ended. */
   retire(): void
 }
 
-/** The client of a connection: there is one at a time, beside those that still have requests under way. */
+/**
+ * Manages the client of a connection. There is one current client. A previous one remains until its requests have
+ * ended.
+ */
 function createClients(
   settings: ConnectionSettings,
   changed: () => void,
 ): { open(): Opened; forget(opened: Opened): void } {
-  const answers = createRequestPlaces(new URL(settings.url).host, ANSWERS)
+  const answers = createRequestSlots(new URL(settings.url).host, ANSWERS)
   let current: Opened | undefined
 
   function forget(opened: Opened): void {
@@ -160,7 +169,7 @@ function createOpened(opening: Promise<Client>): Opened {
   }
 }
 
-/** All pages of a server's list, in time. */
+/** Reads all pages of a server's tool list, within the timeout. */
 async function readList(opened: Opened, { listMs = DEFAULT_LIST_MS }: ConnectionSettings): Promise<readonly Tool[]> {
   const signal = AbortSignal.timeout(listMs)
   const late = new Promise<never>((_resolve, reject) =>

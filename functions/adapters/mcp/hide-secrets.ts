@@ -1,16 +1,19 @@
 import { SdkHttpError } from '@modelcontextprotocol/client'
 import type { McpConnection } from './connection.ts'
 
-/** Characters from which a value counts as a secret: one in the settings, and one that only stands where secrets stand. */
+/**
+ * Minimum characters of a secret: one that the settings name, and a plain header or parameter value in a place for
+ * secrets.
+ */
 const MIN_SECRET_CHARACTERS = 4
 const MIN_VALUE_CHARACTERS = 8
-/** Characters from which a part of a path counts as a key. */
+/** Minimum characters of a path segment that counts as a key. */
 const MIN_PATH_CHARACTERS = 16
 const HIDDEN = '[secret removed]'
 
 export interface ServerSecrets {
   readonly url: string
-  /** The headers that the server is sent now, and the secrets that the settings name in them. */
+  /** Returns the headers for the server, and the secrets that the settings name in them. */
   readonly sent: () => Promise<{
     readonly headers: Readonly<Record<string, string>>
     readonly secrets: readonly string[]
@@ -18,14 +21,15 @@ export interface ServerSecrets {
 }
 
 /**
- * A connection that shows no secret of the operator, whatever its server says: in lists, results, progress and errors. An error over
- * HTTP is shown by its status only, because its text is written by any machine on the way.
+ * Wraps a connection so that it reveals no secret of the operator, whatever the server sends in lists, results,
+ * progress and errors. An HTTP error is reduced to its status, because any machine on the way may have written its
+ * text.
  */
 export function hideSecrets(connection: McpConnection, server: ServerSecrets): McpConnection {
   const { host } = new URL(server.url)
 
   async function guard<Result>(work: (hide: Hide) => Promise<Result>): Promise<Result> {
-    // A missing secret is an error of ours, whose text has only its name.
+    // If a secret is missing, our own error names it but has no value.
     const hide = hiderOf(await secretsOf(server))
     try {
       return hideDeep(await work(hide), hide)
@@ -67,7 +71,7 @@ async function secretsOf({ url, sent }: ServerSecrets): Promise<readonly string[
     Buffer.from(value).toString('base64').replace(/=+$/u, ''),
     Buffer.from(value).toString('base64url'),
   ])
-  // The longest first: a value may contain another one.
+  // Longest first, because a value may contain another one.
   return [...new Set(encoded)].toSorted((left, right) => right.length - left.length)
 }
 
@@ -76,7 +80,10 @@ const hiderOf =
   (text) =>
     secrets.reduce((left, secret) => left.replaceAll(secret, HIDDEN), text)
 
-/** The same value without secrets in its texts and names. Its depth is bounded (`bounded-response.ts`). */
+/**
+ * Returns a copy of the value with secrets removed from its texts and property names. Its depth is limited
+ * (`bounded-response.ts`).
+ */
 function hideDeep<Value>(value: Value, hide: Hide): Value {
   if (typeof value === 'string') return hide(value) as Value
   if (Array.isArray(value)) return value.map((one: unknown) => hideDeep(one, hide)) as Value
@@ -89,7 +96,7 @@ function hideDeep<Value>(value: Value, hide: Hide): Value {
   ) as Value
 }
 
-/** Without the error as its cause, which has the secrets. */
+/** Returns an error without the original as its cause, because the original contains the secrets. */
 function shownError(error: unknown, host: string, hide: Hide): unknown {
   if (!(error instanceof Error)) return error
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return error

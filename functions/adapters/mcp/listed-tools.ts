@@ -1,24 +1,27 @@
 import type { Tool } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../../domain/json.ts'
 
-/** Of one server. What it lists beyond is left out. */
+/** Maximum number of tools per server; further ones are dropped. */
 const MAX_TOOLS = 128
-/** Bytes of JSON of one tool, and of all tools of a server. */
+/** Maximum bytes of JSON of one tool, and of all tools of a server. */
 const MAX_TOOL_BYTES = 64 * 1024
 const MAX_LIST_BYTES = 256 * 1024
 
 /** A tool as a server declared it when a run began. */
 export interface DeclaredTool {
-  /** The server's own name for it. */
+  /** The tool's name on the server. */
   readonly name: string
   readonly description: string
-  /** As the server sent it. */
+  /** Schema of the arguments, as the server sent it. */
   readonly parameters: JsonObject
-  /** The server says that it may run again. */
+  /** Whether the server marks the tool as idempotent. */
   readonly repeatable: boolean
 }
 
-/** Those of a server's tools that an agent may have, within bounds; `left` says what was left out, if anything was. */
+/**
+ * Returns the server's tools that an agent may use, within the limits. `left` describes what was dropped, if anything
+ * was.
+ */
 export function declaredTools(
   listed: readonly Tool[],
   only: readonly string[] | undefined,

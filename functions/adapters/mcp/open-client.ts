@@ -8,47 +8,53 @@ import { MAX_TIMEOUT_FACTOR } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
 import { boundedResponse } from './bounded-response.ts'
-import type { RequestPlaces } from './request-places.ts'
+import type { RequestSlots } from './request-slots.ts'
 
 export const DEFAULT_LIST_MS = 10_000
-/** Pages of a list. */
+/** Maximum number of pages of a list. */
 const MAX_PAGES = 16
 
-/** What a response may take, by what it is: a stream that announces changes, a call's result, an acknowledgement, or anything else. */
+/**
+ * Limits of a response by its kind: the stream for announcements, a call's result, an acknowledgement, or any other
+ * response.
+ */
 const STANDING: ResponseLimits = { bytes: 4 * 1024 * 1024, milliseconds: 10 * 60_000 }
 const RESULT_BYTES = 28 * 1024 * 1024
 const ACKNOWLEDGEMENT: ResponseLimits = { bytes: 64 * 1024, milliseconds: 10_000 }
 const OTHER: ResponseLimits = { bytes: 2 * 1024 * 1024, milliseconds: 30_000 }
-/** Added to the time of a call: the call's own limit must come first. */
+/** Added to the timeout of a call, so that the call's own timeout expires first. */
 export const MARGIN_MS = 5_000
 
-/** Milliseconds before a stream that has ended is opened again, whatever its server asks for: doubled each time. */
+/** Delay before an ended stream is opened again, doubled each time. The server cannot shorten it. */
 const MIN_RECONNECT_MS = 250
 const MAX_RECONNECT_MS = 60_000
 
 export interface ConnectionSettings {
   readonly url: string
-  /** Read for each request, so that a changed secret is used. */
+  /** Returns the headers. Called for each request, so that a changed secret is used. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>
-  /** The longest that any call of its tools may take, in milliseconds. */
+  /** Maximum duration of any call of the server's tools. */
   readonly longestMs: number
   readonly version: string
-  /** Milliseconds for connecting and listing together. @default 10 s */
+  /** Timeout for connecting and listing together. @default 10 s */
   readonly listMs?: number
   readonly allowedHosts: readonly string[]
   readonly lookup?: LookupFunction
   readonly clock: Clock
 }
 
-/** One request of ours while it is under way, with all streams that bring its response. */
+/** A request in flight, with all streams that carry its response. */
 interface InFlight {
-  /** Ends its streams: the protocol would leave them open when the request is given up, or has been answered elsewhere. */
+  /**
+   * Ends the request's streams. Otherwise, the MCP package would leave them open after the request was aborted, or
+   * answered on another stream.
+   */
   readonly signal: AbortSignal
   reconnects: number
 }
 const inFlight = new AsyncLocalStorage<InFlight>()
 
-/** Does `work`, which sends one request. Its streams end with it, or when the signal aborts. */
+/** Runs `work`, which sends one request. Its streams end when `work` ends or the signal aborts. */
 export async function withStreams<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   const over = new AbortController()
   try {
@@ -59,12 +65,12 @@ export async function withStreams<Result>(signal: AbortSignal, work: () => Promi
 }
 
 /**
- * A client that has introduced itself to the server. `answers`: places for what is sent without waiting for a result, such as
- * answers to the server's pings.
+ * Opens and initializes a client. `answers`: slots for messages that expect no result, such as answers to the server's
+ * pings.
  */
 export async function openClient(
   settings: ConnectionSettings,
-  answers: RequestPlaces,
+  answers: RequestSlots,
   on: { readonly changed: () => void; readonly lost: () => void },
 ): Promise<Client> {
   const client = new Client(
@@ -72,7 +78,7 @@ export async function openClient(
     {
       versionNegotiation: { mode: 'auto' },
       listMaxPages: MAX_PAGES,
-      // Results go on as they are. The schemas are foreign: to compile them could take any time.
+      // Results are not validated here. The schemas come from the server, and compiling them could take any time.
       jsonSchemaValidator: {
         getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
       },
@@ -81,7 +87,7 @@ export async function openClient(
   )
   client.onclose = on.lost
   const origin = new URL(settings.url)
-  // So that a missing secret is named, and not wrapped in what the protocol makes of it.
+  // Fails early if a secret is missing, so that the MCP package does not wrap the error.
   await settings.headers()
   const transport = new StreamableHTTPClientTransport(origin, {
     fetch: createFetch(settings, answers),
@@ -93,7 +99,7 @@ export async function openClient(
 
 type Fetch = (address: string | URL, init?: RequestInit) => Promise<Response>
 
-function createFetch(settings: ConnectionSettings, answers: RequestPlaces): Fetch {
+function createFetch(settings: ConnectionSettings, answers: RequestSlots): Fetch {
   const { origin } = new URL(settings.url)
   return async (address, init = {}) => {
     const url = new URL(address)
@@ -121,7 +127,7 @@ function createFetch(settings: ConnectionSettings, answers: RequestPlaces): Fetc
   }
 }
 
-/** A message of the protocol: a request, a notice without an `id`, or an answer without a `method`. */
+/** A message of the protocol: a request, a notification (without `id`), or an answer (without `method`). */
 interface Sent {
   readonly method?: unknown
   readonly id?: unknown
@@ -145,7 +151,10 @@ function limitsOf(
   return { limits: OTHER, isBackground: false }
 }
 
-/** Opens streams that have ended again: those of a request only while it is under way, and each ever more seldom. */
+/**
+ * Opens ended streams again with growing delays. The stream of a request is reopened only while the request is in
+ * flight.
+ */
 function createReconnections(clock: Pick<Clock, 'sleep'>): ReconnectionScheduler {
   const standing = { reconnects: 0 }
   return (reconnect, wantedMs) => {

@@ -18,7 +18,7 @@ interface Dependencies {
   readonly connect: Connect
 }
 
-/** What was declared when a run began, by server: as it is kept in the output store. */
+/** The tools that a server declared when a run began, in the form of the output store. */
 interface Declared {
   readonly server: string
   readonly tools: readonly DeclaredTool[]
@@ -38,15 +38,15 @@ const kept = z.array(
   }),
 )
 
-/** Characters of a server's words that people are shown. */
+/** Maximum characters of a server's error in a warning. */
 const SHOWN = 300
-/** Characters of a failed call's error that a model is shown. */
+/** Maximum characters of a failed call's error for a model. */
 const MAX_ERROR_CHARACTERS = 20_000
 
 /**
- * The tools of this process, then those of the agent's MCP servers. A run keeps the ones that its servers listed when it began:
- * they are stored before its first request, and whoever goes on with it reads them. So its requests keep their prefix. A server
- * that cannot list has no tools in that run, which goes on.
+ * Creates a registry of this process's tools and, after them, the tools of the agent's MCP servers. A run keeps the
+ * tools that its servers listed when it began. They are stored before its first request, and later holders read them,
+ * so that requests keep their prefix. If a server cannot list its tools, the run continues without them.
  */
 export function createMcpToolRegistry({ list, outputs, connect }: Dependencies): ToolRegistry {
   return {
@@ -112,12 +112,12 @@ function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: 
   }
 }
 
-/** The object that keeps what an agent's servers declared for a run. */
+/** Returns the name of the object with the tools that an agent's servers declared for a run. */
 function objectOf({ name }: Agent, { runId }: ToolsOfRun): string {
   return `${runId}.tools.${sha256(name).slice(0, 16)}`
 }
 
-/** Keeps what was declared, unless another thread of the run has come first: then that holds. */
+/** Stores the declared tools. If another thread of the run was first, returns the tools that it stored. */
 async function keep(
   outputs: Pick<OutputStore, 'put' | 'read'>,
   agent: Agent,
@@ -134,7 +134,7 @@ async function keep(
   }
 }
 
-/** What was declared when the run began; undefined if nobody has come so far. */
+/** Reads the tools that were declared when the run began; undefined if none are stored yet. */
 async function recall(
   outputs: Pick<OutputStore, 'read'>,
   agent: Agent,
@@ -153,14 +153,14 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const reasonOf = (error: unknown): string => messageOf(error).slice(0, SHOWN).replaceAll(/\s+/gu, ' ')
 
-/** The form of a tool's name that every provider accepts. */
+/** Limits of a tool's name that every provider accepts. */
 const MAX_NAME_CHARACTERS = 64
 const FITS = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAME_CHARACTERS}}$`)
 const HASH = 8
 
 /**
- * The name under which a model gets a server's tool: `server__tool`. One that is too long, has other characters, or is taken is
- * cut, and ends in a hash of the whole, so that the same tool always has the same name.
+ * Returns the name of a server's tool for the model: `server__tool`. A name that is too long, has other characters, or
+ * is taken is truncated and gets a hash of the whole name. So a tool always has the same name.
  */
 function modelName(server: string, tool: string, isTaken: (name: string) => boolean): string {
   const whole = `${server}__${tool}`

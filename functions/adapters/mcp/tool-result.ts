@@ -3,12 +3,12 @@ import type { Json } from '../../domain/json.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import type { IncomingMedia, ToolOutput } from '../../ports/tool.ts'
 
-/** Bytes of one image or file (docs/guides/mcp.md, "Limits"). */
+/** Maximum bytes of one image or file (docs/guides/mcp.md, "Limits"). */
 const MAX_MEDIA_BYTES = 20 * 1024 * 1024
 
 /**
- * A server's result as one of ours: its texts, one after the other, and its images, sounds and files. Structured content stands
- * in for the text where there is none, and may name sources. Throws what a failed call says, for the model to read.
+ * Converts a server's result: its texts, joined, and its images, sounds and files. Structured content replaces missing
+ * text, and may contain sources. If the call failed, throws the text of the result, for the model to read.
  */
 export function toolOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
   const text = content.flatMap(textOf).join('\n')
@@ -24,7 +24,7 @@ export function toolOutput({ content, structuredContent, isError }: CallToolResu
   }
 }
 
-/** What of it is no source, the loop leaves out with a warning. */
+/** Returns the sources in structured content. The loop drops invalid ones with a warning. */
 function sourcesOf(structured: CallToolResult['structuredContent']): readonly Source[] {
   const sources = typeof structured === 'object' && structured !== null && 'sources' in structured && structured.sources
   return Array.isArray(sources) ? (sources as readonly Source[]) : []

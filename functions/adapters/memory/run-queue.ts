@@ -1,23 +1,26 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Hint, RunQueue } from '../../ports/run-queue.ts'
 
-/** Milliseconds before a hint whose handler rejected is delivered again: doubled each time, from 250 ms to 30 s. */
+/** Delay before a hint is delivered again after its handler rejected: doubled each time, from 250 ms to 30 s. */
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 30_000
 
-/** One session's hint on its way. */
+/** A session's hint that was sent and not handled yet. */
 interface Pending {
   readonly hint: Hint
   state: 'queued' | 'handling' | 'resting'
-  /** Hinted while its handler ran: handle it once more, because the handler may have looked before. */
+  /**
+   * Whether another hint arrived while the handler ran. The handler then runs once more, because its read may have been
+   * earlier.
+   */
   again: boolean
   failures: number
 }
 
 /**
- * Hints within this process. Hints of one session coalesce and never overlap; those of different sessions are handled in
- * parallel. When a handler rejects, its hint comes again after a growing wait. Hints that come before `consume` wait for it.
- * The sweeper finds what `stop` leaves unhandled.
+ * Creates a queue of hints within this process. Hints of one session are coalesced and never overlap; hints of
+ * different sessions are handled in parallel. If a handler rejects, its hint is delivered again after a growing delay.
+ * Hints that are sent before `consume` wait for it. The sweeper finds the hints that `stop` leaves unhandled.
  */
 export function createMemoryRunQueue({ clock }: { readonly clock: Clock }): RunQueue {
   const pending = new Map<string, Pending>()
@@ -81,7 +84,7 @@ function createConsumer({ clock, pending, handle, notice }: ConsumerParts): Cons
         await handle(entry.hint)
         entry.failures = 0
       } catch {
-        // The handler has logged why; here it only means: try again later.
+        // The handler has logged the reason. Here, a rejection only means that the hint is retried.
         entry.failures += 1
       }
     } while (entry.again && entry.failures === 0 && !stopping.signal.aborted)
@@ -98,7 +101,7 @@ function createConsumer({ clock, pending, handle, notice }: ConsumerParts): Cons
       if (!stopping.signal.aborted) throw error
       return
     }
-    // A hint that came in the meantime has started the work already.
+    // A later hint may have started the work already.
     if (entry.state === 'resting' && entry.failures === failures) work(id, entry)
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MAX_TIMER_MS } from '../../domain/time/time-limit.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-/** The machine's own clock. */
+/** Creates a clock that reads the system time. */
 export function createSystemClock(): Clock {
   return {
     now: () => Date.now(),

@@ -13,11 +13,11 @@ const TRAITS: ProviderTraits = {
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf)$/,
   maxOutputTokens: outputTokensFor('anthropic', ''),
-  // One moving breakpoint that the provider sets: nothing in the messages changes from request to request.
+  // The provider moves one cache breakpoint itself, so the messages do not change from request to request.
   options: { anthropic: { cacheControl: { type: 'ephemeral' } } },
 }
 
-/** Models of the Anthropic Messages API. */
+/** Opens a model of the Anthropic Messages API. */
 export function openAnthropic(modelId: string, settings: KeySettings, fetch: FetchFunction | undefined): Model {
   const provider = createAnthropic({
     apiKey: settings.apiKey,

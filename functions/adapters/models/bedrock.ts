@@ -8,7 +8,7 @@ import type { ProviderTraits } from './provider-traits.ts'
 
 const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   arguments: 'parsed',
-  // The package would drop the tools, and with them the calls of the history.
+  // With `none`, the package would drop the tools, and with them the calls of the history.
   honoursNone: false,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,
@@ -16,7 +16,7 @@ const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   options: {},
 }
 
-/** Models of the Amazon Bedrock Converse API. */
+/** Opens a model of the Amazon Bedrock Converse API. */
 export function openBedrock(modelId: string, settings: BedrockSettings, fetch: FetchFunction | undefined): Model {
   const { region, apiKey, credentials, baseUrl } = settings
   const provider = createAmazonBedrock({

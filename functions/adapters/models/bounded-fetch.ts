@@ -3,17 +3,20 @@ import { ModelError } from '../../ports/model.ts'
 import type { FetchFunction } from './model-settings.ts'
 
 const MIB = 1024 * 1024
-/** Limit of a streamed response: 128,000 tokens of output have some 45 MB of events. */
+/** Maximum bytes of a streamed response; 128,000 output tokens have about 45 MB of events. */
 const MAX_RESPONSE_BYTES = 128 * MIB
-/** Limit of a response that reports an error: the provider packages read it whole. */
+/** Maximum bytes of an error response, because the provider packages read it completely. */
 const MAX_ERROR_BYTES = MIB
-/** Limit of one message of Bedrock's binary stream: its package copies what has come of a message with each chunk. */
+/**
+ * Maximum bytes of one message in Bedrock's binary stream, because its package copies the incomplete message with each
+ * chunk.
+ */
 const MAX_FRAME_BYTES = 4 * MIB
 const LENGTH_BYTES = 4
 
 /**
- * Wraps a `fetch` that sends an operator's key to a model's server. It follows no redirect, because the key would go along, and
- * it fails a response whose body exceeds its limit. Both failures are `ModelError`s that no retry can mend.
+ * Wraps a `fetch` that sends an operator's key to a model's server. It follows no redirect, because the key would be
+ * sent along. If a body exceeds its limit, the response fails. Both failures are `ModelError`s that are not retryable.
  */
 export function boundFetch(fetch: FetchFunction): FetchFunction {
   return async (input, init) => {
@@ -34,7 +37,10 @@ export function boundFetch(fetch: FetchFunction): FetchFunction {
 const addressOf = (input: Parameters<FetchFunction>[0]): string =>
   input instanceof Request ? input.url : String(input)
 
-/** The error says where the server redirects, for the operator's log; paths and queries may hold keys. */
+/**
+ * Creates an error that names the origin of the redirect, for the operator's log. Paths and queries are omitted because
+ * they may contain keys.
+ */
 function redirectError(address: string, status: number, location: string | null): ModelError {
   const target = location === null ? undefined : URL.parse(location, address)?.origin
   const where = target === undefined ? 'elsewhere' : `to ${target}`
@@ -56,7 +62,7 @@ function limitBytes(maxBytes: number): TransformStream<Bytes, Bytes> {
   })
 }
 
-/** Reads the length with which each message begins: 32 bits, the most significant byte first. */
+/** Limits the length of each message. A message begins with its length: 32 bits, most significant byte first. */
 function limitFrames(): TransformStream<Bytes, Bytes> {
   let lengthBytes = 0
   let frameBytes = 0

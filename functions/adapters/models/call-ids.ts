@@ -1,18 +1,18 @@
-/** What every provider accepts in a call id, and how long one may be. */
+/** Matches characters of a call id that some providers reject. `MAX_ID_CHARACTERS` is the length that all accept. */
 const FOREIGN = /[^a-zA-Z0-9_-]/g
 const MAX_ID_CHARACTERS = 64
 
 interface CallIds {
-  /** The ids under which a batch of calls is sent. */
+  /** Returns the ids to send for a batch of calls. */
   begin(ids: readonly string[]): string[]
-  /** The id under which the next result of the batch is sent, and its place in the batch. */
+  /** Returns the id to send for the next result of the batch, and its index in the batch. */
   next(id: string): { id: string; index: number }
 }
 
 /**
- * Call ids for one request. `unique`: the provider refuses an id that is used twice or has foreign characters, and logs have
- * both (another model's ids, ids repeated across rounds). Such a call gets an id made from its own and its place among its
- * equals, the same in every later request.
+ * Creates the call ids of one request. `unique`: the provider rejects ids that are repeated or have other characters.
+ * Logs have both, such as another model's ids, or ids repeated across rounds. Such a call gets an id derived from its
+ * own id and its index among equal ids. The id is the same in every later request.
  */
 export function createCallIds(unique: boolean): CallIds {
   const used = new Set<string>()

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../domain/model-request.ts'
 import { toPrompt } from './prompt.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
-/** A request as the provider packages take it. Tools stay declared whatever the tool choice. */
+/** Converts a request to the provider packages' form. Tools remain declared whatever the tool choice is. */
 export function toCallOptions(
   request: ModelRequest,
   traits: ProviderTraits,

@@ -19,9 +19,9 @@ interface Call {
 }
 type Streamed<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>
 
-/** A completion as far as it has streamed. */
+/** The streamed part of a completion. */
 export interface CompletionDraft {
-  /** In the order in which they began. */
+  /** Parts in the order in which they began. */
   readonly parts: (Piece | Call)[]
   readonly calls: Call[]
   /** The newest part of each of the provider's text and reasoning blocks. */
@@ -30,7 +30,7 @@ export interface CompletionDraft {
 
 export const createDraft = (): CompletionDraft => ({ parts: [], calls: [], blocks: new Map() })
 
-/** Adds one part of the stream; returns the event that consumers see, if any. */
+/** Adds one part of the stream. Returns the event for consumers, if there is one. */
 export function addPart(draft: CompletionDraft, part: LanguageModelV4StreamPart): ModelEvent | undefined {
   switch (part.type) {
     case 'text-start':
@@ -53,8 +53,8 @@ export function addPart(draft: CompletionDraft, part: LanguageModelV4StreamPart)
 }
 
 /**
- * The completion's parts and calls. `cutShort`: the model ran out of tokens, so its last call may be unfinished; otherwise
- * throws for an unfinished call.
+ * Returns the completion's parts and calls. `cutShort`: the model ran out of tokens, so its last call may be
+ * unfinished. Otherwise, an unfinished call throws.
  */
 export function completeDraft(draft: CompletionDraft, cutShort: boolean): Pick<Completion, 'parts' | 'toolCalls'> {
   if (!cutShort && draft.calls.some((call) => !call.complete)) {
@@ -63,7 +63,10 @@ export function completeDraft(draft: CompletionDraft, cutShort: boolean): Pick<C
   return { parts: draft.parts.flatMap(storedPart), toolCalls: draft.calls.map(storedCall) }
 }
 
-/** Text after a call begins a new part. Reasoning is kept also when it is empty: it may carry a signature. */
+/**
+ * Adds text or reasoning. Text after a call begins a new part. Empty reasoning is kept too, because it may have a
+ * signature.
+ */
 function addText(
   draft: CompletionDraft,
   type: 'text' | 'reasoning',
@@ -88,7 +91,10 @@ function startCall(draft: CompletionDraft, id: string, name: string): Call {
   return call
 }
 
-/** A provider that repeats an id within a batch has ended the call of that id before it begins the next. */
+/**
+ * Finds the unfinished call with an id. A provider that repeats an id within a batch ends the first call before the
+ * next begins.
+ */
 const unfinished = (draft: CompletionDraft, id: string): Call | undefined =>
   draft.calls.find((call) => call.id === id && !call.complete)
 
@@ -99,7 +105,7 @@ function addArguments(draft: CompletionDraft, part: Streamed<'tool-input-delta'>
   return callDelta(draft, call, part.delta)
 }
 
-/** The whole call wins over its pieces. */
+/** Finishes a call. If its whole form differs from its pieces, the whole form counts. */
 function finishCall(draft: CompletionDraft, part: Streamed<'tool-call'>): ModelEvent | undefined {
   const started = unfinished(draft, part.toolCallId)
   const call = started ?? startCall(draft, part.toolCallId, part.toolName)
@@ -117,7 +123,7 @@ function callDelta(draft: CompletionDraft, call: Call, text: string): ModelEvent
 
 const isCall = (part: Piece | Call | undefined): part is Call => part !== undefined && 'complete' in part
 
-/** Leaves out text that never came. */
+/** Converts a part for the log. Text that never arrived is dropped. */
 function storedPart(part: Piece | Call): AssistantPart[] {
   if (isCall(part)) return [{ type: 'tool_call', id: part.id }]
   return part.type === 'text' && part.text === '' ? [] : [{ ...part }]

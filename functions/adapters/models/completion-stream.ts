@@ -7,14 +7,18 @@ import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import type { CompletionDraft } from './completion-draft.ts'
 import { toModelError } from './model-error.ts'
 
-/** Limits of one completion: 128,000 tokens are some 600,000 characters, and of a round's calls 64 execute. */
+/**
+ * Limits of one completion. For comparison: 128,000 tokens are about 600,000 characters, and 64 calls of a round are
+ * executed.
+ */
 const MAX_CHARACTERS = 8_000_000
 const MAX_PARTS = 4_096
 
 /**
- * The events of one streamed completion. Parts are in the order in which they began; text after a call begins a new part. Each
- * part keeps the metadata that the provider sent last, and reasoning is kept even when it is empty (signatures). Rejects with
- * `ModelError` when the stream ends, fails or is filtered before the completion ends, and when the completion exceeds its limits.
+ * Yields the events of one streamed completion. Parts keep the order in which they began; text after a call begins a
+ * new part. Each part keeps the last metadata of the provider, and empty reasoning is kept for its signature.
+ * Rejects with `ModelError` if the stream ends, fails or is filtered before the completion ends, or if the completion
+ * exceeds its limits.
  */
 export async function* readCompletion(
   stream: AsyncIterable<LanguageModelV4StreamPart>,
@@ -30,7 +34,7 @@ export async function* readCompletion(
       const usage = toUsage(part.usage)
       const { parts, toolCalls, finishReason } = whole(draft, part.finishReason, usage)
       const completion = { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage }
-      // A stored completion has more than texts: signatures, and the provider's own usage.
+      // A stored completion also has signatures and the provider's own usage, so its JSON is checked too.
       checkSize(JSON.stringify(completion).length, draft)
       yield { type: 'completion', completion }
       return
@@ -58,7 +62,9 @@ const tooLarge = (limit: string): ModelError =>
 
 type GoodEnd = 'stop' | 'length' | 'tool-calls'
 
-/** Words of servers for a whole completion, in lower case, beyond those that the provider packages know. */
+/**
+ * Finish reasons of servers for a complete completion, in lower case, in addition to those of the provider packages.
+ */
 const GOOD_ENDS: ReadonlyMap<string, GoodEnd> = new Map([
   ...(['eos', 'eos_token', 'end_turn', 'stop', 'stop_sequence', 'complete', 'completed'] as const).map(
     (word) => [word, 'stop'] as const,
@@ -76,16 +82,16 @@ const GOOD_ENDS: ReadonlyMap<string, GoodEnd> = new Map([
   ...(['tool_use', 'tool_call', 'tool_calls', 'function_call'] as const).map((word) => [word, 'tool-calls'] as const),
 ])
 
-/** Words for a completion that its provider held back. */
+/** Matches finish reasons of a completion that its provider withheld. */
 const REFUSED = /filter|sensitive|safety|recitation|prohibited|blocklist|refus|guardrail/i
 
-/** How a whole completion has ended; undefined for any other end: an unknown word marks no whole completion. */
+/** Returns how a complete completion ended; undefined for any other end, including an unknown finish reason. */
 function goodEnd({ unified, raw }: LanguageModelV4FinishReason): GoodEnd | undefined {
   if (unified === 'stop' || unified === 'length' || unified === 'tool-calls') return unified
   return unified === 'other' && raw !== undefined ? GOOD_ENDS.get(raw.toLowerCase()) : undefined
 }
 
-/** The parts and calls of a stream that has ended; throws, with what it took, where they are no completion. */
+/** Returns the parts and calls of an ended stream. Throws an error with the usage if they are not a completion. */
 function whole(
   draft: CompletionDraft,
   reason: LanguageModelV4FinishReason,
@@ -112,7 +118,7 @@ function badEnd({ unified, raw }: { readonly unified: string; readonly raw: stri
   })
 }
 
-/** The provider's numbers in our fields; null for what it did not say. */
+/** Converts the provider's usage; null for missing numbers. */
 function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage {
   const input = inputTokens.total ?? null
   const output = outputTokens.total ?? null

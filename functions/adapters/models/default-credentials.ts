@@ -1,8 +1,8 @@
 import type { BedrockSettings } from './model-settings.ts'
 
 /**
- * Credentials from wherever the tools of AWS find them: variables, a profile, a login, the role of the machine. The SDK is loaded
- * when they are asked for first; it keeps them, and renews them in time.
+ * Returns a provider of credentials from all sources of the AWS tools: variables, a profile, a login, or the machine's
+ * role. The SDK is loaded on first use. It caches the credentials and renews them in time.
  */
 export function defaultCredentials(region: string): NonNullable<BedrockSettings['credentials']> {
   let found: Promise<NonNullable<BedrockSettings['credentials']>> | undefined

@@ -1,6 +1,8 @@
 import { jsonFault } from '../../log/json/json-size.ts'
 
-/** Node has these (ES2026, "JSON.parse source text access"); the compiler's library does not yet. */
+/**
+ * Node has these functions (ES2026, "JSON.parse source text access"); the compiler's library does not have them yet.
+ */
 declare global {
   interface JSON {
     parse(
@@ -13,9 +15,9 @@ declare global {
 }
 
 /**
- * Arguments for a provider package that takes a parsed object and serialises it again: the same JSON comes out, numbers as
- * they were written (`12345678901234567890`, `4.0`), and the same bytes every time. An empty text means no arguments. Undefined
- * if it is not a JSON object of a bearable size.
+ * Parses arguments for a provider package that serializes them again. The output is the same JSON with numbers as they
+ * were written (`12345678901234567890`, `4.0`), and the same bytes every time.
+ * Empty text means no arguments. Undefined if the text is not a JSON object, or exceeds the size limits.
  */
 export function exactArguments(raw: string): object | undefined {
   if (raw.trim() === '') return {}

@@ -4,12 +4,12 @@ import { ModelError } from '../../ports/model.ts'
 
 const TOO_LONG =
   /context.?(?:length|window|limit)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
-/** What Bedrock's package says of credentials that were not found, or whose login is over: no request was sent. */
+/** Matches the error of Bedrock's package for missing credentials or an expired login. No request was sent then. */
 const NO_CREDENTIALS = /^AWS credential provider failed/
-/** Waiting does not help when a quota is used up. */
+/** Matches the error of an exhausted quota, for which a retry is useless. */
 const USED_UP = /insufficient_quota|billing|credit balance/i
 
-/** What went wrong at the provider or on the way to it, as a `ModelError`. */
+/** Converts an error of the provider or the network to a `ModelError`. */
 export function toModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error
   const message = messageOf(error)
@@ -39,7 +39,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
   return make('network', true)
 }
 
-/** Without a status: the connection failed, or what came over it was not a response. */
+/** Converts an error without a status: the connection failed, or the response was invalid. */
 function withoutStatus(error: unknown, message: string): ModelError {
   if (TOO_LONG.test(message)) return new ModelError('context_length', message, { retryable: false, cause: error })
   if (NO_CREDENTIALS.test(message)) return new ModelError('authentication', message, { retryable: false, cause: error })
@@ -48,7 +48,7 @@ function withoutStatus(error: unknown, message: string): ModelError {
   return new ModelError('provider_error', message, { retryable: !USED_UP.test(JSON.stringify(sent)), cause: error })
 }
 
-/** An HTTP status: of the response, or the one that an error sent within a stream stands for. */
+/** Returns the HTTP status of the response, or the status of an error sent within a stream. */
 function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { statusCode, status, code, type } = error as {
@@ -69,13 +69,13 @@ function statusOf(error: unknown): number | undefined {
   return /overload|server_error|api_error|unavailable/i.test(codes) ? 503 : undefined
 }
 
-/** The wait that the provider asks for, in milliseconds. A header that is empty or no wait counts as absent. */
+/** Returns the wait that the provider requests, in milliseconds. An empty or invalid header counts as absent. */
 function retryAfter(error: unknown): number | undefined {
   const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined
   return durationIn(headers?.['retry-after-ms'], 1) ?? durationIn(headers?.['retry-after'], 1_000)
 }
 
-/** A number of units, or a date: RFC 9110, 10.2.3, and fractions, which providers send. */
+/** Parses a number of units, or a date (RFC 9110, 10.2.3). Fractions are accepted because providers send them. */
 function durationIn(value: string | undefined, unitMs: number): number | undefined {
   const text = value?.trim() ?? ''
   if (/^\d{1,15}(?:\.\d*)?$/.test(text)) return Number(text) * unitMs

@@ -7,9 +7,9 @@ export interface KeySettings {
   readonly baseUrl?: string
 }
 
-/** A server that speaks Chat Completions, such as Ollama. */
+/** Settings of a server that speaks Chat Completions, such as Ollama. */
 export interface ServerSettings {
-  /** Including `/v1`. */
+  /** The address, including `/v1`. */
   readonly baseUrl: string
   readonly apiKey?: string
 }
@@ -20,7 +20,7 @@ interface AwsCredentials {
   readonly sessionToken?: string
 }
 
-/** Either a Bedrock API key, or credentials that sign each request. */
+/** Settings of Bedrock: either an API key, or credentials that sign each request. */
 export interface BedrockSettings {
   readonly region: string
   readonly apiKey?: string
@@ -28,7 +28,7 @@ export interface BedrockSettings {
   readonly baseUrl?: string
 }
 
-/** Settings of each provider; one that is left out cannot be used. */
+/** Settings of each provider. A provider without settings cannot be used. */
 export interface ModelSettings {
   readonly anthropic?: KeySettings
   readonly openai?: KeySettings

@@ -5,16 +5,19 @@ import { outputTokensFor } from './output-tokens.ts'
 
 interface Dependencies {
   readonly settings: ModelSettings
-  /** @default the global one */
+  /** @default the global `fetch` */
   readonly fetch?: FetchFunction
 }
 
-/** Returns a function that loads the provider's package and opens its model. Throws `ModelError` if a setting is missing. */
+/**
+ * Returns a function that loads the provider's package and opens its model. Throws `ModelError` if a setting is
+ * missing.
+ */
 type Opener = (modelId: string, dependencies: Dependencies) => () => Promise<Model>
 
 const NAMES = 'anthropic/<model>, openai/<model>, bedrock/<model>, openai-compatible/<model> or demo/demo'
 
-/** Providers by name. Their packages are large and loaded only when one of their models is opened. */
+/** Providers by name. Their packages are large, so each is loaded when one of its models is opened. */
 const OPENERS: { readonly [provider: string]: Opener } = {
   anthropic: (modelId, { settings, fetch }) => {
     const known = settings.anthropic ?? missing('anthropic', 'set ANTHROPIC_API_KEY')
@@ -37,11 +40,11 @@ const OPENERS: { readonly [provider: string]: Opener } = {
 }
 
 /**
- * Models by `provider/model`. If an OpenAI-compatible server is configured, a name without a known provider is the name of one
- * of its models.
+ * Opens models by `provider/model`. If an OpenAI-compatible server is configured, a name without a known provider is
+ * one of its models.
  */
 export function createModels({ settings, fetch = globalThis.fetch }: Dependencies): Models {
-  // Loaded with the first request, as the providers are: it needs their package.
+  // Loaded with the first request, because it depends on the providers' package.
   const bounded: FetchFunction = async (...request) =>
     (await import('./bounded-fetch.ts')).boundFetch(fetch)(...request)
   const dependencies = { settings, fetch: bounded }
@@ -59,10 +62,12 @@ export function createModels({ settings, fetch = globalThis.fetch }: Dependencie
   }
 }
 
-/** Throws the `ModelError` with which opening this model would fail, without loading anything. */
+/** Throws the `ModelError` that opening this model would throw, without loading anything. */
 export const checkModel = (name: string, settings: ModelSettings): void => void opener(name, { settings })
 
-/** Tokens of output that requests to this model ask for where its agent sets none; undefined: the model's own limit. */
+/**
+ * Returns the output tokens to request from this model if its agent sets no limit; undefined for the model's own limit.
+ */
 export function outputTokensOf(name: string): number | undefined {
   const [provider, modelId] = split(name, { server: 'assumed' })
   return outputTokensFor(provider, modelId)

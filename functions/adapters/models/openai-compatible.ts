@@ -12,13 +12,13 @@ const TRAITS: ProviderTraits = {
   honoursNone: true,
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
-  // Chat Completions would send base64 as text.
+  // No media in tool results: Chat Completions would send base64 as text.
   toolMedia: /^(?!)/,
   maxOutputTokens: outputTokensFor('openai-compatible', ''),
   options: {},
 }
 
-/** Models of any server that speaks Chat Completions. */
+/** Opens a model of any server that speaks Chat Completions. */
 export function openCompatible(modelId: string, settings: ServerSettings, fetch: FetchFunction | undefined): Model {
   return createProviderModel({
     provider: 'openai-compatible',

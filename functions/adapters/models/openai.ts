@@ -14,11 +14,11 @@ const TRAITS: ProviderTraits = {
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,
   toolMedia: /^(?:image\/.*|application\/pdf)$/,
   maxOutputTokens: outputTokensFor('openai', ''),
-  // Everything that the next request needs is in our log (reasoning encrypted), nothing is stored on their side.
+  // OpenAI stores nothing, because our log has everything for the next request (reasoning is encrypted).
   options: { openai: { store: false } },
 }
 
-/** Models of the OpenAI Responses API. */
+/** Opens a model of the OpenAI Responses API. */
 export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchFunction = globalThis.fetch): Model {
   return createProviderModel({
     provider: 'openai',
@@ -36,7 +36,7 @@ export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchF
   })
 }
 
-/** The package wraps arguments that are not JSON in a second string: the raw ones are sent instead. */
+/** Puts the raw arguments into the body. The package would wrap arguments that are not JSON in a second string. */
 function patchedBody(body: unknown, raw: readonly string[]): { body?: string } {
   if (raw.length === 0 || typeof body !== 'string') return {}
   const request = JSON.parse(body) as { input?: unknown }

@@ -17,12 +17,12 @@ type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>
 type ToolRequest = Extract<RequestMessage, { role: 'tool' }>
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 
-/** For providers that would drop the history's calls under `tool_choice: none`. */
+/** Instruction for providers that would drop the history's calls under `tool_choice: none`. */
 const NO_CALLS = 'Answer now. Do not call any tool.'
-/** Replaces missing text for providers that refuse blank text, or a conversation that the user does not begin. */
+/** Placeholder for providers that reject blank text, or a conversation that does not begin with the user. */
 const EMPTY = '(empty)'
 
-/** The request's messages as the provider packages take them: in the same order, each part with what the provider attached. */
+/** Converts the request's messages to the provider packages' form, in order. Each part keeps its provider metadata. */
 export function toPrompt(request: ModelRequest, traits: ProviderTraits): LanguageModelV4Prompt {
   const calls = createCallIds(traits.arguments === 'parsed')
   const prompt: LanguageModelV4Prompt =
@@ -96,7 +96,10 @@ function assistantContent(message: AssistantRequest, ids: readonly string[], tra
   return content.filter((part) => isSent(part, traits))
 }
 
-/** Malformed arguments go out as `{}` to a provider that takes objects; then the result quotes them. */
+/**
+ * Converts a result. A provider that requires objects gets `{}` instead of malformed arguments, and the result then
+ * quotes them.
+ */
 function resultOutput(message: ToolRequest, traits: ProviderTraits, raw: string): LanguageModelV4ToolResultOutput {
   const malformed = traits.arguments === 'parsed' && exactArguments(raw) === undefined
   const quote = malformed && !toolText(message.parts).includes(raw)

@@ -11,11 +11,11 @@ interface ProviderModel {
   readonly provider: string
   readonly modelId: string
   readonly traits: ProviderTraits
-  /** The package's model for one request. */
+  /** Returns the package's model for one request. */
   languageModel(request: ModelRequest): LanguageModelV4
 }
 
-/** A model of a provider package behind our port: one HTTP request per completion, every failure a `ModelError`. */
+/** Creates a `Model` from a provider package: one HTTP request per completion, and every failure is a `ModelError`. */
 export function createProviderModel({ provider, modelId, traits, languageModel }: ProviderModel): Model {
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     signal.throwIfAborted()

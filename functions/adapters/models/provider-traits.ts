@@ -1,17 +1,20 @@
-/** How requests differ between providers. */
+/** Differences between providers' requests. */
 export interface ProviderTraits {
-  /** `raw`: the package sends a string of arguments. `parsed`: it sends an object, and insists on unique, plain call ids. */
+  /**
+   * `raw`: the package sends the arguments as a string. `parsed`: it sends an object, and requires unique, plain call
+   * ids.
+   */
   readonly arguments: 'raw' | 'parsed'
-  /** `tool_choice: none` works and keeps the tools declared. */
+  /** Whether `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean
-  /** Blank text is refused, and so is a conversation that the user does not begin. */
+  /** Whether the provider rejects blank text, and conversations that do not begin with the user. */
   readonly refusesBlank: boolean
-  /** Media types that a user's message and a tool's result may carry. */
+  /** Media types that a user's message and a tool's result may contain. */
   readonly userMedia: RegExp
   readonly toolMedia: RegExp
-  /** Tokens of output to ask for if the agent sets none; undefined: none are named. */
+  /** Output tokens to request if the agent sets no limit; undefined to request none. */
   readonly maxOutputTokens: number | undefined
-  /** Options of the provider's package for every request, under its own name; an agent's override them. */
+  /** The package's options for every request, under its own name. An agent's options override them. */
   readonly options: { readonly [provider: string]: { readonly [option: string]: JsonValue } }
 }
 

@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../domain/model-request.ts'
 
-/** The raw arguments of a request's calls, in the order in which they are sent. */
+/** Returns the raw arguments of a request's calls, in the order in which they are sent. */
 export function argumentsOf(request: ModelRequest): string[] {
   return request.messages.flatMap((message) =>
     message.role === 'assistant'
@@ -9,7 +9,7 @@ export function argumentsOf(request: ModelRequest): string[] {
   )
 }
 
-/** The items with the `arguments` of the n-th call set to the n-th raw string; calls are the items of `type`. */
+/** Sets the `arguments` of the n-th call to the n-th raw string. Calls are the items of type `type`. */
 export function withRawArguments(items: readonly unknown[], type: string, raw: readonly string[]): unknown[] {
   let count = 0
   const patched = items.map((item) => {
@@ -20,7 +20,7 @@ export function withRawArguments(items: readonly unknown[], type: string, raw: r
   return patched
 }
 
-/** Chat Completions messages with the raw arguments in their tool calls. */
+/** Sets the raw arguments in the tool calls of Chat Completions messages. */
 export function withRawToolCalls(messages: unknown, raw: readonly string[]): unknown {
   if (!Array.isArray(messages)) return messages
   let count = 0
@@ -37,7 +37,7 @@ export function withRawToolCalls(messages: unknown, raw: readonly string[]): unk
   return patched
 }
 
-/** Arguments set on the wrong call would be worse than no request. */
+/** Throws if the numbers differ, because arguments on the wrong call would be worse than no request. */
 function checkCount(count: number, raw: readonly string[]): void {
   if (count !== raw.length) throw new Error(`the request has ${raw.length} calls, but ${count} would be sent`)
 }

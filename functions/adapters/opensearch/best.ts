@@ -24,24 +24,26 @@ import {
 } from './search-bodies.ts'
 import { anyOf, termGroups, type Inside, type TermGroup } from './term-groups.ts'
 
-/** One search, whose pages end at a moment. */
+/** A search with a fixed upper time limit for all its pages. */
 export interface Search {
   readonly query: HistoryQuery
   readonly parsed: SearchQuery
   readonly send: (body: object) => Promise<SearchResponse>
-  /** As in `HistoryPlace`. */
+  /** See `HistoryPlace`. */
   readonly bound: number
 }
 
-/** With fewer documents that hold all terms than this, those that hold some of them are pages too. */
+/** If fewer documents than this contain all terms, the pages also include documents with some of them. */
 const ENOUGH = 40
-/** Documents that are scored where most of the best only talk about the history: what happened stands behind them. */
+/**
+ * Number of documents that are scored if most of the best ones are self-references. The real events rank below those.
+ */
 const RESCORE_DEPTH = 500
-/** A shorter piece stands inside of too many words. */
+/** Minimum characters of a word that is searched inside other words. Shorter ones occur in too many words. */
 const MIN_PIECE_CHARACTERS = 3
-/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
+/** If no event covers this share of the query, its words are expanded to typos and to words that contain them. */
 const COVERED = 0.75
-/** Words of so many documents at most are then looked for inside of others; so many words at most. */
+/** Limits of this expansion: the document count of a word, and the number of words. */
 const WIDENED = { documents: 2_000, words: 8 }
 
 export interface FoundDocument extends Candidate {
@@ -53,11 +55,14 @@ export interface FoundDocument extends Candidate {
 export interface Best {
   readonly terms: readonly PlannedTerm[]
   readonly scored: readonly ScoredEvent<FoundDocument>[]
-  /** Clauses that all documents of the search's pages must match, but for the best ones. */
+  /** Clauses that all documents of the search's pages must match, except the best ones. */
   readonly way: readonly object[]
 }
 
-/** The best events as the words are; where these have little of the query, as the words may be meant, if that is better. */
+/**
+ * Finds the best events for the exact words. If they cover little of the query, tries expanded words, and keeps the
+ * better result.
+ */
 export async function best(search: Search): Promise<Best> {
   const matching = await matchingOf(search)
   const { groups, counts } = matching
@@ -72,7 +77,7 @@ export async function best(search: Search): Promise<Best> {
   return coveredBy(second.scored) > coveredBy(first.scored) ? { ...second, way: [anyOf(looseClauses(wider))] } : usual
 }
 
-/** The query's words as the index has them. */
+/** Returns the query's words with their counts in the index. */
 export async function matchingOf(search: Search): Promise<Matching> {
   const { query, parsed, bound } = search
   const groups = termGroups(parsed)
@@ -80,7 +85,7 @@ export async function matchingOf(search: Search): Promise<Matching> {
   return { query, bound, groups, counts, inside: unknownWords(groups, counts) }
 }
 
-/** `response`: to the usual request. Looks further where most of its events only talk about the history. */
+/** Scores the usual request's `response`. If most of its events are self-references, requests more documents. */
 async function bestOf(
   search: Search,
   matching: Matching,
@@ -105,7 +110,7 @@ async function scoredBy(
   return { terms, scored: await eventsOf(search, terms, hits.hits.map(documentOf)) }
 }
 
-/** These documents' events, in the order of their scores. */
+/** Returns the events of these documents, ordered by score. */
 export function eventsOf(
   { parsed, query, send }: Search,
   terms: readonly PlannedTerm[],
@@ -121,10 +126,10 @@ export function eventsOf(
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
   scored.reduce((most, event) => Math.max(most, event.covered), 0)
 
-/** Words that no document within the scope holds, as they are or inflected: they may stand inside of others. */
+/** Returns the words that no document in the scope contains, also inflected. They may occur inside other words. */
 const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => new Set(wordsOfAtMost(0, groups, counts))
 
-/** Those, and words that not too many documents hold: what is asked for may be another word that has them inside. */
+/** Returns the unknown words and the rare words. The searched word may be another one that contains a rare word. */
 const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
   new Set([
     ...unknownWords(groups, counts),

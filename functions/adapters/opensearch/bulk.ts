@@ -1,23 +1,26 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Send } from './requests.ts'
 
-/** One document to store in an index, or to remove from it. */
+/** An operation that stores one document in an index, or removes it. */
 export interface Operation {
   readonly index: string
   readonly id: string
   readonly version: number
-  /** Absent: remove it. */
+  /** The document to store; if absent, the document is removed. */
   readonly source?: object
 }
 
 export type Outcome =
   | { readonly kind: 'done' }
-  /** It may work later. */
+  /** A temporary failure. */
   | { readonly kind: 'failed'; readonly error: string }
-  /** It will never work. */
+  /** A permanent failure. */
   | { readonly kind: 'refused'; readonly error: string }
 
-/** Of one request, in UTF-16 units, each at least a byte: OpenSearch Serverless takes 10 MB, and so do small domains. */
+/**
+ * Maximum UTF-16 units of one request. OpenSearch Serverless and small domains accept 10 MB, and a unit has at least
+ * one byte.
+ */
 const MAX_UNITS = 3_000_000
 const MAX_OPERATIONS = 500
 const ATTEMPTS = 5
@@ -35,8 +38,8 @@ interface Item {
 }
 
 /**
- * Stores and removes documents with their own versions. What is already newer, or already gone, counts as done. What
- * failed for now is tried again for about three seconds.
+ * Stores and removes documents with external versions. A document that is already newer, or already removed, counts as
+ * done. Temporary failures are retried for about three seconds.
  */
 export async function bulk(send: Send, clock: Clock, operations: readonly Operation[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = operations.map(() => ({ kind: 'failed', error: 'not tried' }))
@@ -91,7 +94,7 @@ async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]>
     return batch.map(({ operation }, place) => outcomeOf(operation, Object.values(items[place] ?? {})[0]))
   }
   const error = `${response.status}: ${JSON.stringify(response.body).slice(0, 500)}`
-  // Only an error of the request itself can be caused by its documents; sent one by one they show which.
+  // Only these statuses can be caused by the documents. The documents are then sent one by one to find the faulty one.
   if (response.status !== 400 && response.status !== 413) return every({ kind: 'failed', error })
   if (batch.length === 1) return every({ kind: 'refused', error })
   const half = Math.ceil(batch.length / 2)
@@ -104,7 +107,7 @@ function outcomeOf(operation: Operation, item: Item | undefined): Outcome {
   const text = `${status}: ${error?.type ?? ''}: ${error?.reason ?? ''}`.slice(0, 500)
   if (status < 300 || status === 409) return { kind: 'done' }
   if (status === 404 && operation.source === undefined && error === undefined) return { kind: 'done' }
-  // The index is gone, or its node is full or refuses: nothing is wrong with the document.
+  // The index is missing, or its node is full or rejects requests. The document itself is valid.
   if (status === 404 || status === 429 || status === 403 || status === 401 || status >= 500)
     return { kind: 'failed', error: text }
   return { kind: 'refused', error: text }

@@ -12,19 +12,21 @@ interface Credentials {
   readonly sessionToken?: string
 }
 
-/** What requests to AWS are signed with; a node of your own needs none. */
+/** Settings for signing requests to AWS; a node of your own needs none. */
 export interface Signing {
   readonly region: string
   /** `aoss`: OpenSearch Serverless; `es`: a managed domain. */
   readonly service: 'aoss' | 'es'
-  /** Called before each request: the function caches credentials and renews them in time. */
+  /** Called before each request. The function caches the credentials and renews them in time. */
   readonly credentials: () => Promise<Credentials>
 }
 
 const TIMEOUT_MS = 10_000
-/** A sleeping serverless collection wakes in 10 to 30 s, and responds to the first request then. */
+/**
+ * Request timeout. A sleeping serverless collection wakes in 10 to 30 s, and only then responds to the first request.
+ */
 const WAKING_MS = 40_000
-/** Errors of a kept connection that the other side has closed, for example while a function was frozen. */
+/** Errors of a kept-alive connection that the other side has closed, for example while a function was frozen. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 
 interface Dependencies {
@@ -33,9 +35,10 @@ interface Dependencies {
 }
 
 /**
- * A client that signs its requests where `signing` is given: what this adapter needs of the official one, which would load 300
- * kB at each cold start. It tries each request once, and a second time only when a kept connection turned out to be closed:
- * its callers know what to repeat.
+ * Creates a client, which signs its requests if `signing` is given. It implements only what this adapter needs, because
+ * the official client would load 300 kB at each cold start.
+ * It tries each request once, and a second time only if a kept-alive connection was closed. Callers decide about other
+ * retries.
  */
 export function createOpenSearchClient({ endpoint, signing }: Dependencies): SearchClient {
   const base = new URL(endpoint)
@@ -49,7 +52,7 @@ export function createOpenSearchClient({ endpoint, signing }: Dependencies): Sea
     const plain = { host: base.host, accept: 'application/json', ...(body === '' ? {} : { 'content-type': type }) }
     const target = { method, protocol: base.protocol, hostname: base.hostname, path, headers: plain, body }
     const signed = signer === undefined ? plain : (await signer.sign(target)).headers
-    // Never signed: OpenSearch Serverless would reject the signature (its guide, "Signing requests").
+    // These headers are not signed: OpenSearch Serverless would reject the signature (its guide, "Signing requests").
     const headers = { ...signed, ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }) }
     const signal = AbortSignal.timeout(timeoutMs)
     const attempt = (): Promise<IncomingMessage> =>

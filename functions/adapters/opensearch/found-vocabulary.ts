@@ -5,9 +5,11 @@ import { inflections, withinOneTypo } from '../../search/query/word-forms.ts'
 import { tokenize } from '../../search/tokens/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
 
-/** Words that a plan chooses from: whoever stores words can make any number of them. */
+/** Maximum number of words to choose expansions from. A user who stores words can create any number. */
 const MAX_WORDS = 5_000
-/** A shorter word is looked for at the beginning of others only. */
+/**
+ * Minimum characters of a word that is searched inside other words. A shorter one is searched only at their beginning.
+ */
 const MIN_INSIDE_CHARACTERS = 3
 
 interface Known {
@@ -17,9 +19,9 @@ interface Known {
 }
 
 /**
- * Plans with the words of an index as one search sees them: exact frequencies of the query's words, and for slips and pieces of
- * words those in the documents found, which is where they matter. All of it within the search's own scope. Documents are read for
- * their words only if a term needs them, in turns.
+ * Plans the terms with the vocabulary of one search. Frequencies of the query's words are exact. Typos and parts of
+ * words are taken from the found documents, which are the relevant ones.
+ * Everything is within the search's scope. Documents are tokenized only if a term needs it, in small batches.
  */
 export async function planFound(
   parsed: SearchQuery,
@@ -53,13 +55,16 @@ function vocabularyOf(counts: Counts, found: () => ReadonlyMap<string, number>):
   }
 }
 
-/** Whether a plan may ask for a word: one of the query, in a form of it, one slip away, or with one inside. */
+/**
+ * Returns a test for words that a plan may use: a query word, its inflection, a word one typo away, or a word that
+ * contains one.
+ */
 function isAskedBy({ terms }: SearchQuery): (token: string) => boolean {
   const words = [...new Set(terms.flatMap((term) => term.words))]
   const exact = new Set([...terms.flatMap(({ wholes }) => wholes), ...words.flatMap(inflections)])
-  const stands = (word: string, token: string): boolean =>
+  const isContained = (word: string, token: string): boolean =>
     word.length < MIN_INSIDE_CHARACTERS ? token.startsWith(word) : token.includes(word)
-  return (token) => exact.has(token) || words.some((word) => stands(word, token) || withinOneTypo(word, token))
+  return (token) => exact.has(token) || words.some((word) => isContained(word, token) || withinOneTypo(word, token))
 }
 
 async function countWords(

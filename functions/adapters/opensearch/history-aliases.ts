@@ -4,41 +4,47 @@ import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
 import { ask, type Send } from './requests.ts'
 
 /**
- * The indexes behind an alias: one is searched, and during a rebuild the one that it fills is written as well. Both
- * facts are aliases (`<alias>` and `<alias>-write`), so that every process knows them.
+ * The indexes behind an alias. One is searched; during a rebuild, the new one is written too. Both facts are aliases
+ * (`<alias>` and `<alias>-write`), so that every process sees them.
  */
 export interface HistoryAliases {
-  /** Makes the first index if there is none. */
+  /** Creates the first index if there is none. */
   ensure(): Promise<void>
-  /** The indexes that every write goes to; cached for up to `KNOWN_MS`. */
+  /** Returns the indexes that every write goes to; cached for up to `KNOWN_MS`. */
   written(): Promise<readonly string[]>
-  /** Drops the cache: an index was gone. */
+  /** Drops the cache, after an index was missing. */
   forget(): void
   searched(): Promise<readonly string[]>
-  /** Every index that was made for the alias and still exists. */
+  /** Returns every existing index that was created for the alias. */
   all(): Promise<readonly string[]>
-  /** Makes an empty index that is written from now on instead of `instead`; by every process after `KNOWN_MS`. */
+  /**
+   * Creates an empty index that is written from now on instead of `instead`. Every process writes to it after
+   * `KNOWN_MS`.
+   */
   build(instead: readonly string[]): Promise<string>
-  /** Atomically switches searches and writes to this index alone. */
+  /** Atomically switches searches and writes to this index. */
   swap(name: string): Promise<void>
   drop(name: string): Promise<void>
 }
 
 /**
- * How long a process may continue to write to the indexes that it knows. A clock that is set back past the reading ends that. One that
- * is set back by less keeps the names for less than twice as long, which a rebuild waits for.
+ * Maximum time for which a process writes to its cached indexes. If the clock is set back to before the read, the cache
+ * expires at once. If it is set back by less, the cache lasts less than twice as long, which a rebuild takes into
+ * account.
  */
 export const KNOWN_MS = 5_000
 
 interface Dependencies {
   readonly send: Send
   readonly alias: string
-  /** Of the index, beside the first. Left out: the engine decides, as a serverless collection does, which takes no settings. */
+  /**
+   * Number of replicas of the index. If absent, the engine decides: a serverless collection accepts no such setting.
+   */
   readonly copies?: number | undefined
   readonly clock: Clock
 }
 
-/** The aliases of one history index. */
+/** Manages the aliases of one history index. */
 export function createHistoryAliases({ send, alias, copies, clock }: Dependencies): HistoryAliases {
   const writeAlias = `${alias}-write`
   let known: { readonly names: readonly string[]; readonly at: number } | undefined
@@ -84,7 +90,7 @@ export function createHistoryAliases({ send, alias, copies, clock }: Dependencie
     },
     async swap(name) {
       const [searched, written] = await Promise.all([behind(alias), behind(writeAlias)])
-      // Another rebuild may have taken this index for a leftover.
+      // Another rebuild may have deleted this index as a leftover.
       if (!written.includes(name)) throw unavailable(`the index ${name} is no longer being built`)
       const [oldSearched, oldWritten] = [searched, written].map((names) => names.filter((index) => index !== name))
       await change([
@@ -111,7 +117,7 @@ const unavailable = (message: string): TooltrailError =>
 const removals = (indexes: readonly string[] = [], alias: string): object[] =>
   indexes.map((index) => ({ remove: { index, alias } }))
 
-/** The domain logs searches that take longer than this. Their content stays out of the log. */
+/** The domain logs slow searches from this duration, without their content. */
 const SLOW = {
   'search.slowlog.threshold.query.warn': '2s',
   'search.slowlog.threshold.fetch.warn': '1s',
@@ -129,8 +135,8 @@ async function createIndex(send: Send, index: string, copies: number | undefined
 }
 
 /**
- * Everything here relies on the engine refusing an older version of a document. If it does not, the index is not used at all,
- * instead of slowly becoming wrong. The document belongs to no tenant.
+ * Checks that the engine rejects older versions of a document, because this adapter relies on it. Otherwise, the index
+ * is not used, instead of slowly becoming wrong. The test document belongs to no tenant.
  */
 async function probeVersions(send: Send, index: string): Promise<void> {
   const _id = `probe-${crypto.randomUUID()}`

@@ -11,21 +11,23 @@ import { ask, createSend, type Send, type SearchClient } from './requests.ts'
 interface Dependencies {
   readonly client: SearchClient
   readonly alias: string
-  /** As `createHistoryAliases` takes it. */
+  /** See `createHistoryAliases`. */
   readonly copies?: number | undefined
   readonly indexDeadLetters: DeadLetterSink
   readonly clock: Clock
 }
 
-/** Documents of the latest writes that must be findable before searches switch: every shard has some of them. */
+/**
+ * Number of recently written documents that must be searchable before searches switch. Every shard has some of them.
+ */
 const WATCHED = 1_000
 const POLL_INTERVAL_MS = 500
-/** OpenSearch Serverless refreshes about every 10 s. */
+/** Timeout until written documents are searchable. OpenSearch Serverless refreshes about every 10 s. */
 const FINDABLE_MS = 120_000
-/** By then, searches that were under way and processes with a cached alias have finished. */
+/** Time after which searches in flight and cached aliases of other processes have ended. */
 const GRACE_MS = 2 * KNOWN_MS
 
-/** Builds the next index of an alias. */
+/** Creates the builder of an alias's next index. */
 export function createOpenSearchHistoryBuilder({
   client,
   alias,
@@ -42,7 +44,7 @@ export function createOpenSearchHistoryBuilder({
       const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
       const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
-      // Writing to an index that is gone would create it again.
+      // Leftovers are dropped first: a write to a missing index would create it again.
       for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []
       return {
@@ -70,7 +72,7 @@ export function createOpenSearchHistoryBuilder({
 const idsOf = ({ key, messageId, documents }: HistoryChange): string[] =>
   documents.map(({ part }) => documentId(key, messageId, part))
 
-/** What is stored is found a little later, and only a search shows when. */
+/** Waits until written documents are searchable, which only a search can show. */
 async function untilFindable(
   { send, clock }: { readonly send: Send; readonly clock: Clock },
   index: string,
@@ -94,7 +96,7 @@ async function untilFindable(
   }
 }
 
-/** Some may have been removed or refused. */
+/** Counts the stored documents, because some may have been removed or rejected. */
 async function countStored(send: Send, index: string, ids: readonly string[]): Promise<number> {
   const [path, body] = [`/${index}/_mget`, { docs: ids.map((_id) => ({ _id, _source: false })) }]
   const { docs } = await ask<{ docs: readonly { found?: boolean }[] }>(send, { method: 'GET', path, body })

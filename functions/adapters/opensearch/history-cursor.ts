@@ -8,31 +8,35 @@ import {
   type PlaceField,
 } from '../../search/cursor.ts'
 
-/** A place in a list of events. */
+/** A position in a list of events. */
 export interface ListPlace {
-  /** The message of the last event that was passed. */
+  /** Message of the last event before this position. */
   readonly message: string
-  /** The time of the document that it was passed with. Only lists sorted by time have it. */
+  /** Time of the document with which that event was listed. Used only in lists sorted by time. */
   readonly time: number
 }
 
 /**
- * Where a page ended. Later pages read the index as far as the first page did, and find the same hits in the same order, whatever
- * is written meanwhile: no event twice, none missed, none that is newer than the first page. Deleted events are left out.
+ * The position where a page ended. Later pages see the index as it was for the first page: the same hits in the same
+ * order, whatever is written meanwhile. No event is repeated, skipped, or newer than the first page. Deleted events are
+ * omitted.
  */
 export interface HistoryPlace {
-  /** Messages after this moment are no part of the pages. Milliseconds since 1970; in lists sorted by time, whole seconds. */
+  /** Newer messages are excluded from all pages. Milliseconds since 1970; whole seconds in lists sorted by time. */
   readonly bound: number
-  /** The last of the best events that was shown, by its print, and how many were. Undefined once they are all shown. */
+  /**
+   * Fingerprint of the last best event that was returned, and the number of those returned. Undefined once all were
+   * returned.
+   */
   readonly ranked?: { readonly print: string; readonly shown: number }
-  /** The place in the list of all other events; undefined at its beginning. */
+  /** Position in the list of all other events; undefined at its beginning. */
   readonly list?: ListPlace
 }
 
 const KINDS = { ranked: 0, start: 1, byEvent: 2, byTime: 3 } as const
 const TIME_BITS = 52
 const MOMENT_BITS = 48
-/** Of an id whose time is before the year 2109. */
+/** Bits of an id whose time is before the year 2109. */
 const ID_BITS = 122
 const RANKED = [MOMENT_BITS, 7, FINGERPRINT_CHARACTERS * 6]
 const BY_EVENT = [MOMENT_BITS, ID_BITS]
@@ -42,7 +46,7 @@ const BITS = [2, BY_TIME.reduce((sum, bits) => sum + bits, 0)]
 const EARLIEST = -(2 ** (TIME_BITS - 1))
 const SECOND_MS = 1_000
 
-/** Writes a cursor of this query. */
+/** Returns a cursor of this query. */
 export function writePlace(query: HistoryQuery, place: HistoryPlace): string {
   const { kind, bits, values } = fieldsOf(place, query.sort)
   const rest = joinFields(values.map((value, at): PlaceField => [value, bits[at] ?? 0]))
@@ -65,7 +69,7 @@ function fieldsOf(
   return { kind: KINDS.byTime, bits: BY_TIME, values: [seconds, list.time - EARLIEST, id] }
 }
 
-/** Reads a cursor. Throws `cursor_not_found` for one that no page of this query returned. */
+/** Reads a cursor. Throws `cursor_not_found` for a text that no page of this query returned. */
 export function readPlace(query: HistoryQuery, text: string): HistoryPlace {
   const [kind, rest = 0n] = readCursor(query, text, BITS)
   switch (Number(kind)) {
@@ -90,7 +94,7 @@ const fingerprintBits = (print: string): bigint => BigInt(`0x${Buffer.from(print
 const fingerprintOf = (bits: bigint): string =>
   Buffer.from(bits.toString(16).padStart(FINGERPRINT_CHARACTERS * 1.5, '0'), 'hex').toString('base64url')
 
-/** The digits of an id, in their order. */
+/** The digits of an id, in ascending order. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const ID_LENGTH = 26
 

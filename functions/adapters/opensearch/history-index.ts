@@ -8,17 +8,17 @@ import type { SearchResponse } from './search-bodies.ts'
 
 interface Dependencies {
   readonly client: SearchClient
-  /** What is searched; the indexes behind it change. */
+  /** The alias that is searched. The indexes behind it change. */
   readonly alias: string
 }
 
-/** Searches an OpenSearch index that follows the table's stream: what was just written is found a little later. */
+/** Creates a search of an OpenSearch index that follows the table's stream. Recent writes are found with a delay. */
 export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): HistoryIndex {
   const send = createSend(client)
 
   const search = async (body: object): Promise<SearchResponse> => {
     const response = await ask<SearchResponse>(send, { method: 'POST', path: `/${alias}/_search`, body })
-    // A partial response would pass for the whole.
+    // An incomplete response must not count as complete.
     if (response.timed_out || response._shards.failed > 0)
       throw new Error(`${response._shards.failed} shards did not respond`)
     return response
@@ -27,7 +27,7 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
     async search(query) {
       const parsed = parseQuery(query.text, query.filters.role)
       const place = query.after === undefined ? undefined : readPlace(query, query.after)
-      // Functions start sooner without all that orders hits.
+      // Loaded on demand, so that functions start faster.
       const { findPage } = await import('./history-pages.ts')
       return available({ hits: [] }, () => findPage({ query, parsed, send: search }, place))
     },
@@ -42,7 +42,7 @@ export function createOpenSearchHistoryIndex({ client, alias }: Dependencies): H
   }
 }
 
-/** Before anything is written there is no index, and the writer creates it: a search then finds `nothing`. */
+/** Returns `nothing` if there is no index yet. The writer creates it with the first write. */
 async function available<Result>(nothing: Result, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -17,7 +17,7 @@ type Event = ScoredEvent<FoundDocument>
 
 type Asked = Omit<Search, 'bound'>
 
-/** The first page, or the one that the place stands before. */
+/** Returns the first page, or the page after the position. */
 export async function findPage(asked: Asked, place: HistoryPlace | undefined): Promise<HistoryPage> {
   const bound = place?.bound ?? (await newestMoment(asked))
   if (bound === undefined) return { hits: [] }
@@ -32,7 +32,7 @@ async function newestMoment({ send, query }: Asked): Promise<number | undefined>
   return newest && timeOfId(newest._source.message)
 }
 
-/** What matches, in an order of its own. */
+/** Returns a page of matches that are ordered without scores. */
 async function listPage(search: Search, place: HistoryPlace | undefined): Promise<HistoryPage> {
   const { query, bound, parsed } = search
   const { sort = 'relevance', limit } = query
@@ -46,7 +46,7 @@ async function listPage(search: Search, place: HistoryPlace | undefined): Promis
   return pageOf(search, { list, terms, scored: [] }, events, next && { bound, ...next })
 }
 
-/** The best events in the order of their scores, then what else matches, newest first. */
+/** Returns a page of the best events, ordered by score. After them follow the other matches, newest first. */
 async function rankedPage(search: Search, place: HistoryPlace | undefined): Promise<HistoryPage> {
   const { query, bound } = search
   const { terms, scored, way } = await best(search)
@@ -76,7 +76,7 @@ async function rankedPage(search: Search, place: HistoryPlace | undefined): Prom
 const termsOf = (field: string, values: readonly string[]): object[] =>
   values.length === 0 ? [] : [{ terms: { [field]: values } }]
 
-/** The place in the ranks after the last hit that was shown; where it is deleted, after as many as were shown. */
+/** Returns the index after the last returned hit. If that hit is deleted, uses the number of returned hits. */
 function rankAfter(heads: readonly Event[], { ranked }: HistoryPlace): number {
   if (ranked === undefined) return heads.length
   const last = heads.findIndex(({ best: { source } }) => source.print === ranked.print)
@@ -88,7 +88,7 @@ function firstOfSessions(scored: readonly Event[]): Event[] {
   return scored.filter(({ best: { source } }) => !sessions.has(source.session) && sessions.add(source.session))
 }
 
-/** The events of these documents, one of each, in the order of the documents. */
+/** Returns one event per document, in the order of the documents. */
 async function inListOrder(search: Search, terms: readonly PlannedTerm[], found: readonly Found[]): Promise<Event[]> {
   const documents = found.map(documentOf)
   if (terms.length === 0) return documents.map((document) => ({ best: document, score: 1, covered: 1 }))
@@ -98,10 +98,10 @@ async function inListOrder(search: Search, terms: readonly PlannedTerm[], found:
 }
 
 interface Ranks {
-  /** All events that match, but for the best ones. */
+  /** All matching events except the best ones. */
   readonly list: EventList
   readonly terms: readonly PlannedTerm[]
-  /** The best events, whatever page they are on. */
+  /** The best events of all pages. */
   readonly scored: readonly Event[]
 }
 
@@ -120,7 +120,7 @@ async function pageOf(
   return next === undefined ? { hits } : { hits, next: writePlace(query, next) }
 }
 
-/** By session of these events, how many other hits it has, on whatever page. */
+/** Returns the number of other hits on all pages, for each session of these events. */
 async function moreIn(search: Search, { list, scored }: Ranks, events: readonly Event[]): Promise<Map<string, number>> {
   const sessions = events.map(({ best: { source } }) => source.session)
   if (sessions.length === 0) return new Map()

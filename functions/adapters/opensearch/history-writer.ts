@@ -10,13 +10,13 @@ import { createSend, type Send, type SearchClient } from './requests.ts'
 export interface WriterDependencies {
   readonly client: SearchClient
   readonly alias: string
-  /** As `createHistoryAliases` takes it. */
+  /** See `createHistoryAliases`. */
   readonly copies?: number | undefined
   readonly indexDeadLetters: DeadLetterSink
   readonly clock: Clock
 }
 
-/** Writes to every index behind the alias, and to the next one during a rebuild. */
+/** Creates a writer to every index behind the alias, and to the next one during a rebuild. */
 export function createOpenSearchHistoryWriter({
   client,
   alias,
@@ -43,7 +43,7 @@ interface Part {
   readonly operation: Operation
 }
 
-/** Writes to these indexes, whatever the aliases say. */
+/** Writes to these indexes, whatever the aliases are. */
 export async function writeTo(
   indexes: readonly string[],
   changes: readonly HistoryChange[],
@@ -74,7 +74,10 @@ export async function writeTo(
   return outcomes
 }
 
-/** Returns the reason if reporting failed: then it is tried again, so that nothing is lost silently. */
+/**
+ * Dead-letters a document. If that fails, returns the reason, so that the write is retried and nothing is lost
+ * silently.
+ */
 async function report(
   indexDeadLetters: DeadLetterSink,
   { change, part }: Part,
@@ -89,7 +92,10 @@ async function report(
   }
 }
 
-/** What each index gets of each change. Everybody else has a turn between documents: together they take half a second. */
+/**
+ * Returns the documents of each change for each index. Yields to the event loop between documents, because together
+ * they take half a second.
+ */
 async function partsOf(changes: readonly HistoryChange[], indexes: readonly string[]): Promise<Part[]> {
   const parts: Part[] = []
   for (const [place, change] of changes.entries()) {

@@ -3,7 +3,7 @@ import type { OpenSearchClient } from '@aws-sdk/client-opensearch'
 import { ask, createSend } from './requests.ts'
 import type { SearchClient } from './requests.ts'
 
-/** How many documents are behind an alias; undefined before anything was indexed. */
+/** Returns the number of documents behind an alias; undefined before anything was indexed. */
 export async function countDocuments(client: SearchClient, alias: string): Promise<number | undefined> {
   const request = {
     method: 'POST',
@@ -18,7 +18,7 @@ export async function countDocuments(client: SearchClient, alias: string): Promi
   return response.hits?.total.value
 }
 
-/** The state of a managed domain in words: its status, nodes and shards. */
+/** Describes the state of a managed domain: its status, nodes and shards. */
 export async function domainHealth(
   client: OpenSearchClient,
   domain: string,

@@ -7,16 +7,16 @@ import { messageFingerprint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/tokens/document-tokens.ts'
 
 /**
- * Grows with every change of the mapping or of what is stored: an index of another version is migrated by a rebuild. What new
- * documents alone have and nothing looks for (`searched`, `task`) changes nothing.
+ * Increased with every change of the mapping or of the stored fields. An index with another version must be rebuilt.
+ * Fields that only new documents have and that no query uses (`searched`, `task`) need no increase.
  */
 export const INDEX_VERSION = 2
 
-/** A document as the index returns it: everything but its tokens. */
+/** A document in the index, without its tokens. */
 export interface Source {
-  /** Orders messages by age: the message's id, then its print. */
+  /** Sort key by age: the message's id, then its fingerprint. */
   readonly event: string
-  /** Short name of a message, unique across everything. */
+  /** Globally unique short name of a message. */
   readonly print: string
   readonly tenant: string
   readonly session: string
@@ -37,13 +37,13 @@ export interface Source {
   readonly time: number
 }
 
-/** Lucene refuses longer terms (32,766 bytes): such a value is stored, but cannot be searched for. */
+/** Lucene rejects terms over 32,766 bytes. A longer value is stored but not searchable. */
 const keyword = { type: 'keyword', ignore_above: 8_000 }
 const kept = { type: 'keyword', index: false, doc_values: false }
-/** The tokens come joined by spaces. Positions are not asked for. */
+/** Tokens are joined by spaces. Positions are not indexed. */
 const tokens = { type: 'text', analyzer: 'whitespace', index_options: 'freqs', copy_to: 't_all' }
 
-/** The index's mapping: nothing in it depends on a plugin or on settings. */
+/** Mapping of the index. It depends on no plugin and on no settings. */
 export const MAPPING = {
   dynamic: false,
   _source: { excludes: ['t_*'] },
@@ -73,11 +73,11 @@ export const MAPPING = {
   },
 }
 
-/** The `_id` of a message's part: the same whoever indexes it, and whenever. */
+/** Returns the `_id` of a message's part, independent of when and where it is indexed. */
 export const documentId = (key: SessionKey, messageId: string, part: string): string =>
   `${eventOf(key, messageId)}.${part}`
 
-/** A document as it is sent to the index. */
+/** Converts a document for the index. */
 export function indexedDocument(document: HistoryDocument): Source & Readonly<Record<`t_${string}`, string>> {
   const { tenant, session, owner, runId, messageId, part, role, agent, toolName, toolCallId } = document
   const { status, feedback, searched, task, call } = document
@@ -104,7 +104,7 @@ export function indexedDocument(document: HistoryDocument): Source & Readonly<Re
   }
 }
 
-/** A document as a hit shows it. */
+/** Returns the fields of a hit. */
 export function hitFields(source: Source): Omit<HistoryHit, 'score' | 'snippet'> {
   const { session, owner, run, message, role, agent, tool, tool_call: toolCallId, status, time } = source
   return {

@@ -4,24 +4,24 @@ import type { ListPlace } from './history-cursor.ts'
 import { scopeClause, type Scoped } from './search-bodies.ts'
 import { anyOf } from './term-groups.ts'
 
-/** Events that match, in an order that scores have no part in. */
+/** A list of matching events whose order does not depend on scores. */
 export interface EventList extends Scoped {
   readonly must: readonly object[]
   readonly mustNot: readonly object[]
-  /** `relevance`: by the age of the messages, newest first. */
+  /** The order. `relevance` is the age of the messages here, newest first. */
   readonly sort: HistorySort
-  /** What one hit is made of: an event, or the events of a session. */
+  /** The content of one hit: an event, or the events of a session. */
   readonly unit: 'event' | 'session'
 }
 
 interface Part {
   readonly after: ListPlace | undefined
-  /** Units that are left out. */
+  /** Units (events or sessions) to omit. */
   readonly without: readonly string[]
   readonly size: number
 }
 
-/** The first documents of the next units of a list. */
+/** Builds the request for the first documents of the next units of a list. */
 export const unitsBody = (list: EventList, { after, without, size }: Part): object => ({
   size,
   track_total_hits: false,
@@ -30,7 +30,10 @@ export const unitsBody = (list: EventList, { after, without, size }: Part): obje
   query: queryOf(list, after === undefined ? [] : [afterPlace(list, after)], without),
 })
 
-/** The next documents of a list, of whichever units; `from`: the sort values of the last one before. */
+/**
+ * Builds the request for the next documents of a list. Several may be of one unit. `from`: the sort values of the
+ * previous document.
+ */
 export const documentsBody = (
   list: EventList,
   { after, without, size, from }: Part & { readonly from: readonly unknown[] | undefined },
@@ -42,7 +45,7 @@ export const documentsBody = (
   query: queryOf(list, after === undefined ? [] : [afterPlace(list, after)], without),
 })
 
-/** Documents of these units up to a place; one of each, where `isCollapsed`. */
+/** Builds the request for documents of these units up to a position; one per unit if `isCollapsed`. */
 export const earlierBody = (
   list: EventList,
   {
@@ -64,7 +67,7 @@ export const earlierBody = (
   query: queryOf(list, [{ terms: { [list.unit]: units } }, upToPlace(list, place)], []),
 })
 
-/** Counts the events of each of these sessions, up to one more than is shown. */
+/** Builds the request that counts the events of each of these sessions, up to one more than is shown. */
 export const eventsBody = (list: EventList, sessions: readonly string[]): object => ({
   size: 0,
   track_total_hits: false,
@@ -72,7 +75,7 @@ export const eventsBody = (list: EventList, sessions: readonly string[]): object
   aggs: {
     sessions: {
       filters: { filters: sessions.map((session) => ({ term: { session } })) },
-      // Events are many: a map of those that match costs less than ordinals of all.
+      // There are many events: a map of the matching ones is cheaper than global ordinals.
       aggs: { events: { terms: { field: 'event', size: MAX_MORE + 1, execution_hint: 'map' } } },
     },
   },
@@ -96,7 +99,7 @@ const orderOf = ({ sort }: EventList): object[] => {
   return [{ time: direction }, { event: direction }]
 }
 
-/** Sorts after everything that begins as an event does. */
+/** Suffix that sorts after every key that begins with the event. */
 const AND_AFTER = '~'
 
 const afterPlace = ({ sort }: EventList, { message, time }: ListPlace): object => {

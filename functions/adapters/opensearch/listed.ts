@@ -3,35 +3,35 @@ import type { HistoryPlace, ListPlace } from './history-cursor.ts'
 import { documentsBody, earlierBody, unitsBody, type EventList } from './list-bodies.ts'
 import type { Found, SearchResponse } from './search-bodies.ts'
 
-/** Requests for one page, at most: a page that ends there is short. */
+/** Maximum number of requests per page. A page that reaches it is short. */
 const MAX_REQUESTS = 10
-/** Documents that a request looks through where what matches is decided by their texts. */
+/** Documents per request if their texts decide what matches. */
 const MAX_SCANNED = 200
-/** Sessions that a request looks through: many of them may have been shown before. */
+/** Sessions per request, because many may be on earlier pages. */
 const GROUPS_AT_ONCE = 100
 
 type Send = (body: object) => Promise<SearchResponse>
 
 export interface Listed {
-  /** One for each hit, in the order of the list. */
+  /** One document per hit, in the order of the list. */
   readonly documents: readonly Found[]
-  /** Where the next page goes on; undefined at the end of the list. */
+  /** Position of the next page; undefined at the end of the list. */
   readonly next: Pick<HistoryPlace, 'list'> | undefined
 }
 
 interface Wanted {
   readonly after: ListPlace | undefined
   readonly limit: number
-  /** Pieces that the text of a document must contain, for queries of symbols. */
+  /** Texts that a document must contain, for queries of symbols. */
   readonly pieces: readonly string[]
 }
 
-/** The next hits of a list, each event or session once. */
+/** Returns the next hits of a list, each event or session once. */
 export async function readList(send: Send, list: EventList, { after, limit, pieces }: Wanted): Promise<Listed> {
   const documents: Found[] = []
   const seen = new Set<string>()
   let place = after
-  /** The place before the event that `place` is in: other documents of that event may follow. */
+  /** Position before the event of `place`, because other documents of that event may follow. */
   let before = after
   let from: readonly unknown[] | undefined
   for (let request = 0; request < MAX_REQUESTS; request++) {
@@ -70,14 +70,14 @@ const hasAll = (pieces: readonly string[], text: string): boolean => {
   return pieces.every((piece) => lowered.includes(piece))
 }
 
-/** Of the units of these documents, those that an earlier page has shown: they have a document up to its end. */
+/** Returns the units of these documents that an earlier page had. Such a unit has a document before that page's end. */
 async function unitsBefore(
   send: Send,
   list: EventList,
   documents: readonly Found[],
   { place, pieces }: { readonly place: ListPlace; readonly pieces: readonly string[] },
 ): Promise<Set<string>> {
-  // All documents of an event have the same age.
+  // All documents of an event have the same age, so no event can be on two pages.
   if (documents.length === 0 || (list.unit === 'event' && list.sort === 'relevance')) return new Set()
   const units = [...new Set(documents.map(({ _source }) => _source[list.unit]))]
   const isCollapsed = pieces.length === 0

@@ -4,17 +4,17 @@ import { planFound } from './found-vocabulary.ts'
 import { looseClauses, scopeClause, strictClauses, type Found, type Matching } from './search-bodies.ts'
 import { anyOf } from './term-groups.ts'
 
-/** All that matches a query, apart from its order. */
+/** The conditions of all matches of a query, without their order. */
 export interface Listing {
-  /** Clauses that its documents must match. */
+  /** Clauses that the documents must match. */
   readonly must: readonly object[]
-  /** Pieces that their texts must contain, for queries of symbols. */
+  /** Texts that the documents must contain, for queries of symbols. */
   readonly pieces: readonly string[]
-  /** What stands for the query's terms in these documents. */
+  /** Plans the query's terms for these documents. */
   terms(documents: readonly Found[]): Promise<readonly PlannedTerm[]>
 }
 
-/** What matches in the strictest way that finds anything. */
+/** Returns the strictest way to match that finds a document. */
 export async function strictestListing(search: Search): Promise<Listing> {
   if (search.parsed.terms.length === 0) return wordlessListing(search)
   const matching = await matchingOf(search)
@@ -37,7 +37,9 @@ export async function strictestListing(search: Search): Promise<Listing> {
   }
 }
 
-/** Ways to match, the strictest first: all terms, all that carry content, all that carry content in any form, any of them. */
+/**
+ * Returns the ways to match, strictest first: all terms, all content terms, all content terms in any form, any term.
+ */
 function waysOf(matching: Matching): readonly (readonly object[])[] {
   const content = matching.groups.filter(({ term }) => term.weight === 1)
   const groups = content.length === 0 ? matching.groups : content
@@ -45,7 +47,7 @@ function waysOf(matching: Matching): readonly (readonly object[])[] {
   return [strictClauses(matching), strictClauses(wanted), looseClauses(wanted), [anyOf(looseClauses(matching))]]
 }
 
-/** What holds the symbols of a query without words; everything, where the query is empty. */
+/** Matches the symbols of a query without words. An empty query matches everything. */
 export function wordlessListing({ parsed }: Search): Listing {
   return {
     must: parsed.symbols.map((token) => ({ term: { t_all: token } })),

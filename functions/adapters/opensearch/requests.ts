@@ -1,4 +1,7 @@
-/** What this adapter needs of a client. Its own provides it, and so does the official one, with which tests look behind it. */
+/**
+ * The part of a client that this adapter uses. Both our own client and the official one, which tests use for
+ * inspection, implement it.
+ */
 export interface SearchClient {
   readonly transport: {
     request(
@@ -22,10 +25,10 @@ export interface Response {
   readonly body: unknown
 }
 
-/** Sends a request; rejects only when there is no response. Errors of the server are responses. */
+/** Sends a request. Rejects only without a response; errors of the server are responses. */
 export type Send = (request: Request) => Promise<Response>
 
-/** OpenSearch responded with an error. */
+/** An error response of OpenSearch. */
 export class OpenSearchError extends Error {
   override readonly name = 'OpenSearchError'
   readonly status: number
@@ -38,7 +41,7 @@ export class OpenSearchError extends Error {
 
 const ERRORS = Array.from({ length: 200 }, (_, index) => 400 + index)
 
-/** The one way in which this adapter talks to OpenSearch. */
+/** Creates the function through which this adapter sends all requests. */
 export function createSend(client: SearchClient): Send {
   return async ({ method, path, body, lines }) => {
     const content = lines === undefined ? body && { body } : { bulkBody: `${lines.join('\n')}\n` }
@@ -47,7 +50,7 @@ export function createSend(client: SearchClient): Send {
   }
 }
 
-/** The body of a response; rejects with `OpenSearchError` for any error but those of `allowed`. */
+/** Returns the body of a response. Rejects with `OpenSearchError` for any error, except the `allowed` statuses. */
 export async function ask<Body>(send: Send, request: Request, allowed: readonly number[] = []): Promise<Body> {
   const response = await send(request)
   if (response.status >= 300 && !allowed.includes(response.status)) throw new OpenSearchError(request, response)

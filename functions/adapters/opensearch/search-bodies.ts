@@ -12,7 +12,7 @@ import {
   type Worth,
 } from './term-groups.ts'
 
-/** The parts of a search's response that are read. */
+/** The fields of a search response that are read. */
 export interface SearchResponse {
   readonly timed_out: boolean
   readonly _shards: { readonly failed: number }
@@ -30,32 +30,35 @@ export interface Found {
   readonly sort?: readonly unknown[]
 }
 
-/** What the pages of a query are made of. */
+/** The conditions that all pages of a query share. */
 export interface Scoped {
   readonly query: HistoryQuery
-  /** Messages after this moment are no part of them. Milliseconds since 1970. */
+  /** Newer messages are excluded. Milliseconds since 1970. */
   readonly bound: number | undefined
 }
 
-/** Documents that are read and scored. */
+/** Number of documents that are read and scored. */
 const SCORED = 100
-/** Added for holding all terms: about what one rare word scores. */
+/** Bonus for containing all terms, about the score of one rare word. */
 const ALL_TERMS = 10
 
-/** A query as it is matched. */
+/** A query with its term groups and their counts. */
 export interface Matching extends Scoped {
   readonly groups: readonly TermGroup[]
   readonly inside: Inside
   readonly counts: Counts
 }
 
-/** What a search may see: how many documents, and how many of them have a token. */
+/** Statistics of the documents within the search's scope: their number, and how many of them have each token. */
 export interface Counts {
   readonly documents: number
   readonly tokens: ReadonlyMap<string, number>
 }
 
-/** Asks for the counts of these groups. The engine's own statistics cover everybody's documents and must not be used. */
+/**
+ * Builds the request for the counts of these groups. The engine's own statistics include other tenants' documents and
+ * must not be used.
+ */
 export function countBody(scoped: Scoped, groups: readonly TermGroup[]): object {
   return {
     size: 0,
@@ -65,7 +68,7 @@ export function countBody(scoped: Scoped, groups: readonly TermGroup[]): object 
   }
 }
 
-/** The counts from the response. */
+/** Reads the counts from the response. */
 export function countsOf(groups: readonly TermGroup[], { hits, aggregations }: SearchResponse): Counts {
   const buckets = aggregations?.tokens?.buckets ?? []
   return {
@@ -74,7 +77,7 @@ export function countsOf(groups: readonly TermGroup[], { hits, aggregations }: S
   }
 }
 
-/** How much a token says: rare ones say more. */
+/** Returns the weight of a token: rare tokens have a higher weight. */
 const worthOf =
   ({ documents, tokens }: Counts): Worth =>
   (token) => {
@@ -82,7 +85,7 @@ const worthOf =
     return Math.log(1 + (documents - known + 0.5) / (known + 0.5))
   }
 
-/** The best documents, `size` of them. */
+/** Builds the request for the `size` best documents. */
 export function bestBody(matching: Matching, size = SCORED): object {
   const strict = strictClauses(matching)
   return {
@@ -93,7 +96,7 @@ export function bestBody(matching: Matching, size = SCORED): object {
       bool: {
         filter: [scopeClause(matching)],
         must: [anyOf(looseClauses(matching))],
-        // What holds all terms comes before what holds some of them often.
+        // Documents with all terms rank before documents with some terms many times.
         should: [{ constant_score: { filter: { bool: { filter: strict } }, boost: ALL_TERMS } }],
       },
     },
@@ -101,15 +104,15 @@ export function bestBody(matching: Matching, size = SCORED): object {
   }
 }
 
-/** Each admits documents that surely hold a term of the query. */
+/** Returns one clause per term; it matches documents that certainly contain the term. */
 export const strictClauses = ({ groups, inside }: Pick<Matching, 'groups' | 'inside'>): Clause[] =>
   groups.map((group) => strictClause(group, inside))
 
-/** Each admits and scores documents that may hold a term of the query. */
+/** Returns one clause per term; it matches and scores documents that may contain the term. */
 export const looseClauses = ({ groups, inside, counts }: Matching): Clause[] =>
   groups.map((group) => looseClause(group, inside, worthOf(counts)))
 
-/** The newest message that the query may see. */
+/** Builds the request for the newest message within the query's scope. */
 export const newestBody = (query: HistoryQuery): object => ({
   size: 1,
   track_total_hits: false,
@@ -118,7 +121,10 @@ export const newestBody = (query: HistoryQuery): object => ({
   query: scopeClause({ query, bound: undefined }),
 })
 
-/** The newest document of each of these runs that says whether the history was searched: all that was said after a search does. */
+/**
+ * Builds the request for whether these runs have searched the history. It reads the newest document of each run with
+ * that mark. Every text after a search has the mark.
+ */
 export const runsBody = (tenant: string, runIds: readonly string[]): object => ({
   size: runIds.length,
   track_total_hits: false,
@@ -128,7 +134,7 @@ export const runsBody = (tenant: string, runIds: readonly string[]): object => (
   query: { bool: { filter: [{ term: { tenant } }, { term: { role: 'assistant' } }, { terms: { run: runIds } }] } },
 })
 
-/** Whose documents, and which of them. */
+/** Returns the clause for the query's scope and filters. */
 export function scopeClause({ query: { scope, filters }, bound }: Scoped): object {
   const { since, until, notRun } = filters
   const wanted: readonly (readonly [string, string | undefined])[] = [
@@ -152,7 +158,7 @@ export function scopeClause({ query: { scope, filters }, bound }: Scoped): objec
   return { bool: { filter, ...(notRun === undefined ? {} : { must_not: [{ term: { run: notRun } }] }) } }
 }
 
-/** Bounds may be any numbers; the engine wants integers of 64 bits. */
+/** Builds a time range. Bounds may be any numbers, but the engine requires 64-bit integers. */
 function timeRange(since: number | undefined, until: number | undefined): object {
   const whole = (time: number): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, time))
   return {

@@ -4,30 +4,35 @@ import { inflections } from '../../search/query/word-forms.ts'
 
 export type Clause = Readonly<Record<string, unknown>>
 
-/** Limits that keep a query below the engine's 1,024 clauses, whatever is asked. */
+/** Limits that keep any query below the engine's 1,024 clauses. */
 const MAX_WORDS = 60
 const MAX_FORMS = 120
 const MAX_WIDENED = 10
 const FUZZY_LENGTHS = { least: 4, most: 24 }
 const MIN_PIECE_CHARACTERS = 3
-/** All parts of a long output carry its call: where both have the word, the parts that have it themselves come first. */
+/**
+ * Small bonus for a second matching field. All parts of a long output contain its call; with the bonus, parts that also
+ * contain the word themselves rank first.
+ */
 const PASSAGE = 0.01
 
-/** A word of a query with the inflections that it may stand in. */
+/** A query word and its inflections. */
 export interface QueryWord {
   readonly word: string
   readonly forms: readonly string[]
-  /** Whether words one slip away, and words that begin with it, count too. */
+  /** Whether words one typo away, and words with this prefix, match too. */
   readonly widened: boolean
 }
 
-/** A term as the engine looks for it: the strict way counts what surely holds it, the loose way finds candidates. */
+/**
+ * A term in two forms: the strict form matches documents that certainly contain it, the loose form finds candidates.
+ */
 export interface TermGroup {
   readonly term: SearchTerm
   readonly words: readonly QueryWord[]
 }
 
-/** The groups of a query. */
+/** Returns the term groups of a query. */
 export function termGroups(query: SearchQuery): TermGroup[] {
   let [words, forms, widened] = [0, 0, 0]
   return query.terms.map((term) => ({
@@ -41,17 +46,17 @@ export function termGroups(query: SearchQuery): TermGroup[] {
   }))
 }
 
-/** Every token that a plan may ask the frequency of. */
+/** Returns every token whose frequency a plan may need. */
 export const countedTokens = (groups: readonly TermGroup[]): string[] => [
   ...new Set(
     groups.flatMap(({ term, words }) => [...term.wholes, ...words.flatMap(({ word, forms }) => [word, ...forms])]),
   ),
 ]
 
-/** Words to look for inside other words. */
+/** Words to search inside other words. */
 export type Inside = ReadonlySet<string>
 
-/** Admits documents that hold the term, its whole or all its words, as it is or inflected. */
+/** Matches documents with the term: its whole form or all its words, exact or inflected. */
 export function strictClause({ term, words }: TermGroup, inside: Inside): Clause {
   const every = words.map(({ word, forms }) => {
     const exact = { terms: { t_all: [word, ...forms] } }
@@ -62,12 +67,12 @@ export function strictClause({ term, words }: TermGroup, inside: Inside): Clause
   return anyOf([{ terms: { t_all: term.wholes } }, ...(together === undefined ? [] : [together])])
 }
 
-/** How much a token counts for the searcher. */
+/** Returns the weight of a token within the searcher's scope. */
 export type Worth = (token: string) => number
 
 /**
- * Admits and scores documents that may hold the term: inflected, with a slip, begun; some of the words of a compound. Every
- * score is a constant: the engine's own would count how often others use a word.
+ * Matches and scores documents that may contain the term: inflected, with a typo, as a prefix, or with some words of a
+ * compound. Every score is constant, because the engine's own scores would reveal how often other tenants use a word.
  */
 export function looseClause({ term, words }: TermGroup, inside: Inside, worth: Worth): Clause {
   const singles = meaningful(words).map((word) => wordClause(word, inside, worth))
@@ -76,7 +81,10 @@ export function looseClause({ term, words }: TermGroup, inside: Inside, worth: W
   return best([...term.wholes.map((whole) => exactClause(whole, worth(whole))), anyOf(singles)])
 }
 
-/** The four fields as in the recipe that was measured: a tool's name counts double, other names half. */
+/**
+ * Builds an exact match in the four fields with the measured weights: a tool's name counts double, alternative names
+ * half.
+ */
 function exactClause(token: string, worth: number): Clause {
   const fields = { t_tool: 2, t_call: 1, t_body: 1, t_extra: 0.5 }
   const clauses = Object.entries(fields).map(([field, boost]) => constant({ term: { [field]: token } }, boost * worth))
@@ -96,7 +104,9 @@ function wordClause({ word, forms, widened }: QueryWord, inside: Inside, worthOf
   ])
 }
 
-/** All words one slip away: a limited number of them would be filled with what others have stored. */
+/**
+ * Matches all words one typo away. With a limit on their number, other tenants' words could displace the right ones.
+ */
 const fuzziness = (value: string): Clause => ({ value, fuzziness: 1, prefix_length: 0, rewrite: 'constant_score' })
 const wildcard = (word: string): Clause => ({
   wildcard: { t_all: `*${word.replace(/[*?\\]/gu, String.raw`\$&`)}*` },

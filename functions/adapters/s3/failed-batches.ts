@@ -2,17 +2,17 @@ import { DeleteObjectCommand, GetObjectCommand, paginateListObjectsV2 } from '@a
 import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 
-/** A batch of a stream that Lambda gave up on and put into a bucket. */
+/** A batch of stream records that Lambda gave up on and stored in a bucket. */
 export interface FailedRecords {
   readonly records: readonly unknown[]
   forget(): Promise<void>
 }
 
-/** The fields that are read of what Lambda writes for a failed batch; `payload` is the function's event as text. */
+/** Schema of the fields that are read from a failed batch. `payload` is the function's event as text. */
 const Invocation = z.object({ payload: z.union([z.string(), z.looseObject({})]) })
 const Event = z.object({ Records: z.array(z.unknown()) })
 
-/** The batches in the bucket, in the order of their keys. Rejects at one that cannot be read, naming its key. */
+/** Yields the batches in the bucket, ordered by key. Rejects at an unreadable batch with its key. */
 export async function* failedRecords({
   client,
   bucket,
@@ -33,7 +33,7 @@ export async function* failedRecords({
   }
 }
 
-/** How many batches the bucket holds. */
+/** Counts the batches in the bucket. */
 export async function countFailedRecords({
   client,
   bucket,
@@ -46,7 +46,7 @@ export async function countFailedRecords({
   return count
 }
 
-/** The records of a batch. Throws where the object of this key is none. */
+/** Returns the records of a batch. Throws if the object is not a batch. */
 export function recordsOf(key: string, text: string): readonly unknown[] {
   try {
     const { payload } = Invocation.parse(JSON.parse(text))

@@ -7,18 +7,18 @@ import {
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
 import { sha256 } from '../../domain/hash.ts'
 
-/** Objects above this are sent in parts of this size, in bytes. */
+/** Size of a part, in bytes. Larger objects are sent in parts. */
 export const PART_BYTES = 8 * 1024 * 1024
 const PARTS_AT_ONCE = 4
 
-/** What an object is created with. */
+/** The name and properties of an object to create. */
 export interface Target {
   readonly Bucket: string
   readonly Key: string
   readonly ContentType: string
 }
 
-/** Creates a large object in parts, unless it exists; a failure leaves no parts behind. */
+/** Creates a large object in parts, unless it exists. After a failure, the sent parts are removed. */
 export async function putInParts(client: S3Client, target: Target, bytes: Uint8Array): Promise<void> {
   const { Bucket, Key } = target
   const { UploadId } = await client.send(new CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'SHA256' }))
@@ -31,7 +31,7 @@ export async function putInParts(client: S3Client, target: Target, bytes: Uint8A
     try {
       await client.send(new AbortMultipartUploadCommand(upload))
     } catch {
-      // The bucket's lifecycle rule removes what is left. The first failure is the one to report.
+      // The bucket's lifecycle rule removes parts that are left here. The first failure is reported, not this one.
     }
     throw error
   }

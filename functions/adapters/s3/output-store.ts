@@ -20,7 +20,7 @@ import { PART_BYTES, putInParts } from './multipart.ts'
 import type { Target } from './multipart.ts'
 
 export interface S3Dependencies {
-  /** Carries the time limits: a store that does not respond has failed. */
+  /** A client with timeouts, so that a store that does not respond counts as failed. */
   readonly client: S3Client
   readonly bucket: string
 }
@@ -28,8 +28,8 @@ export interface S3Dependencies {
 const CONFLICT_ATTEMPTS = 3
 
 /**
- * Outputs as objects below one prefix per session, a hash of tenant and session and never the ids. Objects are created only if
- * the name is free, with a SHA-256 that S3 checks.
+ * Creates a store that keeps outputs as objects. Each session has a prefix, a hash of tenant and session instead of
+ * their ids. An object is created only if its name is free, with a SHA-256 that S3 checks.
  */
 export function createS3OutputStore({ client, bucket }: S3Dependencies): OutputStore {
   return {
@@ -75,7 +75,7 @@ const conditionalBody = (bytes: Uint8Array) => ({
   ChecksumSHA256: sha256(bytes, 'base64'),
 })
 
-/** Returns false if the name is taken. */
+/** Creates an object. Returns false if the name exists. */
 async function created(client: S3Client, target: Target, bytes: Uint8Array): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -84,7 +84,7 @@ async function created(client: S3Client, target: Target, bytes: Uint8Array): Pro
       return true
     } catch (error) {
       if (isStatus(error, 412)) return false
-      // Another writer is writing the same name: S3 asks to send the request again.
+      // Another writer is writing the same name, and S3 requests a retry.
       if (!isStatus(error, 409) || attempt >= CONFLICT_ATTEMPTS) throw error
     }
   }
@@ -105,7 +105,7 @@ async function readObject(
     return Body === undefined ? new Uint8Array() : await Body.transformToByteArray()
   } catch (error) {
     if (isStatus(error, 404)) return undefined
-    // A range that begins at or beyond the end.
+    // The range begins at or after the end.
     if (isStatus(error, 416)) return new Uint8Array()
     throw error
   }
@@ -125,14 +125,16 @@ async function statObject(
   }
 }
 
-/** Signed here without asking S3: the link does not say whether the object exists. */
+/** Creates a signed link without a request to S3. The link does not show whether the object exists. */
 function linkTo(client: S3Client, bucket: string, key: string, disposition: string): Promise<string> {
   const overrides = { ResponseContentDisposition: disposition, ResponseCacheControl: 'private, no-store' }
   const command = new GetObjectCommand({ Bucket: bucket, Key: key, ...overrides })
   return getSignedUrl(client, command, { expiresIn: LINK_SECONDS })
 }
 
-/** `prefix` ends in a slash, so no other session's prefix can begin with it. */
+/**
+ * Deletes all objects with the prefix. It ends in a slash, so it cannot be the beginning of another session's prefix.
+ */
 async function removePrefix(client: S3Client, bucket: string, prefix: string): Promise<number> {
   let removed = 0
   let next: string | undefined
@@ -170,7 +172,10 @@ async function storing<Result>(action: string, work: () => Promise<Result>): Pro
   }
 }
 
-/** Whether S3 was busy or did not respond, or somebody else writes the same name. What cannot be sent at all is for good. */
+/**
+ * Whether a retry may help: S3 was busy or did not respond, or another writer uses the same name. A request that cannot
+ * be sent fails permanently.
+ */
 function isPassing(error: unknown): boolean {
   if (error instanceof S3ServiceException) {
     const status = error.$metadata.httpStatusCode ?? 500

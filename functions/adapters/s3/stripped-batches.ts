@@ -3,17 +3,17 @@ import type { _Object, S3Client } from '@aws-sdk/client-s3'
 import { recordsOf } from './failed-batches.ts'
 
 export interface Stripping {
-  /** Whether records about this subject are to be changed. */
+  /** Whether records about this subject must be changed. */
   readonly concerns: (subject: string) => Promise<boolean>
-  /** What such a record becomes; undefined: it is dropped. */
+  /** Returns the changed record; undefined to drop it. */
   readonly strip: (record: unknown) => Promise<unknown>
   /**
-   * Only batches that were given up at this time or later, in milliseconds since 1970.
+   * Only batches that failed at this time or later, in milliseconds since 1970.
    * @default - all
    */
   readonly since?: number
   /**
-   * Is asked before each batch is read: once true, the rest is left to the next time.
+   * Called before each batch is read. Once it returns true, the remaining batches are left for the next call.
    * @default - never
    */
   readonly isOver?: () => boolean
@@ -22,20 +22,21 @@ export interface Stripping {
 interface Bucket {
   readonly client: S3Client
   readonly bucket: string
-  /** What a record is about; undefined: nothing that is ever stripped. */
+  /** Returns the subject of a record; undefined if the record is never changed. */
   readonly subjectOf: (record: unknown) => string | undefined
 }
 
-/** Each may have 6 MB, as text and as objects. */
+/** Number of batches that are read concurrently. Each may have 6 MB, as text and as objects. */
 const READ_AT_ONCE = 4
-/** Batches whose subjects are remembered: up to a hundred each. */
+/** Maximum number of batches whose subjects are remembered. Each has at most a hundred subjects. */
 const MAX_REMEMBERED_BATCHES = 5_000
 
 /**
- * Returns what replaces the records of batches that Lambda gave up on by what `strip` returns; a batch without records is removed. The
- * bucket holds message content, which must not outlive its session. A batch is read once to know what it is about, and again only to be
- * changed: what broke off goes on when it is called again, and each call after the first costs little. Resolves with whether all batches
- * were looked at. Rejects at an object that is no batch.
+ * Returns a function that replaces records in the batches that Lambda gave up on. `strip` returns each replacement; a
+ * batch without records is deleted. The bucket contains message content, which must not outlive its session.
+ * A batch is read once to find its subjects, and again only if it must change. A repeated call resumes where the
+ * previous one stopped, and costs little. Resolves with whether all batches were processed. Rejects at an object that
+ * is not a batch.
  */
 export function createBatchStripper({ client, bucket, subjectOf }: Bucket): (stripping: Stripping) => Promise<boolean> {
   let subjects = new Map<string, ReadonlySet<string>>()

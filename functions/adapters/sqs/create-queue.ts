@@ -1,12 +1,15 @@
 import { CreateQueueCommand, GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs'
 import type { SQSClient } from '@aws-sdk/client-sqs'
 
-/** A hint is handled at least this long before somebody else gets it, in seconds. */
+/** Seconds for which a received hint is hidden from other consumers. */
 const VISIBILITY_SECONDS = 120
-/** A hint that fails this often goes to the dead letters; the sweeper finds its session all the same. */
+/** Number of failures after which a hint is dead-lettered. The sweeper still finds its session. */
 const MAX_RECEIVES = 5
 
-/** Makes a queue with its dead letters unless it exists (on AWS the stack makes it); returns its address. */
+/**
+ * Creates a queue and its dead-letter queue, unless they exist. Returns the queue's address. On AWS, the stack creates
+ * them.
+ */
 export async function createQueueIfAbsent(client: SQSClient, name: string): Promise<string> {
   const deadLetters = await create(client, `${name}-dead-letters`)
   const described = await client.send(

@@ -3,13 +3,19 @@ import type { SQSClient } from '@aws-sdk/client-sqs'
 import { z } from 'zod'
 import type { FailedBatches } from '../../ports/failed-indexing.ts'
 
-/** Seconds for which nobody else gets what was received; what is not forgotten by then comes back. */
+/**
+ * Seconds for which a received message is hidden from other consumers. If it is not deleted by then, it becomes visible
+ * again.
+ */
 const VISIBILITY_SECONDS = 300
 const AT_ONCE = 10
 
 const Body = z.object({ tenant: z.string(), session: z.string(), messageId: z.string() })
 
-/** The messages that cannot be indexed, one in each batch. Ends when the queue has none that was not returned yet. */
+/**
+ * Yields the messages that could not be indexed, one per batch. Ends when the queue returns only messages that were
+ * already yielded.
+ */
 export async function* deadLetterMessages({
   client,
   queueUrl,
@@ -18,7 +24,7 @@ export async function* deadLetterMessages({
   readonly queueUrl: string
 }): FailedBatches {
   const returned = new Set<string>()
-  // What is not forgotten comes back, again and again if it takes long to go through all.
+  // A message that is not deleted becomes visible again, possibly several times during a long run.
   for (let again = 0; again <= returned.size;) {
     const { Messages: received = [] } = await client.send(
       new ReceiveMessageCommand({

@@ -2,13 +2,13 @@ import { GetQueueAttributesCommand, StartMessageMoveTaskCommand } from '@aws-sdk
 import type { SQSClient } from '@aws-sdk/client-sqs'
 
 export interface QueueDepth {
-  /** Messages that anyone may take, or soon may. */
+  /** Messages that a consumer can receive now or soon. */
   readonly waiting: number
-  /** Messages that someone has taken and not finished. */
+  /** Messages that a consumer has received and not deleted. */
   readonly taken: number
 }
 
-/** About how many messages a queue holds. */
+/** Returns the approximate number of messages in a queue. */
 export async function queueDepth(client: SQSClient, queueUrl: string): Promise<QueueDepth> {
   const count = await attributesOf(client, queueUrl)
   return {
@@ -17,7 +17,7 @@ export async function queueDepth(client: SQSClient, queueUrl: string): Promise<Q
   }
 }
 
-/** Has SQS send dead letters back to their queue; returns about how many. Does nothing if there are none. */
+/** Makes SQS move dead letters back to their queue, if there are any. Returns their approximate number. */
 export async function resendDeadLetters(client: SQSClient, deadLetterUrl: string): Promise<number> {
   const { waiting } = await queueDepth(client, deadLetterUrl)
   if (waiting === 0) return 0

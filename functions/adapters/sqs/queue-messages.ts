@@ -4,10 +4,10 @@ import type { Hint } from '../../ports/run-queue.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { DeadLetterSink } from '../../ports/history-writer.ts'
 
-/** A hint as a message body. */
+/** Encodes a hint as a message body. */
 export const encodeHint = ({ tenant, session, hops }: Hint): string => JSON.stringify({ tenant, session, hops })
 
-/** The hint of a message body; throws for any other body. */
+/** Decodes the hint of a message body. Throws for any other body. */
 export function decodeHint(body: string): Hint {
   const value: unknown = JSON.parse(body)
   if (typeof value === 'object' && value !== null && 'tenant' in value && 'session' in value) {
@@ -21,7 +21,7 @@ export function decodeHint(body: string): Hint {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** The longest that SQS keeps a message back, in seconds. */
+/** Maximum delay of a message in SQS. */
 const MAX_DELAY_SECONDS = 900
 
 /** Returns a sender of delayed hints. The delay is in ms, rounded up to whole seconds. */
@@ -39,10 +39,12 @@ export function createLateHints({
   }
 }
 
-/** Characters of an error that are kept: a message holds 256 KB. */
+/** Maximum characters of an error in a message, which may have 256 KB. */
 const ERROR_CHARACTERS = 2_000
 
-/** Keeps what can never be indexed in a queue of its own: its keys and the error, never its contents. */
+/**
+ * Creates a sink for messages that can never be indexed. Its queue gets their keys and the error, never their contents.
+ */
 export function createSqsDeadLetterSink({ client, queueUrl }: { client: SQSClient; queueUrl: string }): DeadLetterSink {
   return {
     async send({ tenant, session, messageId, part, error }) {

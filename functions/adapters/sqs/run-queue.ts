@@ -13,27 +13,28 @@ export interface SqsDependencies {
   readonly client: SQSClient
   readonly queueUrl: string
   readonly clock: Clock
-  /** Gets what went wrong and will be tried again: a poll that failed, a hint that could not be handled. */
+  /** Receives errors that will be retried: a failed poll, or a hint that could not be handled. */
   readonly report: (error: unknown) => void
 }
 
 type Handle = (hint: Hint) => Promise<void>
 
-/** The longest that SQS lets a poll wait, in seconds. */
+/** Maximum wait of a poll in SQS. */
 const POLL_SECONDS = 20
-/** The most that SQS returns at once. */
+/** Maximum number of messages per poll in SQS. */
 const BATCH = 10
-/** Hints handled at a time by one process. */
+/** Number of hints that a process handles concurrently. */
 const HANDLED_AT_ONCE = 20
-/** Seconds before a hint is delivered again, doubled each time. */
+/** Delay before a failed hint is delivered again, doubled each time. */
 const FIRST_RETRY_SECONDS = 1
 const MAX_RETRY_SECONDS = 300
 const POLL_RETRY_MS = 1_000
 
 /**
- * Hints in a standard queue. A handled hint is deleted; one whose handler rejects comes again after a growing wait, until the
- * queue's redrive policy moves it to the dead letters. A hint whose handler takes longer than the queue's visibility is also
- * delivered to another process, which finds the lease taken.
+ * Creates a queue of hints on a standard SQS queue. A handled hint is deleted. A failed one is delivered again after a
+ * growing delay, until the queue's redrive policy moves it to the dead letters.
+ * If a handler takes longer than the queue's visibility timeout, another process receives the hint too. It then finds
+ * the lease held.
  */
 export function createSqsRunQueue(dependencies: SqsDependencies): RunQueue {
   const { client, queueUrl } = dependencies
@@ -89,7 +90,7 @@ async function poll(
   }
 }
 
-/** Handles one message to its end: deleted, or visible again after a wait. */
+/** Handles one message: deletes it, or makes it visible again after a delay. */
 async function consumeOne(
   { client, queueUrl, report }: SqsDependencies,
   handle: Handle,

@@ -1,4 +1,4 @@
-/** A request divided at `separator`, but never inside braces, brackets or quotes. */
+/** Splits a request at `separator`, but never inside braces, brackets or quotes. */
 export function dividedAt(text: string, separator: RegExp): string[] {
   const pieces: string[] = []
   let start = 0
@@ -9,7 +9,7 @@ export function dividedAt(text: string, separator: RegExp): string[] {
   return [...pieces, text.slice(start)]
 }
 
-/** The text with an `x` for each character inside braces, brackets or quotes. One that is never closed has no inside. */
+/** Replaces each character inside braces, brackets or quotes by `x`. An unclosed one has no inside. */
 export function outside(text: string): string {
   let shown = ''
   let from = 0

@@ -5,11 +5,11 @@ import { dividedAt, outside } from './demo-pieces.ts'
 
 interface DemoCall {
   readonly name: string
-  /** Raw, as a model would send it. */
+  /** The raw text, as a model would send it. */
   readonly arguments: string
 }
 
-/** What the demo model does next. */
+/** The next action of the demo model. */
 export type DemoPlan =
   | { readonly kind: 'error'; readonly message: string }
   | {
@@ -22,7 +22,10 @@ export type DemoPlan =
 type ToolResult = Extract<RequestMessage, { role: 'tool' }>
 
 const NAME = 'Demo model (no real model)'
-/** What it understands, what each shows, and the tool that it calls: it is told of where the agent has that. */
+/**
+ * Phrases that the demo model understands, what each demonstrates, and its tool. A phrase is listed only if the agent
+ * has the tool.
+ */
 const PHRASES: readonly (readonly [phrase: string, shows: string, tool?: string])[] = [
   ['what time is it in Europe/Berlin', 'a tool call', 'current_time'],
   ['search history for …', 'finds what was said and done before', 'search_history'],
@@ -43,12 +46,15 @@ const PHRASES: readonly (readonly [phrase: string, shows: string, tool?: string]
   ['do A, then B', 'several rounds'],
 ]
 const HINT = 'Say "help" for what I understand.'
-/** Characters of a tool result that a completion quotes. */
+/** Maximum characters of a tool result that a completion quotes. */
 const QUOTED = 600
-/** Characters of an input in which phrases are looked for: what comes after them must not keep other requests waiting. */
+/** Maximum characters of an input that are searched for phrases, so that a long input does not delay other requests. */
 const UNDERSTOOD = 100_000
 
-/** A deterministic function of the request: the calls that the last input asks for, step by step, then a text of results. */
+/**
+ * Plans the next action, as a pure function of the request: first the calls of the last input, step by step, then a
+ * text about the results.
+ */
 export function planDemo(request: ModelRequest): DemoPlan {
   const start = request.messages.findLastIndex((message) => message.role === 'user')
   const said = textOf(request.messages[start]).trim()
@@ -70,11 +76,11 @@ export function planDemo(request: ModelRequest): DemoPlan {
   return { kind: 'completion', ...reasoning, text, calls: next }
 }
 
-/** Requests that failed once, by what they hold; the oldest are forgotten. */
+/** Hashes of requests that have failed once. The oldest are dropped. */
 const failed = new Set<string>()
 const MAX_FAILED_REQUESTS = 1_000
 
-/** Whether exactly this request comes for the first time: the request itself does not show a failure. */
+/** Whether this request was never seen before. The request itself does not show an earlier failure. */
 function isFirst({ messages }: ModelRequest): boolean {
   const name = sha256(JSON.stringify(messages, withoutBytes), 'base64')
   if (failed.delete(name)) return false
@@ -85,13 +91,13 @@ function isFirst({ messages }: ModelRequest): boolean {
 
 const withoutBytes = (_key: string, value: unknown): unknown => (value instanceof Uint8Array ? value.length : value)
 
-/** Tools that the input names and that nobody declared, each once. */
+/** Returns the tools that the input names but that are not declared, without duplicates. */
 const unknownTools = (input: string, { tools }: ModelRequest): string[] =>
   [
     ...new Set(Array.from(outside(input).matchAll(USED), ([, called, looks, only]) => called ?? looks ?? only ?? '')),
   ].filter((name) => !tools.some((tool) => tool.name === name))
 
-/** The calls that one step asks for: several only if it says that they happen at once. */
+/** Returns the calls of one step. There are several only if the step says "at once" or similar. */
 function callsOf(step: string, request: ModelRequest): DemoCall[] {
   const end = outside(step).search(/\s+(?:at once|at the same time|in parallel)\W*$/i)
   const pieces = end < 0 ? [step] : dividedAt(step.slice(0, end), /\s+and\s+|\s*,\s*/gi)
@@ -104,8 +110,8 @@ function callOf(piece: string, request: ModelRequest): DemoCall | undefined {
 }
 
 /**
- * What is called a tool, looks like a tool's name, is given arguments in braces (`outside`), or is all that is to be used: "use your
- * head" names no tool.
+ * Matches a tool name in a step. A name counts if "tool" precedes it, if it looks like a tool's name, or if arguments
+ * in braces follow (`outside`). It also counts if the step has nothing else. "use your head" names no tool.
  */
 const USED =
   /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+([\w-]+)|([\w-]*[_-][\w-]*|[\w-]+(?=\s+with\s+xx)))|^\s*(?:please\s+)?use\s+([\w-]+)\W*$/gi
@@ -118,7 +124,7 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   const query = /\bsearch\b(?:\s+(?:the\s+|my\s+)?history)?(?:\s+for)?\s+(.+)$/is.exec(piece)?.[1]
   const search =
     query === undefined ? undefined : make('search_history', { query: query.replace(/^["']|["'.?]+$/g, '') })
-  // The text to search for may read like another request.
+  // A search is checked first, because its text may look like another request.
   if (/^(?:please\s+)?search\b/i.test(piece)) return search
   const used = /\b(?:use|call)\s+(?:the\s+)?(?:tool\s+)?([\w-]+)(?:\s+with\s+(.+))?$/is.exec(piece)
   if (used?.[1] !== undefined) return { name: used[1], arguments: used[2] ?? '{}' }
@@ -138,7 +144,7 @@ function recognise(piece: string, request: ModelRequest): DemoCall | undefined {
   return /\btime\b/i.test(piece) ? make('current_time', zone === undefined ? {} : { timezone: zone }) : undefined
 }
 
-/** Reads the pointer that is named, else the newest one in the request. */
+/** Returns a call that reads the named pointer, or else the newest one in the request. */
 function readCall(piece: string, request: ModelRequest): DemoCall | undefined {
   const pointers = /output:[0-9A-Z]{26}/g
   const named = /\boutput:[^\s,;]+/.exec(piece)?.[0]
@@ -181,13 +187,13 @@ function report(request: ModelRequest, input: string, results: readonly ToolResu
   return `${NAME}: you said ${JSON.stringify(shorten(input))}. ${HINT}`
 }
 
-/** A result's text without its sources, of which it cites the first. */
+/** Returns a result's text without its sources, and a citation of the first source. */
 function quoted(text: string): string {
   const [, own = '', cited = ''] = /^([^]*?)(?:^|\n\n)(\[source\d+\]) /.exec(text) ?? []
   return cited === '' ? shorten(text) : `${shorten(own)} ${cited}`.trim()
 }
 
-/** What the request holds of images and files: their bytes, or the note in their place. */
+/** Describes the images and files in the request: their bytes, or the note that replaces them. */
 function describeMedia({ messages }: ModelRequest): string {
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? [] : message.parts))
   const media = parts.filter((part) => part.type !== 'text')

@@ -7,12 +7,13 @@ import { ModelError } from '../../../ports/model.ts'
 import { planDemo } from './demo-plan.ts'
 
 const DELTA_CHARACTERS = 24
-/** Between deltas, so that people see them arrive. */
+/** Pause between deltas, so that people see them arrive. */
 const PAUSE_MS = 5
 
 /**
- * A stand-in that needs no key and no network. It is deterministic and not a language model, and every completion says so. It
- * calls the real tools for a few fixed patterns of input and makes its text from their results.
+ * Creates a substitute for a model that needs no key and no network. It is deterministic and not a language model, and
+ * every completion says so. It calls the real tools for a few fixed patterns of input, and builds its text from their
+ * results.
  */
 export function createDemoModel(): Model {
   return { name: 'demo/demo', stream: streamDemo }
@@ -65,7 +66,7 @@ function pieces(text: string): string[] {
   )
 }
 
-/** Four characters count as a token. */
+/** Estimates the usage: four characters count as one token. */
 function usageOf(request: ModelRequest, parts: readonly AssistantPart[], toolCalls: readonly ToolCall[]): Usage {
   const tokens = (value: unknown): number => Math.ceil(JSON.stringify(value, withoutBytes).length / 4)
   const inputTokens = tokens([request.instructions, request.messages, request.tools])

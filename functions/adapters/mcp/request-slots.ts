@@ -6,9 +6,12 @@ interface Limits {
   readonly maxWaiting: number
 }
 
-/** Requests to one server, of which a bounded number is open at a time. */
-export interface RequestPlaces {
-  /** Does `send` when a place is free; tenants take turns. Rejects with the signal's reason, or at once where too many wait. */
+/** Limits the open requests to one server. */
+export interface RequestSlots {
+  /**
+   * Calls `send` when a slot is free; slots are given to the tenants in turn. Rejects with the signal's reason, or at
+   * once if too many requests wait.
+   */
   send<Result>(tenant: string, signal: AbortSignal | undefined, send: () => Promise<Result>): Promise<Result>
 }
 
@@ -17,7 +20,7 @@ interface Waiting {
   state: 'waiting' | 'begun' | 'left'
 }
 
-export function createRequestPlaces(host: string, { maxOpen, maxWaiting }: Limits): RequestPlaces {
+export function createRequestSlots(host: string, { maxOpen, maxWaiting }: Limits): RequestSlots {
   const line = createTenantLine<Waiting>()
   let open = 0
   let waiting = 0
@@ -45,7 +48,7 @@ export function createRequestPlaces(host: string, { maxOpen, maxWaiting }: Limit
     }
   }
 
-  /** Gives the place to the next request that waits. */
+  /** Gives the slot to the next waiting request. */
   function leave(): void {
     for (let next = line.next(); next !== undefined; next = line.next()) {
       if (next.state === 'left') continue
