@@ -9,10 +9,10 @@ import { DUE_INDEX, GROUP_INDEX, OWNER_INDEX } from './keys.ts'
 
 const READY_SECONDS = 120
 
-/** What lists check before they read a session. */
+/** Attributes that lists compare before they read a session. */
 const LISTED = ['agent_print', 'active_run', 'queued']
 
-/** What the table looks like: keys, stream and the sparse indexes. */
+/** Definition of the table: keys, stream and the sparse indexes. */
 export const TABLE = {
   AttributeDefinitions: [
     { AttributeName: 'pk', AttributeType: 'S' },
@@ -57,7 +57,7 @@ export const TABLE = {
   StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
 } satisfies Omit<CreateTableCommandInput, 'TableName'>
 
-/** Creates the table if it does not exist (on AWS the stack creates it), and waits until it can be used. */
+/** Creates the table if it does not exist, and waits until it is active. On AWS, the stack creates it. */
 export async function createTableIfAbsent(client: DynamoDBClient, tableName: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand({ ...TABLE, TableName: tableName }))

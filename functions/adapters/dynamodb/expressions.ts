@@ -1,76 +1,79 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { toAttribute, type Scalar } from './attributes.ts'
 
-/** Collects the names and values of one request, so that no attribute name can be a reserved word. */
+/**
+ * Collects the names and values of one request. Names are replaced by placeholders, so that none can be a reserved
+ * word.
+ */
 interface Scope {
   name(attribute: string): string
   value(value: Scalar): string
 }
 
-/** What must hold of an item. */
+/** A condition on an item. */
 export type Condition = (scope: Scope) => string
 
-/** The attribute has this value. */
+/** Whether the attribute has this value. */
 export const is =
   (attribute: string, value: Scalar): Condition =>
   (scope) =>
     `${scope.name(attribute)} = ${scope.value(value)}`
 
-/** The attribute is there and less than this value. */
+/** Whether the attribute exists and is less than this value. */
 export const below =
   (attribute: string, value: Scalar): Condition =>
   (scope) =>
     `${scope.name(attribute)} < ${scope.value(value)}`
 
-/** The attribute is there and greater than this value. */
+/** Whether the attribute exists and is greater than this value. */
 export const above =
   (attribute: string, value: Scalar): Condition =>
   (scope) =>
     `${scope.name(attribute)} > ${scope.value(value)}`
 
-/** The attribute is there and not greater than this value. */
+/** Whether the attribute exists and is at most this value. */
 export const atMost =
   (attribute: string, value: Scalar): Condition =>
   (scope) =>
     `${scope.name(attribute)} <= ${scope.value(value)}`
 
-/** The attribute begins with this text. */
+/** Whether the attribute begins with this text. */
 export const startsWith =
   (attribute: string, text: string): Condition =>
   (scope) =>
     `begins_with(${scope.name(attribute)}, ${scope.value(text)})`
 
-/** The attribute is there and neither less than `from` nor greater than `to`. */
+/** Whether the attribute exists and is from `from` to `to`, both included. */
 export const between =
   (attribute: string, from: Scalar, to: Scalar): Condition =>
   (scope) =>
     `${scope.name(attribute)} BETWEEN ${scope.value(from)} AND ${scope.value(to)}`
 
-/** The attribute is not there; of the key: the item is not there. */
+/** Whether the attribute is absent. For a key attribute: whether the item is absent. */
 export const absent =
   (attribute: string): Condition =>
   (scope) =>
     `attribute_not_exists(${scope.name(attribute)})`
 
-/** The attribute is there. */
+/** Whether the attribute exists. */
 export const present =
   (attribute: string): Condition =>
   (scope) =>
     `attribute_exists(${scope.name(attribute)})`
 
-/** Each of these holds. */
+/** Whether all conditions are true. */
 export const all =
   (...conditions: readonly Condition[]): Condition =>
   (scope) =>
     conditions.map((condition) => `(${condition(scope)})`).join(' AND ')
 
-/** One of these holds. */
+/** Whether at least one condition is true. */
 export const any =
   (...conditions: readonly Condition[]): Condition =>
   (scope) =>
     conditions.map((condition) => `(${condition(scope)})`).join(' OR ')
 
-/** How an item changes. An undefined value sets nothing. */
+/** Changes of an item. An undefined value sets nothing. */
 export interface Change {
   readonly set?: Readonly<Record<string, Scalar | undefined>>
   readonly setIfAbsent?: Readonly<Record<string, Scalar>>
@@ -78,7 +81,7 @@ export interface Change {
   readonly remove?: readonly string[]
 }
 
-/** All of these changes at once; they must not touch the same attribute. */
+/** Combines changes. They must not change the same attribute. */
 export function together(...changes: readonly Change[]): Change {
   return {
     set: Object.fromEntries(changes.flatMap((change) => Object.entries(change.set ?? {}))),
@@ -88,7 +91,7 @@ export function together(...changes: readonly Change[]): Change {
   }
 }
 
-/** Expressions with the names and values that they use. */
+/** Expressions with their names and values. */
 export interface Rendered {
   readonly ExpressionAttributeNames?: Record<string, string>
   readonly ExpressionAttributeValues?: Record<string, AttributeValue>
@@ -98,7 +101,7 @@ interface Collector extends Scope {
   collected(): Rendered
 }
 
-/** A scope that numbers names and values as they come. */
+/** Creates a scope that numbers names and values in the order of their use. */
 export function createScope(): Collector {
   const names = new Map<string, string>()
   const values: AttributeValue[] = []
@@ -123,7 +126,7 @@ export function createScope(): Collector {
   }
 }
 
-/** The update expression of a change. */
+/** Returns the update expression of a change. */
 export function renderChange(change: Change, scope: Scope): string {
   const { name, value } = scope
   const sets = [

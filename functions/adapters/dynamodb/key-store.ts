@@ -9,23 +9,23 @@ import { above, absent, all, any, atMost, below, is, present, startsWith } from 
 import { enter, leave } from './open-requests.ts'
 import { createTable, type Table, type TableDependencies } from './table.ts'
 
-/** Keys are found by the hash of their secret, and listed by tenant in a partition of their own. */
+/** Keys are found by the hash of their secret. A separate partition lists them by tenant. */
 const LIST = 'KEYS'
 const keyOf = (hash: string) => ({ pk: `K#${hash}`, sk: '#KEY' })
-/** Ids may hold any character. */
+/** Ids may contain any character. */
 const hashOf = (id: string): string => sha256(JSON.stringify(id))
 const placeOf = (id: string, tenant: string) => ({
   pk: LIST,
   sk: `${tenant}#${hashOf(id)}`,
 })
 
-/** Functions may write this item, but not the items of keys themselves. */
+/** A separate item, because functions may write it, but not the items of keys. */
 const useOf = (id: string) => ({ pk: `R#${hashOf(id)}`, sk: '#USED' })
 
-/** Tries to change a key while other processes change it too. */
+/** Attempts to change a key while other processes change it too. */
 const MAX_ATTEMPTS = 8
 
-/** API keys, on DynamoDB. */
+/** Creates the store of API keys on DynamoDB. */
 export function createDynamoKeyStore(dependencies: TableDependencies): KeyStore {
   const table = createTable(dependencies)
   return {
@@ -78,7 +78,10 @@ async function revoke(table: Table, id: string, now: number): Promise<boolean> {
   return refusal === undefined
 }
 
-/** Writes only over the body that it has read, so that no concurrent change is lost. */
+/**
+ * Changes the caps of a key. Writes only if the body is still the one that was read, so that no concurrent change is
+ * lost.
+ */
 async function cap(table: Table, id: string, change: CapChange): Promise<ApiKey | undefined> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const item = await listedKey(table, id)
@@ -97,7 +100,7 @@ async function listedKey(table: Table, id: string): Promise<Item | undefined> {
   return (await listed(table, undefined)).find((found) => apiKeyOf(found).id === id)
 }
 
-/** The two items of a listed key. */
+/** Returns the keys of the two items of an API key. */
 const itemsOf = (item: Item) => [
   keyOf(requiredText(item, 'hash')),
   { pk: requiredText(item, 'pk'), sk: requiredText(item, 'sk') },
@@ -112,8 +115,9 @@ async function withLastUse(table: Table, keys: readonly ApiKey[]): Promise<ApiKe
 }
 
 /**
- * One more item per key. It starts again when its time has passed, and is moved on otherwise. A request whose response was lost
- * may count twice: the caller then waits longer, but never gets in too early.
+ * Takes a request from the rate of a key. Each key has one item for it. The item restarts when its time is over;
+ * otherwise its time is advanced. If a response is lost, the request may count twice. The caller then waits longer, but
+ * never gets in too early.
  */
 async function take(table: Table, id: string, { interval, early }: RequestRate, milliseconds: number): Promise<number> {
   const now = milliseconds * 1_000

@@ -8,15 +8,18 @@ export interface ItemKey {
   readonly sk: string
 }
 
-/** Sparse: sessions of a tenant by last activity. */
+/** Sparse index: sessions of a tenant by last activity. */
 export const GROUP_INDEX = 'by_group'
-/** Sparse: sessions of an owner by last activity, and what their runs owe to channels by id. */
+/** Sparse index: sessions of an owner by last activity, and deliveries by id. */
 export const OWNER_INDEX = 'by_owner'
-/** Sparse: sessions that the sweeper should look at, and those that expire. */
+/** Sparse index: sessions with work for the sweeper, and sessions that expire. */
 export const DUE_INDEX = 'by_due'
-/** Due sessions are spread over this many index partitions, those of one tenant over some of them. */
+/** Number of index partitions for due sessions. A tenant's sessions use some of them. */
 const DUE_SHARDS = 16
-/** A tenant's backlog fills at most this many, so that others' sessions are found; each takes some 1,000 changes a second. */
+/**
+ * Number of partitions that a tenant's backlog may fill, so that other tenants' sessions are found. Each partition
+ * takes about 1,000 changes a second.
+ */
 const SHARDS_OF_A_TENANT = 4
 
 export const HEADER = '#SESSION'
@@ -32,13 +35,13 @@ export const PENDING_PREFIX = '#PENDING#'
 export const NAME_PREFIX = '#NAME#'
 const LIST_PREFIX = '#LIST#'
 const OPENING = '#OPENING'
-/** Digits of a number, so that texts sort as numbers do. */
+/** Digits of a number, so that texts sort like numbers. */
 const NUMBER_DIGITS = 12
 
-/** Neither tenants nor session ids hold a `#`. */
+/** Neither tenants nor session ids contain a `#`. */
 export const partitionOf = ({ tenant, session }: SessionKey): string => `S#${tenant}#${session}`
 
-/** The session whose item this is. */
+/** Returns the session of an item. */
 export function sessionOf(item: Item): SessionKey {
   const [, tenant = '', session = ''] = requiredText(item, 'pk').split('#')
   return { tenant, session }
@@ -46,91 +49,93 @@ export function sessionOf(item: Item): SessionKey {
 
 export const headerKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: HEADER })
 export const detailsKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: DETAILS })
-/** What policies decided for the session's requests. */
+/** Key of the policies' decisions about the session's requests. */
 export const contextKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: CONTEXT })
 export const expiryKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: EXPIRY })
 export const runKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: RUN_PREFIX + id })
-/** Marks a queued run that is to become a message of the running one: such runs are found without reading the queue. */
+/** Marks a queued run that will become a message of the running one. Such runs are found without reading the queue. */
 export const steeringKey = (key: SessionKey, id: string): ItemKey => ({
   pk: partitionOf(key),
   sk: STEERING_PREFIX + id,
 })
 export const claimKey = (key: SessionKey, hash: string): ItemKey => ({ pk: partitionOf(key), sk: CLAIM_PREFIX + hash })
-/** What a run owes to a channel. */
+/** Key of a delivery to a channel. */
 export const deliveryKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: DELIVERY_PREFIX + key.id })
-/** Says that a delivery is pending: such deliveries are found without reading those that are over. */
+/** Marks a pending delivery. Such deliveries are found without reading ended ones. */
 export const pendingKey = (key: DeliveryKey): ItemKey => ({ pk: partitionOf(key), sk: PENDING_PREFIX + key.id })
-/** A name may hold any character. */
+/** A name may contain any character. */
 export const hashName = (name: string): string => sha256(JSON.stringify(name))
-/** What a name stands for. */
+/** Key of the item that maps a name to its session. */
 export const nameKey = (tenant: string, nameHash: string): ItemKey => ({ pk: `N#${tenant}#${nameHash}`, sk: '#NAME' })
-/** Says among a session's rows that it has a name. */
+/** Key of the row that lists a name among its session's rows. */
 export const nameRowKey = (key: SessionKey, nameHash: string): ItemKey => ({
   pk: partitionOf(key),
   sk: NAME_PREFIX + nameHash,
 })
-/** Numbers of sources, by the last of those that one completion records. */
+/** Key of source numbers, by the last number that the completion records. */
 export const sourcesKey = (key: SessionKey, last: number): ItemKey => ({
   pk: partitionOf(key),
   sk: SOURCES_PREFIX + String(last).padStart(NUMBER_DIGITS, '0'),
 })
-/** `#` sorts before the digits that ids begin with, so messages come after everything else. */
+/** `#` sorts before the digits that ids begin with, so messages follow all other rows. */
 export const messageKey = (key: SessionKey, id: string): ItemKey => ({ pk: partitionOf(key), sk: id })
 
-/** What the sweeper looks for: sessions with work, sessions that expire, deliveries. */
+/** Kinds of due items: sessions with work, sessions that expire, deliveries. */
 export type DueKind = 'due' | 'expiry' | 'delivery'
 
-/** The index partitions of one kind. */
+/** Returns the index partitions of one kind. */
 export const shardsOf = (kind: DueKind): string[] =>
   Array.from({ length: DUE_SHARDS }, (_, shard) => `${kind}#${shard}`)
 
-/** The index partition of this session. */
+/** Returns the index partition of this session. */
 export function shardOf(kind: DueKind, key: SessionKey): string {
   const tenant = firstByte(key.tenant)
   const session = firstByte(partitionOf(key)) % SHARDS_OF_A_TENANT
   return `${kind}#${(tenant + session) % DUE_SHARDS}`
 }
 
-/** A number from 0 to 255 that spreads texts evenly. */
+/** Returns a number from 0 to 255 that distributes texts evenly. */
 export const firstByte = (text: string): number => sha256Bytes(text)[0] ?? 0
 
 const LIST_SHARDS = 4
-/** Begins the name of each part of a tenant's list that earlier versions wrote. */
+/** Prefix of each partition of a tenant's list that earlier versions wrote. */
 export const OLD_GROUP_PREFIX = 'sessions#'
 
-/** All parts of a tenant's list as earlier versions wrote it (`log/sessions/list-groups.ts` has those of today). */
+/**
+ * Returns all partitions of a tenant's list in earlier versions. `log/sessions/list-groups.ts` has the current ones.
+ */
 export const sessionsGroups = (tenant: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `${OLD_GROUP_PREFIX}${tenant}#${shard}`)
-/** All parts of a tenant's list of deliveries of one kind. */
+/** Returns all partitions of a tenant's list of deliveries of one kind. */
 export const deliveryGroups = (tenant: string, kind: string): string[] =>
   Array.from({ length: LIST_SHARDS }, (_, shard) => `deliveries#${tenant}#${kind}#${shard}`)
-/** The place of a delivery among those of its kind. */
+/** Returns the list partition of a delivery, by its kind. */
 export const deliveryGroup = (key: SessionKey, kind: string): string =>
   `deliveries#${key.tenant}#${kind}#${firstByte(partitionOf(key)) % LIST_SHARDS}`
-/** An owner's list as earlier versions wrote it. */
+/** Returns the partition of an owner's list in earlier versions. */
 export const ownerGroup = (tenant: string, owner: string): string => `owner#${tenant}#${hashOf(owner)}`
-/** The place of a delivery among those of its kind that sessions of one owner have, by the owner's print. */
+/** Returns the list partition of a delivery by its kind and the hash of its session's owner. */
 export const ownersDeliveries = (tenant: string, kind: string, ownerHash: string): string =>
   `owner_deliveries#${tenant}#${kind}#${ownerHash}`
 
-/** A place of the session in lists, in addition to its header. */
+/** Key of a list entry of the session, in addition to its header. */
 export const listKey = (key: SessionKey, name: string): ItemKey => ({ pk: partitionOf(key), sk: LIST_PREFIX + name })
-/** The beginning of the session's first input. */
+/** Key of the beginning of the session's first input. */
 export const openingKey = (key: SessionKey): ItemKey => ({ pk: partitionOf(key), sk: OPENING })
 
-/** How far the adoption of sessions of earlier versions has come. */
+/** Key of the adoption's progress (sessions of earlier versions). */
 export const adoptionKey: ItemKey = { pk: 'LISTS', sk: '#ADOPTION' }
 
-/** Digits of a time in milliseconds, so that texts sort as times do. */
+/** Digits of a time in milliseconds, so that texts sort like times. */
 const TIME_DIGITS = 15
 const LATEST_MS = 10 ** TIME_DIGITS - 1
 
-/** A place in a group: by time, then by id. */
+/** Returns a position in a group: by time, then by id. */
 export const placeAt = (time: number, id: string): string =>
   `${String(Math.min(Math.max(Math.trunc(time), 0), LATEST_MS)).padStart(TIME_DIGITS, '0')}#${id}`
 
-/** The time of a place in a group. */
+/** Returns the time of a position in a group. */
 export const timeOfPlace = (place: string): number => Number(place.slice(0, TIME_DIGITS))
 
-/** A short hash of a text that may be long, for comparison. */
+/** Returns a short hash of a possibly long text, for comparison. */
 export const hashOf = (text: string): string => sha256(JSON.stringify(text), 'base64url').slice(0, 22)

@@ -4,15 +4,15 @@ import { absent, all, any, below, present } from './expressions.ts'
 import type { ItemKey } from './keys.ts'
 import type { Table } from './table.ts'
 
-/** Before the name of a call in its item, where its end is the value. */
+/** Prefix of a call's attribute; its value is the time at which the call ends. */
 const CALL = 'c_'
-/** Ends that are cleaned away at once: an expression has room for 4 KB. */
+/** Number of ended calls that are removed at once. An expression has at most 4 KB. */
 const CLEANED = 50
 
-/** One item per key has the number of its calls and when each of them ends. */
+/** Key of the item with a key's open calls: their number, and the end time of each. */
 const placesOf = (keyHash: string): ItemKey => ({ pk: `C#${keyHash}`, sk: '#CALLS' })
 
-/** As `KeyStore` has it; `keyHash`: of the key's id. */
+/** See `KeyStore`. `keyHash`: hash of the key's id. */
 export async function enter(
   table: Table,
   keyHash: string,
@@ -20,25 +20,25 @@ export async function enter(
   now: number,
 ): Promise<boolean> {
   const name = CALL + call
-  // The item goes a day after its last call should have ended.
+  // DynamoDB removes the item a day after its last call should have ended.
   const set = { [name]: until, expires_at: Math.ceil(until / 1_000) + 86_400 }
   for (;;) {
     const hasCapacity = any(absent('open'), below('open', most))
     const entered = await table.update(placesOf(keyHash), all(absent(name), hasCapacity), { set, add: { open: 1 } })
     if (entered.done) return true
-    // It moves on; or the response to this same request was lost.
+    // The call's slot exists: it is being extended, or the response to this request was lost.
     if (entered.item?.[name] !== undefined) {
       if ((await table.update(placesOf(keyHash), present(name), { set })).done) return true
     } else if (!(await clean(table, keyHash, entered.item ?? {}, now))) return false
   }
 }
 
-/** As `KeyStore` has it. */
+/** See `KeyStore`. */
 export async function leave(table: Table, keyHash: string, call: string): Promise<void> {
   await remove(table, keyHash, [CALL + call])
 }
 
-/** Removes calls whose time has passed. Returns false if there are none. Somebody else may be faster. */
+/** Removes calls whose time is over. Returns false if there are none. Another process may be faster. */
 async function clean(table: Table, keyHash: string, item: Item, now: number): Promise<boolean> {
   const over = Object.keys(item).filter((name) => name.startsWith(CALL) && (numberAt(item, name) ?? 0) <= now)
   if (over.length > 0) await remove(table, keyHash, over.slice(0, CLEANED))

@@ -5,13 +5,13 @@ import { requiredText, toItem } from './attributes.ts'
 import { absent, any, below } from './expressions.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
-/** Names may hold any character. */
+/** Names may contain any character. */
 const keyOf = (tenant: string, name: string) => ({
   pk: `W#${tenant}#${sha256(JSON.stringify(name))}`,
   sk: '#RECEIVED',
 })
 
-/** What senders have delivered, on DynamoDB, which removes the items some time after they are over. */
+/** Creates the record of received inputs on DynamoDB, which removes the items some time after they expire. */
 export function createDynamoReceived(dependencies: TableDependencies): Received {
   const table = createTable(dependencies)
   const { clock } = dependencies

@@ -8,20 +8,20 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Item } from './attributes.ts'
 
-/** Why an atomic write was refused: the item as it was, for each place whose condition failed. */
+/** Why an atomic write was refused: for each action whose condition failed, the item at that time. */
 export type Refusal = readonly ({ readonly item: Item | undefined } | undefined)[]
 
 /** Repeats work that failed temporarily. */
 export type Retry = <Result>(action: string, work: () => Promise<Result>) => Promise<Result>
 
-/** With the waits between them about three seconds. The client itself makes one attempt each. */
+/** Maximum attempts. With the waits between them, they take about three seconds. The client itself does not retry. */
 const ATTEMPTS = 9
-/** No attempt begins later than this, in milliseconds: a store that never responds must not hold a caller for a lease. */
+/** No attempt begins after this time. A store that never responds must not block a caller for the length of a lease. */
 const BEGUN_WITHIN_MS = 20_000
 const FIRST_WAIT_MS = 25
 const MAX_WAIT_MS = 1_000
 
-/** The store is busy, somebody else is writing the same item, or the outcome of the request is unknown. */
+/** Errors that may be temporary: the store is busy, another process writes the same item, or the outcome is unknown. */
 const TRANSIENT = new Set([
   'ThrottlingException',
   'ProvisionedThroughputExceededException',
@@ -32,7 +32,7 @@ const TRANSIENT = new Set([
 ])
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
 
-/** Repeats work that failed temporarily, with growing random waits; then rejects with `storage_failed`. */
+/** Repeats work that failed temporarily, with growing random waits. Then rejects with `storage_failed`. */
 export function createRetry(clock: Clock): Retry {
   return async (action, work) => {
     const now = steadyTime(() => clock.now())
@@ -55,7 +55,7 @@ export function createRetry(clock: Clock): Retry {
   }
 }
 
-/** Why the store refused a write on its conditions; undefined for every other failure. */
+/** Returns why the conditions of a write failed; undefined for any other failure. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof ConditionalCheckFailedException) return [{ item: error.Item }]
   if (!(error instanceof TransactionCanceledException)) return undefined
@@ -73,6 +73,6 @@ function isTransient(error: unknown): boolean {
   }
   if (error instanceof DynamoDBServiceException)
     return TRANSIENT.has(error.name) || (error.$metadata.httpStatusCode ?? 500) >= 500
-  // No response at all: a cut connection, a time limit.
+  // There was no response: the connection was lost, or a timeout expired.
   return error instanceof Error && error.name !== 'CredentialsProviderError'
 }

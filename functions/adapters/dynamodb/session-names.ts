@@ -7,8 +7,9 @@ import { isLive, live } from './log/sessions/header-item.ts'
 import { createTable, type TableDependencies } from './table.ts'
 
 /**
- * Names of sessions, on DynamoDB: an item by the name, and a row of the session that tells its deletion of it
- * (`log/session-deletion.ts`). Those with a time are removed some time after it is over.
+ * Creates the store of session names on DynamoDB. A name has an item of its own, and a row in its session, so that a
+ * deletion of the session finds it (`log/session-deletion.ts`). A name with a time limit is removed some time after
+ * that limit.
  */
 export function createDynamoSessionNames(dependencies: TableDependencies): SessionNames {
   const table = createTable(dependencies)

@@ -1,10 +1,10 @@
 import { DescribeTableCommand, paginateScan } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
-/** Parts of the table that are read side by side. */
+/** Segments of the table that are read in parallel. */
 const SEGMENTS = 4
 
-/** What DynamoDB says of the table's size; it counts about every six hours. */
+/** Returns the table's size, which DynamoDB updates about every six hours. */
 export async function tableSize(
   client: DynamoDBClient,
   tableName: string,
@@ -13,7 +13,10 @@ export async function tableSize(
   return { items: table?.ItemCount ?? 0, bytes: table?.TableSizeBytes ?? 0 }
 }
 
-/** The most history documents that the table's messages can have. Reads the whole table, so the cost grows with its size. */
+/**
+ * Returns the maximum number of history documents of the table's messages. Reads the whole table, so the cost grows
+ * with its size.
+ */
 export async function documentsOfTable(client: DynamoDBClient, tableName: string): Promise<number> {
   const counts = await Promise.all(
     Array.from({ length: SEGMENTS }, async (_, segment) => {

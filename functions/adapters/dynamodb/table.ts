@@ -12,16 +12,16 @@ import { createScope, renderChange, type Change, type Condition } from './expres
 import type { ItemKey } from './keys.ts'
 import { createRetry, refusalOf, type Refusal, type Retry } from './retry.ts'
 
-/** One part of an atomic write. */
+/** One action of an atomic write. */
 export type Action =
-  /** Without a condition, it creates a missing item. */
+  /** An update without a condition creates a missing item. */
   | { readonly update: ItemKey; readonly when?: Condition; readonly change: Change }
   | { readonly put: Item; readonly when?: Condition }
   | { readonly check: ItemKey; readonly when: Condition }
   | { readonly remove: ItemKey; readonly when?: Condition }
 
 export interface Range {
-  /** Of the table, or of an index. */
+  /** Name of an index; absent for the table itself. */
   readonly index?: string
   readonly keys: Condition
   readonly descending?: boolean
@@ -31,22 +31,23 @@ export interface Range {
 
 export type Updated =
   | { readonly done: true; readonly item: Item }
-  /** The item as it was when the condition failed; undefined: there was none. */
+  /** `item`: the item for which the condition failed; undefined if there was none. */
   | { readonly done: false; readonly item: Item | undefined }
 
 /**
- * The one table. Reads of the table are strong, but for `readHeaderEventually`. Every request is tried again, the same byte by byte, when the store is busy or
- * did not respond; if that does not help, it rejects with `storage_failed`.
+ * Access to the one table. Reads of the table are strongly consistent, except `readHeaderEventually` and
+ * `readManyEventually`. If the store is busy or does not respond, every request is retried with identical bytes. If
+ * that fails too, it rejects with `storage_failed`.
  */
 export interface Table {
   read(key: ItemKey): Promise<Item | undefined>
-  /** The item as it was some moments ago: not read strongly, for half the price. */
+  /** Returns a possibly outdated item with an eventually consistent read, which costs half. */
   readHeaderEventually(key: ItemKey): Promise<Item | undefined>
   readManyEventually(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
-  /** In the order of the keys. */
+  /** Returns the items in the order of the keys. */
   readMany(keys: readonly ItemKey[]): Promise<(Item | undefined)[]>
   query(range: Range): AsyncGenerator<Item>
-  /** All or nothing. Undefined if it succeeded; otherwise what was refused, place by place. */
+  /** Writes all actions or none. Returns undefined if it succeeded; otherwise the refusal of each action, by index. */
   write(actions: readonly Action[]): Promise<Refusal | undefined>
   update(key: ItemKey, when: Condition, change: Change): Promise<Updated>
 }
@@ -59,7 +60,7 @@ export interface TableDependencies {
 
 const BATCH = 100
 
-/** The table behind a client. */
+/** Creates the access to the table. */
 export function createTable({ client, tableName, clock }: TableDependencies): Table {
   const retry = createRetry(clock)
   const access = { client, tableName, retry }
@@ -124,7 +125,7 @@ async function readMany(
   return keys.map(({ pk, sk }) => found.get(`${pk} ${sk}`))
 }
 
-/** The store returns at most 16 MB at once and says which keys are left. */
+/** Reads a batch. The store returns at most 16 MB at once, and lists the keys that are left. */
 async function readBatch(
   { client, tableName, retry }: Access,
   keys: readonly ItemKey[],

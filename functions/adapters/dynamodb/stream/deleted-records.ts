@@ -3,10 +3,10 @@ import { textAt } from '../attributes.ts'
 import { sessionOf } from '../keys.ts'
 import { isMessage, type StreamRecord } from './row-records.ts'
 
-/** The fields of a removed message that say which documents it had, without any of its content. */
+/** Fields of a removed message that identify its documents, without any content. */
 const OF_REMOVED = ['pk', 'sk', 'rev', 'role', 'documents']
 
-/** Whether the session of a partition is deleted; asks for each session once. */
+/** Returns a test for whether the session of a partition is deleted. Each session is read once. */
 export function askedOnce(isDeleted: (key: SessionKey) => Promise<boolean>): (partition: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>()
   return (partition) => {
@@ -17,8 +17,8 @@ export function askedOnce(isDeleted: (key: SessionKey) => Promise<boolean>): (pa
 }
 
 /**
- * Takes the content out of a record of a deleted session. A removed message keeps what is needed to remove its documents; another
- * record becomes undefined, because nothing is left to do for it.
+ * Removes the content from a record of a deleted session. A removed message keeps the fields that are needed to remove
+ * its documents. For any other record, returns undefined, because nothing remains to be done.
  */
 export async function stripDeleted(
   record: StreamRecord,
@@ -28,7 +28,7 @@ export async function stripDeleted(
   return partition !== undefined && (await isDeleted(partition)) ? withoutContents(record) : record
 }
 
-/** The partition of the session that a record is about; undefined if it is about none. */
+/** Returns the partition of a record's session; undefined for any other record. */
 export function partitionOfRecord({ dynamodb: change }: StreamRecord): string | undefined {
   const partition = textAt(change?.Keys ?? {}, 'pk')
   return partition?.startsWith('S#') === true ? partition : undefined

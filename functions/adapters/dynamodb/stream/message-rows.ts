@@ -8,7 +8,7 @@ import { createRetry } from '../retry.ts'
 import { isMessage, rowOf } from './row-records.ts'
 import { createSessionRows, type DynamoDependencies } from '../log/sessions/session-rows.ts'
 
-/** Every message row of the table, read strongly. */
+/** Creates the reader of every message row in the table. Reads are strongly consistent. */
 export function createDynamoMessageRows(dependencies: DynamoDependencies): MessageRows {
   const { client, tableName, clock } = dependencies
   const { table, bodies } = createSessionRows(dependencies)

@@ -6,30 +6,32 @@ import type { Clock } from '../../../ports/clock.ts'
 import { FORGOTTEN, newShard, readShard } from './shard.ts'
 import type { ShardDependencies, ShardReader } from './shard.ts'
 
-/** What Lambda does on AWS: hands the records of a stream on in order, and again from the first that failed. */
+/**
+ * Replaces Lambda's stream trigger: passes on the records of a stream in order, and retries from the first that failed.
+ */
 export interface StreamPoller {
-  /** Resolves when nothing is being handed on any more. */
+  /** Resolves when no record is being handled. */
   stop(): Promise<void>
 }
 
 /**
- * The wait between two polls after one that found nothing; it doubles. OpenSearch shows what it gets after a second, so a
+ * Wait between polls that find nothing, doubled each time. OpenSearch makes documents searchable after a second, so a
  * change is found within two.
  */
 const FIRST_IDLE_MS = 200
 const MAX_IDLE_MS = 800
-/** After an error: the wait doubles as well. */
+/** Wait after an error, doubled each time. */
 const FIRST_ERROR_MS = 1_000
 const MAX_ERROR_WAIT_MS = 10_000
 /**
- * Shards change every few hours, and AWS takes ten of these requests a second for a whole account. The successors of a shard
- * that ends are looked up at once.
+ * Interval of shard lists. Shards change every few hours, and AWS allows ten such requests per second and account. The
+ * successors of an ended shard are listed at once.
  */
 const LIST_EVERY_MS = 10_000
 
 /**
- * Polls the stream of a table, for a machine without Lambda, from the kept positions on. Shards are read side by side,
- * each after its parent. Several processes each read all of it: indexing twice does no harm.
+ * Polls the stream of a table from the stored positions, on a machine without Lambda. Shards are read in parallel, each
+ * after its parent. Several processes each read the whole stream; indexing twice does no harm.
  */
 export function startStreamPoller(given: ShardDependencies): StreamPoller {
   const now = steadyTime(() => given.clock.now())
@@ -71,11 +73,11 @@ export function startStreamPoller(given: ShardDependencies): StreamPoller {
 interface Stream {
   arn: string | undefined
   readonly shards: Map<string, ShardReader>
-  /** Undefined: list the shards before anything else. */
+  /** Undefined if the shards must be listed first. */
   listedAt: number | undefined
 }
 
-/** Reads what is there now; returns how many records it handed on or has to hand on again. */
+/** Reads the available records. Returns how many it passed on or must pass on again. */
 async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promise<number> {
   const { clock } = dependencies
   if (stream.listedAt === undefined || clock.now() - stream.listedAt >= LIST_EVERY_MS) await list(dependencies, stream)
@@ -96,7 +98,7 @@ async function pollOnce(dependencies: ShardDependencies, stream: Stream): Promis
   return count
 }
 
-/** Finds the table's stream and its shards. A table that was recreated under its name has another stream. */
+/** Finds the table's stream and its shards. A table that was recreated with its old name has another stream. */
 async function list({ client, tableName, clock, positions, logger }: ShardDependencies, stream: Stream): Promise<void> {
   const { Streams = [] } = await client.send(new ListStreamsCommand({ TableName: tableName }))
   const arn = Streams.toSorted((left, right) => ((left.StreamLabel ?? '') < (right.StreamLabel ?? '') ? -1 : 1)).at(

@@ -7,25 +7,25 @@ import {
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
 /**
- * How far the table's stream has been read in each shard. Reading records twice is harmless. But without positions, every
- * restart would read up to a day of records again before it indexes anything new, and the warning about records that expired
- * unread would be lost.
+ * Stores how far each shard of the table's stream has been read. Reading records twice is harmless. But without
+ * positions, every restart would read up to a day of records before it indexes anything new. The warning about records
+ * that expired unread would be lost too.
  */
 export interface StreamPositions {
-  /** The last record that was handled together with all before it; undefined if none was. */
+  /** Returns the last record that was handled together with all records before it; undefined if there is none. */
   read(shard: string): Promise<string | undefined>
-  /** Whether positions are kept, but none for these shards: all shards that were read are gone from the stream. */
+  /** Whether positions are stored, but none for these shards: all shards that were read are gone from the stream. */
   areAllBehind(shards: readonly string[]): Promise<boolean>
-  /** Keeps a position unless a later one is kept. */
+  /** Stores a position, unless a later one is stored. */
   keep(shard: string, sequence: string): Promise<void>
 }
 
 /** No session and no key has this partition. */
 export const POSITIONS = '#STREAM'
-/** Sequence numbers have 21 to 40 digits: as wide as that, texts compare as numbers do. */
+/** Width of sequence numbers, which have 21 to 40 digits. With equal widths, texts compare like numbers. */
 const DIGITS = 40
 
-/** Positions in the table itself. */
+/** Creates the positions in the table itself. */
 export function createStreamPositions({
   client,
   tableName,

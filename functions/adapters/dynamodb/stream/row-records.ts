@@ -8,7 +8,7 @@ import { createBodies, type Bodies } from '../log/messages/bodies.ts'
 import { EXPIRY, sessionOf } from '../keys.ts'
 import { messageOf } from '../log/messages/message-item.ts'
 
-/** A record of the table's stream, as a Lambda function and as the streams' own client get it. */
+/** A record of the table's stream, as passed to a Lambda function or returned by the client of the streams. */
 export interface StreamRecord {
   readonly dynamodb?:
     | {
@@ -22,7 +22,7 @@ export interface StreamRecord {
     | undefined
 }
 
-/** Reads the records of the table's stream (new and old images). Texts that were spilled are read from `outputs`. */
+/** Creates the reader of the stream's records (new and old images). Spilled texts are read from `outputs`. */
 export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputStore }): RowRecords<StreamRecord> {
   const bodies = createBodies({ outputs })
   return {
@@ -41,16 +41,16 @@ export function createDynamoRowRecords({ outputs }: { readonly outputs: OutputSt
   }
 }
 
-/** The session whose expiry item was removed, by DynamoDB at its time or by a deletion; undefined for all other records. */
+/** Returns the session whose expiry item was removed, by DynamoDB or by a deletion; undefined for other records. */
 export function expiryRemoved({ dynamodb }: StreamRecord): SessionKey | undefined {
   const { NewImage: now, OldImage: before } = dynamodb ?? {}
   return now === undefined && before !== undefined && textAt(before, 'sk') === EXPIRY ? sessionOf(before) : undefined
 }
 
-/** Whether the item is a message: no other item has a role, and an id where others have a name. */
+/** Whether the item is a message. No other item has a role, and an id as its sort key. */
 export const isMessage = (item: Item): boolean => isUlid(textAt(item, 'sk') ?? '') && textAt(item, 'role') !== undefined
 
-/** The message row that an item is. */
+/** Returns the message row of an item. */
 export function rowOf(bodies: Bodies, item: Item): MessageRow {
   const key = sessionOf(item)
   return {

@@ -13,46 +13,49 @@ import { POSITIONS, type StreamPositions } from './positions.ts'
 export interface ShardDependencies {
   readonly client: DynamoDBStreamsClient
   readonly tableName: string
-  /** Names the earliest record that failed. */
+  /** Handles records, and returns the earliest record that failed. */
   readonly handle: (records: readonly StreamRecord[]) => Promise<{ readonly failed: readonly string[] }>
-  /** Left out: it begins with the oldest record. */
+  /** If absent, reading begins with the oldest record. */
   readonly positions?: StreamPositions
   readonly clock: Clock
   readonly logger: Pick<Logger, 'warn' | 'error'>
 }
 
-/** How far one shard is read. */
+/** The reading state of one shard. */
 export interface ShardReader {
   readonly parent: string | undefined
-  /** Where the next iterator begins; undefined: at the kept position. */
+  /** Position of the next iterator. Undefined: the stored position. */
   place: Place | undefined
   iterator: string | undefined
   ended: boolean
-  /** Milliseconds since 1970: records that failed are handed on again no earlier. */
+  /** Failed records are passed on again no earlier than this time, in milliseconds since 1970. */
   waitsUntil: number
   keptAt: number
-  /** The oldest record was dropped before it was read, the last time. */
+  /** Whether the oldest record was dropped before it was read in the last attempt. */
   overtaken: boolean
 }
 
 type Place = 'oldest' | { readonly after: string } | { readonly at: string }
-/** One shard of one stream. */
+/** Identifies one shard of one stream. */
 interface Address {
   readonly StreamArn: string
   readonly ShardId: string
 }
 
 const AFTER_FAILURE_MS = 1_000
-/** What a killed process handled after its last kept position is handled again by the next, which does no harm. */
+/**
+ * Interval at which positions are stored. Records that a killed process handled after that are handled again, which
+ * does no harm.
+ */
 const KEEP_EVERY_MS = 2_000
-/** Records of one batch, as for the function on AWS. */
+/** Records per batch, equal to that of the function on AWS. */
 const BATCH = 100
 
-/** Records that a stream has dropped cannot be read again, but the table holds what they were about. */
+/** The dropped records cannot be read again, but the table still has the rows that they were about. */
 export const FORGOTTEN =
   'the stream has dropped records that may not have been handled: `npm run rebuild` makes the history index whole'
 
-/** A shard that has not been read yet. */
+/** Creates the state of a shard that was not read yet. */
 export const newShard = (parent: string | undefined): ShardReader => ({
   parent,
   place: undefined,
@@ -63,7 +66,7 @@ export const newShard = (parent: string | undefined): ShardReader => ({
   overtaken: false,
 })
 
-/** Hands on what comes next in a shard; returns how many records it handed on. */
+/** Passes on the next records of a shard. Returns how many it passed on. */
 export async function readShard(
   dependencies: ShardDependencies,
   address: Address,
@@ -87,7 +90,7 @@ export async function readShard(
   return records.length
 }
 
-/** Undefined: the next poll begins again at the known place. */
+/** Returns the next page; undefined if the next poll must begin again at the known position. */
 async function nextPage(dependencies: ShardDependencies, address: Address, shard: ShardReader) {
   const { client } = dependencies
   shard.iterator ??= await begin(dependencies, address, shard)
@@ -97,18 +100,19 @@ async function nextPage(dependencies: ShardDependencies, address: Address, shard
     return page
   } catch (error) {
     shard.iterator = undefined
-    // Iterators live for 15 minutes.
+    // Iterators expire after 15 minutes.
     if (error instanceof ExpiredIteratorException) return undefined
     if (!(error instanceof TrimmedDataAccessException)) throw error
     if (shard.place !== 'oldest') beginWithOldest(dependencies, address, shard)
-    // AWS may drop the oldest record between the two requests; DynamoDB Local says so of a new table that is being written.
+    // AWS may drop the oldest record between the two requests. DynamoDB Local reports this for a new table that is
+    // being written.
     else if (shard.overtaken) throw error
     else shard.overtaken = true
     return undefined
   }
 }
 
-/** An iterator at the shard's place; at the oldest record if the stream no longer holds that place. */
+/** Returns an iterator at the shard's position, or at the oldest record if the stream has dropped that position. */
 async function begin(
   dependencies: ShardDependencies,
   address: Address,
@@ -127,7 +131,10 @@ async function begin(
   }
 }
 
-/** Records are kept for 24 hours. Those between the place and the oldest are lost to this reader, which must be logged. */
+/**
+ * Logs that records may be lost. Streams keep records for 24 hours, and this reader misses those between its position
+ * and the oldest record.
+ */
 function beginWithOldest({ logger, tableName }: ShardDependencies, { ShardId }: Address, shard: ShardReader): 'oldest' {
   logger.warn(FORGOTTEN, { table: tableName, shard: ShardId })
   shard.place = 'oldest'
@@ -144,7 +151,9 @@ async function iteratorAt(client: DynamoDBStreamsClient, address: Address, place
   return (await client.send(new GetShardIteratorCommand({ ...address, ...from }))).ShardIterator
 }
 
-/** Now and then, and never for records of positions alone: keeping one makes such a record. */
+/**
+ * Stores the position at intervals. Records of positions alone do not count, because storing one creates such a record.
+ */
 async function keepPosition(
   { positions, clock }: ShardDependencies,
   shardId: string,

@@ -15,7 +15,10 @@ import {
 } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 
-/** What the write that accepts a run must also contain for what the run owes to a channel. `header` is its session's. */
+/**
+ * Returns the actions that create a run's delivery, to be part of the write that accepts the run. `header` is the
+ * header of its session.
+ */
 export function deliveryActions(
   key: DeliveryKey,
   header: Item,
@@ -26,8 +29,8 @@ export function deliveryActions(
 }
 
 /**
- * Puts a new delivery. `group` and `at` list it, `owner_group` and `at` among those of its session's owner, `due_shard` and `due`
- * find it when it is due; an item of its own, while it is pending.
+ * Returns the actions that create a delivery. `group` and `at` list it by tenant, `owner_group` and `at` by its
+ * session's owner. `due_shard` and `due` find it when it is due. A separate item marks it while it is pending.
  */
 export function putDelivery(delivery: Omit<Delivery, 'mark'>, header: Item): Action[] {
   const { tenant, kind, target, createdAt } = delivery
@@ -42,27 +45,27 @@ export function putDelivery(delivery: Omit<Delivery, 'mark'>, header: Item): Act
   return [{ put: item, when: absent('pk') }, flagPending(delivery)]
 }
 
-/** Lets a delivery be found as pending. */
+/** Returns the action that marks a delivery as pending. */
 export const flagPending = (key: DeliveryKey): Action => ({
   update: pendingKey(key),
   change: { set: { pending: true } },
 })
 
-/** The attributes that change; what a delivery does not have is undefined. */
+/** Returns the attributes that may change; missing ones are undefined. */
 export function fieldsOf(delivery: Omit<Delivery, 'mark'>): Record<string, Scalar | undefined> {
   const { status, state, owner, due, hinted, failures, begun } = delivery
   const shard = due === undefined ? undefined : shardOf('delivery', delivery)
   return { status, state: JSON.stringify(state), claimed_by: owner, due, due_shard: shard, hinted, failures, begun }
 }
 
-/** The delivery that an item holds. */
+/** Returns the delivery of an item. */
 export function deliveryOf(item: Item): Delivery {
   const hinted: true | undefined = flagAt(item, 'hinted') || undefined
   return {
     ...sessionOf(item),
     id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
     kind: requiredText(item, 'kind'),
-    // `putDelivery` and the changes after it wrote these from a delivery.
+    // The casts are safe: `putDelivery` and later changes wrote these attributes from a delivery.
     target: JSON.parse(requiredText(item, 'target')) as Delivery['target'],
     status: requiredText(item, 'status') as Delivery['status'],
     state: JSON.parse(requiredText(item, 'state')) as Delivery['state'],

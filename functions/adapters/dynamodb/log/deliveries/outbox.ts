@@ -26,10 +26,10 @@ import { createTable, type Table, type TableDependencies } from '../../table.ts'
 import { deliveryOf, fieldsOf, flagPending, putDelivery } from './delivery-item.ts'
 import { isLive, live } from '../sessions/header-item.ts'
 
-/** Deliveries read for one page at most, if only they themselves show whether they match. */
+/** Maximum number of deliveries that are read for one page if each must be read to compare its status. */
 const MAX_DELIVERIES_READ = 500
 
-/** What runs owe to channels, on DynamoDB: items in their session's partition. */
+/** Creates the outbox on DynamoDB. Deliveries are items in their session's partition. */
 export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
   const table = createTable(dependencies)
   const { clock } = dependencies
@@ -50,10 +50,11 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
       const fields = Object.entries({ ...fieldsOf(now), mark: now.mark })
       const remove = fields.flatMap(([name, value]) => (value === undefined ? [name] : []))
       const to = { set: Object.fromEntries(fields), remove }
-      // Whoever gets a hint looks at what is flagged: also for what a version has stored that flagged nothing.
+      // A process with a hint reads marked deliveries only. So a hinted delivery is marked even if an older version
+      // stored it without a mark.
       const mustFlag = now.status !== seen.status || change.hinted === true
       const { done, item } = mustFlag ? await changeAndFlag(table, seen, now, to) : await changeOnly(table, seen, to)
-      // Also when the response of the write was lost, and its repetition was refused.
+      // An equal mark means that the write succeeded although its response was lost.
       return done || (item !== undefined && textAt(item, 'mark') === now.mark) ? now : undefined
     },
     async due(now, limit) {
@@ -69,10 +70,11 @@ export function createDynamoOutbox(dependencies: TableDependencies): Outbox {
   }
 }
 
-/** Flags are read first, then their deliveries, which may be over by then. */
+/** Reads the marks first, then their deliveries, which may have ended meanwhile. */
 async function pendingOf(table: Table, key: SessionKey, limit: number, after = ''): Promise<Delivery[]> {
   const found: Delivery[] = []
-  // A key has one condition on `sk` at most. No id has a character as great as the last one here, nor one as small as the first.
+  // A key allows one condition on `sk`. The bounds work because ids contain neither the first nor the last character
+  // used here.
   const range = between('sk', `${PENDING_PREFIX}${after}\u0000`, `${PENDING_PREFIX}\uffff`)
   const keys = all(is('pk', partitionOf(key)), range)
   const read = async (ids: readonly string[]): Promise<void> => {
@@ -94,7 +96,7 @@ async function pendingOf(table: Table, key: SessionKey, limit: number, after = '
 const changeOnly = (table: Table, seen: Delivery, to: Change) =>
   table.update(deliveryKey(seen), is('mark', seen.mark), to)
 
-/** In one write with whether it is found as pending. */
+/** Changes a delivery and its pending mark in one write. */
 async function changeAndFlag(
   table: Table,
   seen: Delivery,
@@ -123,7 +125,7 @@ const keyOf = (item: Item): DeliveryKey => ({
   id: requiredText(item, 'sk').slice(DELIVERY_PREFIX.length),
 })
 
-/** A list in one of the indexes: its parts. */
+/** A list in one of the indexes, with the conditions of its partitions. */
 interface Listing {
   readonly index: string
   readonly parts: readonly Condition[]
@@ -139,7 +141,7 @@ const ofOwner = (tenant: string, kind: string, owner: string): Listing => ({
   parts: [is('owner_group', ownersDeliveries(tenant, kind, hashOf(owner)))],
 })
 
-/** Entries of a list, newest first; at most `limit`. */
+/** Returns at most `limit` entries of a list, newest first. */
 async function listed(
   table: Table,
   { index, parts }: Listing,
@@ -174,7 +176,7 @@ async function listDeliveries(table: Table, filter: DeliveryFilter): ReturnType<
   return { deliveries: page, ...definedFields({ next }) }
 }
 
-/** `stopped`: the id of the last one that was looked at, where more may follow. */
+/** `stopped`: the id of the last delivery that was read, if more may follow. */
 interface Newest {
   readonly items: readonly Item[]
   readonly stopped: string | undefined
@@ -186,7 +188,7 @@ async function newest(table: Table, { tenant, kind, owner, status, limit, after 
   const most = status === undefined ? limit + 1 : MAX_DELIVERIES_READ
   const keys = await listed(table, listing, before, most)
   const items = (await table.readMany(keys.map(deliveryKey))).filter((item) => item !== undefined)
-  // Those that were deleted meanwhile are still listed.
+  // Deliveries that were deleted meanwhile are still in the index.
   return { items, stopped: keys.length >= most ? keys.at(-1)?.id : undefined }
 }
 

@@ -11,46 +11,52 @@ export interface Text {
   readonly text: string
 }
 
-/** Together these limits leave room in an item of 400 KB for everything else. Bytes of UTF-8. */
+/**
+ * Limits of the texts in an item, in UTF-8 bytes. Together they leave space for all other attributes of an item of 400
+ * KB.
+ */
 const LIMITS = {
-  /** What never changes in a row. */
+  /** The immutable part of a row. */
   body: 150 * 1024,
   /** The result of a call. */
   result: 150 * 1024,
-  /** What a queued run will say. */
+  /** The input of a queued run. */
   input: 150 * 1024,
-  /** How a run ended. */
+  /** The end of a run. */
   end: 50 * 1024,
-  /** A run's notices: what its followers get in addition to its messages. */
+  /** A run's notices, which its followers get in addition to its messages. */
   notices: 50 * 1024,
-  /** What was decided for the session's requests. */
+  /** The decisions about the session's requests. */
   context: 250 * 1024,
 }
 export type TextAttribute = keyof typeof LIMITS
 
-/** The attribute that names the object of a text in the output store. */
+/** Returns the attribute with the name of a text's object in the output store. */
 const objectOf = (attribute: TextAttribute): string => `${attribute}_object`
 
-/** Attributes that hold a text; the one of the two that is not in use is undefined. */
+/** The attributes of a text: either the text or its object's name. The other one is undefined. */
 export type TextFields = Readonly<Record<string, string | undefined>>
 
-/** The attributes of several texts of one item. */
+/** Merges the attributes of several texts of one item. */
 export function joined(texts: readonly TextFields[]): TextFields {
   return Object.fromEntries(texts.flatMap((fields) => Object.entries(fields)))
 }
 
-/** Texts of rows: in their items if they fit, otherwise in the output store, where they are written before the row. */
+/**
+ * Stores the texts of rows: in their items if they fit, otherwise in the output store. There, they are written before
+ * the row.
+ */
 export interface Bodies {
-  /** The attributes for each of the texts of one atomic write, in their order. */
+  /** Stores the texts of one atomic write, and returns their attributes in order. */
   store(key: SessionKey, texts: readonly Text[]): Promise<TextFields[]>
-  /** The text of this attribute; undefined when the item has none. */
+  /** Reads the text of this attribute; undefined if the item has none. */
   read(key: SessionKey, item: Item, attribute: TextAttribute): Promise<string | undefined>
 }
 
-/** The names of both attributes of a text: to remove it. */
+/** Returns the names of both attributes of a text, for its removal. */
 export const namesOf = (attribute: TextAttribute): string[] => [attribute, objectOf(attribute)]
 
-/** Texts that spill into this store. */
+/** Creates the store of texts that spill into this output store. */
 export function createBodies({ outputs }: { readonly outputs: OutputStore }): Bodies {
   return {
     async store(key, texts) {
@@ -62,7 +68,8 @@ export function createBodies({ outputs }: { readonly outputs: OutputStore }): Bo
         texts.map(async ({ id, attribute, text }, place) => {
           if (plan[place] !== true) return { [attribute]: text }
           const content = Buffer.from(text)
-          // Named by its content, because a row may be written again with another text, and an object never changes.
+          // The name contains a hash of the content, because a row may be written again with another text, and an
+          // object never changes.
           const name = `${id}.${attribute}-${sha256(content).slice(0, 16)}`
           await outputs.put(key, name, content, 'application/json')
           return { [objectOf(attribute)]: name }

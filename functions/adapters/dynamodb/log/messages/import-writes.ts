@@ -24,7 +24,7 @@ import { putImportedRun, textOfEnd, textsOfRun } from '../runs/run-item.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
 import { putNumbers } from './source-items.ts'
 
-/** The writes of imports. */
+/** Creates the writes of imports. */
 export function createImportWrites(dependencies: DynamoDependencies): LogImport {
   const rows = createSessionRows(dependencies)
   return {
@@ -85,7 +85,7 @@ async function append(rows: SessionRows, seen: SessionHeader, step: ImportStep):
     ...renewExpiry(seen, header, now),
   ])
   if (refusal === undefined) return after
-  // The response to an earlier attempt may have been lost: then the log ends with these messages, whose ids are new.
+  // The response to an earlier attempt may have been lost. The log then ends with these messages, whose ids are new.
   const latest = await table.read(headerKey(seen))
   return latest !== undefined && textAt(latest, 'head') === after.last ? after : undefined
 }

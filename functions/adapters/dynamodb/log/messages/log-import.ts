@@ -1,9 +1,9 @@
 import type { LogImport } from '../../../../ports/log-import.ts'
 import type { DynamoDependencies } from '../sessions/session-rows.ts'
 
-/** Adds turns that were executed elsewhere, on DynamoDB. */
+/** Creates the import of turns that were executed elsewhere, on DynamoDB. */
 export function createDynamoLogImport(dependencies: DynamoDependencies): LogImport {
-  // Few processes import: loaded when one does.
+  // Loaded on demand, because few processes import.
   const load = async () => (await import('./import-writes.ts')).createImportWrites(dependencies)
   return {
     progress: async (key, name) => (await load()).progress(key, name),

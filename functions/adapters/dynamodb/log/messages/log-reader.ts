@@ -13,13 +13,13 @@ import { runOf, runStatusOf } from '../runs/run-item.ts'
 import { readNumbers } from './source-items.ts'
 import { createSessionRows, queuedRuns, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
 
-/** Ids stand between these. */
+/** Every id sorts between these bounds. */
 const LOWEST = '0'
 const HIGHEST = 'Z'.repeat(27)
-/** Sorts before everything that a key can continue with. */
+/** Sorts after every possible continuation of a key. */
 const LAST = '\u{10ffff}'
 
-/** Reads sessions' logs, on DynamoDB. A deleted session reads like one that never was. */
+/** Creates the reader of sessions' logs on DynamoDB. A deleted session reads like one that never existed. */
 export function createDynamoLogReader(dependencies: DynamoDependencies): LogReader {
   const rows = createSessionRows(dependencies)
   const { table, bodies } = rows
@@ -69,18 +69,18 @@ async function readMessages(
   if (!isLive(header) || (run !== undefined && runItem === undefined)) return { messages: [], more: false }
   const page = createPage(messageLength, limit, query.mostCharacters)
   const filtered = [query.roles, query.agent, query.parentToolCallId].some((filter) => filter !== undefined)
-  // A run's messages come after those that were in the log when it started.
+  // A run's messages follow those that were in the log when it started.
   const after = later(query.after, runItem && textAt(runItem, 'since'))
   const range = {
     keys: all(is('pk', partitionOf(key)), idsBetween(after, query.before, runItem)),
     descending: query.order === 'descending',
-    // One more than asked for tells whether there is more.
+    // Reads one more than requested, to find out whether more follow.
     ...(filtered ? {} : { pageSize: limit + 1 }),
   }
   for await (const item of table.query(range)) {
     if (!isIn(after, query.before, textAt(item, 'sk') ?? '')) continue
     if (run !== undefined && textAt(item, 'run') !== run) {
-      // And they are contiguous: messages of other runs come after them.
+      // The run's messages are contiguous, so messages of other runs follow only after the last one.
       if (query.order === 'ascending') break
       continue
     }
@@ -99,7 +99,9 @@ const isIn = (after: string | undefined, before: string | undefined, id: string)
 const later = (left: string | undefined, right: string | undefined): string | undefined =>
   left === undefined || (right !== undefined && right > left) ? right : left
 
-/** At least the requested ids; for a run, no further than its end. */
+/**
+ * Returns the condition on the ids between `after` and `before`. For a run, the range ends at the run's last message.
+ */
 function idsBetween(after: string | undefined, before: string | undefined, run: Item | undefined): Condition {
   const last = (run && textAt(run, 'last')) ?? HIGHEST
   const from = after !== undefined && after > LOWEST ? after : LOWEST

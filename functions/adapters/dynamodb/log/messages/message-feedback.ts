@@ -8,7 +8,7 @@ import { isLive } from '../sessions/header-item.ts'
 import { changeMessage, jsonText, messageOf } from './message-item.ts'
 import { createSessionRows, type DynamoDependencies } from '../sessions/session-rows.ts'
 
-/** What people think of completions, on DynamoDB: an attribute of the message's item. */
+/** Creates the store of feedback on DynamoDB: an attribute of the message's item. */
 export function createDynamoMessageFeedback(dependencies: DynamoDependencies): MessageFeedback {
   const { table, bodies } = createSessionRows(dependencies)
   return {
@@ -23,7 +23,7 @@ export function createDynamoMessageFeedback(dependencies: DynamoDependencies): M
         const former = textAt(item, 'feedback')
         const unchanged = former === undefined ? absent('feedback') : is('feedback', former)
         const change = changeMessage({ set: { feedback: jsonText(next) } })
-        // Refused when somebody else gave theirs, or when the row has gone: look again.
+        // The write fails if other feedback was stored meanwhile, or the row was deleted: read again.
         const { done } = await table.update(messageKey(key, messageId), all(is('role', 'assistant'), unchanged), change)
         if (done) return true
       }

@@ -22,7 +22,7 @@ import { messageKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { BYTES_AT_ONCE, bytesOf } from '../write-limits.ts'
 
-/** The result of a call: written once, when it ends, so that it can be stored without reading the row. */
+/** The result of a call. It is written once, when the call ends, so that it can be stored without reading the row. */
 interface Result {
   readonly parts: readonly ToolPart[]
   readonly output?: Output
@@ -30,11 +30,11 @@ interface Result {
   readonly completedAt?: number
   readonly durationMs?: number
   readonly position?: EventPosition
-  /** Also what the call's own text may say. */
+  /** Also stored with the call itself. */
   readonly searched?: true
 }
 
-/** What never changes in a row; the rest are attributes, which conditions check, and the result. */
+/** The immutable part of a row. The rest are attributes, which conditions check, and the result. */
 type Fixed = Omit<Message, 'id' | 'status' | 'generation' | 'resolutionHash' | 'decision' | 'feedback' | keyof Result>
 
 const RESULT_FIELDS = [
@@ -46,7 +46,7 @@ const RESULT_FIELDS = [
   'position',
 ] as const satisfies readonly (keyof Result)[]
 
-/** The texts of a new message; store them before `putMessage` is written. */
+/** Returns the texts of a new message. Store them before `putMessage` is written. */
 export function textsOfMessage(message: Message): Text[] {
   const { id } = message
   if (message.role !== 'tool')
@@ -59,7 +59,7 @@ export function textsOfMessage(message: Message): Text[] {
   return hasResult ? [body, textOfResult(id, message)] : [body]
 }
 
-/** The text of a result; store it before the change to the row is written. */
+/** Returns the text of a result. Store it before the row is changed. */
 export function textOfResult(id: string, result: Result): Text {
   const { parts, output, sources, completedAt, durationMs, searched, position } = result
   return {
@@ -78,7 +78,7 @@ export function textOfResult(id: string, result: Result): Text {
 }
 type Unset<T> = { readonly [field in keyof T]: T[field] | undefined }
 
-/** Puts a new message whose texts are stored. */
+/** Returns the action that creates a message whose texts are stored. */
 export function putMessage(key: SessionKey, message: Message, texts: readonly TextFields[]): Action {
   const tool = message.role === 'tool' ? message : undefined
   const feedback = message.role === 'assistant' ? message.feedback : undefined
@@ -98,20 +98,20 @@ export function putMessage(key: SessionKey, message: Message, texts: readonly Te
   return { put: item, when: absent('pk') }
 }
 
-/** What a change may add to a row, as it is stored. */
+/** Returns the stored form of a later change to a row. */
 export const jsonText = (value: ApprovalDecision | readonly Feedback[] | undefined): string | undefined =>
   value === undefined ? undefined : JSON.stringify(value)
 
-/** The session's items count each change, so that a projection can tell an older state from a newer one. */
+/** Adds an increment of the row's revision to a change, so that a projection can order the states of a row. */
 export function changeMessage(change: Change): Change {
   return { ...change, add: { ...change.add, rev: 1 } }
 }
 
-/** The row is a call in this state, of this holder. */
+/** Whether the row is a call with this status and this holder's generation. */
 export const isCall = (status: ToolStatus, generation: number): Condition =>
   all(is('status', status), is('gen', generation))
 
-/** The message of an item, whole: a text that was spilled is read back. */
+/** Returns the complete message of an item. Spilled texts are read back. */
 export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Promise<Message> {
   const id = requiredText(item, 'sk')
   const [body, result] = await Promise.all([bodies.read(key, item, 'body'), bodies.read(key, item, 'result')])
@@ -136,17 +136,17 @@ function parsedField(item: Item, name: 'feedback' | 'decision'): object {
   return text === undefined ? {} : { [name]: JSON.parse(text) as unknown }
 }
 
-/** The same for what must be a tool message. */
+/** Like `messageOf`, for an item that must be a tool message. */
 export async function toolMessageOf(bodies: Bodies, key: SessionKey, item: Item): Promise<ToolMessage> {
   const message = await messageOf(bodies, key, item)
   if (message.role !== 'tool') throw new Error(`message ${message.id} is no call`)
   return message
 }
 
-/** Of the 100 items of one write; the rest are the header, the run and the like. */
+/** Maximum number of message rows per write. DynamoDB allows 100 items; the rest are the header, the run and others. */
 const ROWS_AT_ONCE = 80
 
-/** As many of the first calls as one atomic write may change. */
+/** Returns the first calls that one atomic write can change. */
 export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
   let bytes = 0
   const end = calls.findIndex((call, place) => {
@@ -156,11 +156,14 @@ export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
   return end < 0 ? calls : calls.slice(0, end)
 }
 
-/** Whether a stored message, which may have been rated since, says the same as one that is about to be stored. */
+/** Whether a stored message equals one that is about to be stored, apart from ratings. */
 export const isSame = (stored: Message, message: Message): boolean =>
   isDeepStrictEqual(unrated(stored), JSON.parse(JSON.stringify(message)))
 
-/** The most history documents that a message can have: kept in its row, so that they can be deleted without its text. */
+/**
+ * Returns the maximum number of history documents of a message. It is stored in the row, so that the documents can be
+ * deleted without the message's text.
+ */
 function countDocuments(message: Message): number {
   const tool = message.role === 'tool' ? message : undefined
   const content = { text: shownText(message), call: tool?.call ?? '' }
@@ -168,7 +171,7 @@ function countDocuments(message: Message): number {
   return shown + (tool === undefined ? 0 : Math.ceil(offloadedBytes(tool) / MIN_CHUNK_CHARACTERS))
 }
 
-/** How many more a result adds to those of its call. */
+/** Returns the number of documents that a result adds to those of its call. */
 export function documentsOfResult({ parts, output, sources }: Result): number {
   const result = { parts, ...definedFields({ output, sources }) }
   const [call, text] = ['', shownText(result)]

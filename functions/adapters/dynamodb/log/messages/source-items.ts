@@ -11,7 +11,7 @@ import type { SessionRows } from '../sessions/session-rows.ts'
 
 const last = ({ from, count }: NumberedSources): number => from + count - 1
 
-/** Puts the numbers that a completion records, in one item. */
+/** Returns the action that stores the numbers that a completion records, in one item. */
 export function putNumbers(key: SessionKey, message: Message): Action[] {
   const numbered = message.role === 'assistant' ? (message.numbered ?? []) : []
   if (numbered.length === 0) return []
@@ -19,7 +19,7 @@ export function putNumbers(key: SessionKey, message: Message): Action[] {
   return [{ put: toItem(item) }]
 }
 
-/** A page of a session's numbers. */
+/** Reads a page of a session's source numbers. */
 export async function readNumbers(
   { table }: SessionRows,
   key: SessionKey,

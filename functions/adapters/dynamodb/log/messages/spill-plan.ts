@@ -1,20 +1,20 @@
-/** One text of a write. */
+/** A text of a write. */
 export interface PlannedText {
-  /** Bytes of UTF-8. */
+  /** Length in UTF-8 bytes. */
   readonly bytes: number
-  /** The most that its item has room for. */
+  /** Maximum length in its item. */
   readonly limit: number
 }
 
 /**
- * Bytes of all texts of one atomic write. DynamoDB takes 4 MB, and counts rows that are changed with what they hold already:
- * a round's calls, and then their results.
+ * Maximum bytes of all texts in one atomic write. DynamoDB accepts 4 MB, and for changed rows it also counts the
+ * existing content: a round's calls, and later their results.
  */
 export const WRITE_LIMIT = 1_500_000
 
 /**
- * Which texts go to the output store, so that every item stays below 400 KB and the whole write below 4 MB: those above their
- * own limit, then the largest until the rest fits.
+ * Decides which texts go to the output store, so that every item is below 400 KB and the whole write below 4 MB. First
+ * are the texts above their own limit, then the largest ones until the rest fits.
  */
 export function planSpill(texts: readonly PlannedText[]): boolean[] {
   const spilled = texts.map(({ bytes, limit }) => bytes > limit)

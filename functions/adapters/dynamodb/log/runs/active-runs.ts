@@ -11,23 +11,23 @@ import { runStatusOf } from './run-item.ts'
 import type { SessionRows } from '../sessions/session-rows.ts'
 import type { Action } from '../../table.ts'
 
-/** A run that was accepted for a key; the key's tenant is the run's. */
+/** A run that was accepted for a key. The run belongs to the key's tenant. */
 type Accepted = readonly [session: string, run: string]
 
-/** Bytes after which the list is cleaned although its key may have more runs: an item has room for 400 KB. */
+/** Size at which ended runs are removed from the list even below the key's cap. An item has at most 400 KB. */
 const MAX_LIST_BYTES = 300_000
 
-/** Ids of keys may hold any character. */
+/** Ids of keys may contain any character. */
 export const activeKey = (keyId: string): ItemKey => ({
   pk: `A#${sha256(JSON.stringify(keyId))}`,
   sk: '#ACTIVE',
 })
 
 /**
- * What the write that accepts a run must also contain for its key's cap: the item that lists the runs of the key, as it was
- * read, with this one added. So simultaneous runs never exceed the cap. Nothing is written when a run ends: whoever finds the
- * list full, by the cap or by what an item has room for, checks with strong reads which of its runs have ended. Throws
- * `too_many_active_runs` if none has.
+ * Returns the action that enforces a key's cap, to be part of the write that accepts a run. It adds the run to the item
+ * with the key's runs, if that item is unchanged since the read. So concurrent writes never exceed the cap.
+ * The end of a run writes nothing. If the list is full, by the cap or by its size, strong reads show which of its runs
+ * have ended. Throws `too_many_active_runs` if none has ended.
  */
 export async function countActions(
   rows: SessionRows,
@@ -48,7 +48,7 @@ export async function countActions(
   return [{ put, when: revision === undefined ? absent('pk') : is('rev', revision) }]
 }
 
-/** Those that have not ended, of sessions that are not deleted. */
+/** Returns the runs that have not ended and whose sessions are not deleted. */
 async function stillActive(
   { table }: SessionRows,
   tenant: string,

@@ -19,8 +19,8 @@ import { runIdOf } from './run-item.ts'
 import { readResolvedRun, rowsOfRun, type SessionRows } from '../sessions/session-rows.ts'
 
 /**
- * Stores what people and clients give to waiting calls, all or nothing; what one write does not take follows in the next. The
- * last one makes the session due. Returns undefined when the session changed meanwhile: look again.
+ * Stores results and decisions for waiting calls, all or nothing. If one write cannot take all, further writes follow.
+ * The last one makes the session due. Returns undefined if the session changed meanwhile: read again.
  */
 export async function resolveCalls(
   rows: SessionRows,
@@ -37,7 +37,7 @@ export async function resolveCalls(
   const isActive = textAt(header, 'active_run') === id
   const isOpen = isActive && textAt(header, 'cancel_run') === undefined
   const resolved = resolvedCalls({ runId: id, calls: await callsOf(rows, key, run), isOpen }, resolutions, now)
-  // A round has 64 that wait at most, but its members have rounds, too, and their arguments may be long.
+  // At most 64 calls of a round wait. But members have rounds too, and arguments may be long.
   const part = batchOf(resolved)
   const waiting = (numberAt(header, 'waiting') ?? 0) - part.length
   if (part.length === 0) return { stored: 0, complete: !isActive || waiting === 0 }
@@ -66,7 +66,8 @@ async function writeResolutions(
     closed.map((call) => textOfResult(call.id, call)),
   )
   const texts = new Map(closed.map(({ id }, place) => [id, stored[place]]))
-  // The last one wakes the session, and expressions cannot branch, so the number of those left is computed here and checked.
+  // The last resolution wakes the session. Expressions cannot branch, so the number of remaining calls is computed
+  // here, and checked by the write.
   const isLast: Condition = waiting === 0 ? is('waiting', calls.length) : above('waiting', calls.length)
   const change: Change = { add: { waiting: -calls.length } }
   return table.write([

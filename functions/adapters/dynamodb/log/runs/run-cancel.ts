@@ -12,7 +12,10 @@ import { relist } from '../sessions/lists/list-entries.ts'
 import { readResolvedRun, type SessionRows } from '../sessions/session-rows.ts'
 import { isQueued, removeSteering, runIdOf, runOf, runStatusOf, textOfEnd } from './run-item.ts'
 
-/** Cancels a queued run, or asks the holder of an active one to. Undefined: the session has changed meanwhile, look again. */
+/**
+ * Cancels a queued run, or requests the holder of an active run to stop. Returns undefined if the session changed
+ * meanwhile: read again.
+ */
 export async function cancel(rows: SessionRows, key: SessionKey, runId: string): Promise<Cancelled | undefined> {
   const { table, bodies, clock } = rows
   const now = clock.now()

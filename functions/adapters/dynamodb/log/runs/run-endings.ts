@@ -39,17 +39,17 @@ import { countUsage } from '../usage/usage-items.ts'
 
 type Ended = NonNullable<Awaited<ReturnType<RunLog['endRun']>>>
 
-/** An attempt fails only if a client has written to this session meanwhile. */
+/** Maximum attempts. An attempt fails only if a client has written to this session meanwhile. */
 const ATTEMPTS = 16
 
-/** The run and its session, both read strongly, of a holder. */
+/** Reads the header and the run of a lease with strong reads. */
 async function readHeld({ table }: SessionRows, lease: Lease): Promise<{ header: Item | undefined; run: Item }> {
   const [header, run] = await table.readMany([headerKey(lease), runKey(lease, lease.runId)])
   if (run === undefined) throw new LeaseLost(lease.session, lease.generation)
   return { header, run }
 }
 
-/** Releases the lease with the run paused if a call waits and no cancel has come in. */
+/** Releases the lease with the run paused, if a call waits and no cancel was requested. */
 export const pause = (rows: SessionRows, lease: Lease): Promise<Run | undefined> =>
   untilUnmoved(() => tryPause(rows, lease))
 
@@ -83,7 +83,7 @@ async function tryPause(rows: SessionRows, lease: Lease): Promise<Run | undefine
   throw new LeaseLost(lease.session, lease.generation)
 }
 
-/** Ends the run with its last message and whatever calls are open, and gives the lease back. */
+/** Ends the run with its last message, closes its open calls, and releases the lease. */
 export async function endRun(
   rows: SessionRows,
   lease: Lease,
@@ -137,7 +137,7 @@ function requireGreater(message: AssistantMessage | undefined, header: Item): vo
     throw new TooltrailError('storage_failed', `message id ${message.id} is not greater than the last, ${head}`)
 }
 
-/** Closes calls as `close` says; each only if unchanged since it was read, as a client may resolve a waiting one meanwhile. */
+/** Closes calls with `close`. Each must be unchanged since the read, because a client may resolve a waiting call. */
 export async function closeRows(
   { bodies }: SessionRows,
   key: SessionKey,
@@ -163,7 +163,7 @@ const isQueued = (header: Item): boolean => (numberAt(header, 'queued') ?? 0) > 
 
 const waitingIn = (calls: readonly ToolMessage[]): number => calls.filter(({ status }) => status === 'waiting').length
 
-/** If there are more calls than one write takes, some are closed first and a later write ends the run. */
+/** Closes calls before the run ends, if there are more than one write can take. A later write ends the run. */
 async function closeActions(
   rows: SessionRows,
   lease: Lease,
@@ -220,15 +220,18 @@ async function endActions(rows: SessionRows, lease: Lease, end: RunEnd, state: E
   ]
 }
 
-/** The session's totals, once for each run: `folded` names the last run, for readers that see both items at different times. */
+/**
+ * Adds the run to the session's totals once. `folded` names the last added run, for readers that see both items at
+ * different times.
+ */
 const foldTotals = (lease: Lease, counters: Readonly<Record<string, number>>): Change => ({
   set: { folded: lease.runId },
   add: counters,
 })
 
 /**
- * The head is the one that was read: a write of this holder's own that lands late, between the read and this write, may have
- * appended calls that would never end.
+ * Requires the head that was read. A late write of this holder, between the read and this write, may have appended
+ * calls that would never end.
  */
 function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Condition {
   const queue = isQueued(header) ? above('queued', 0) : is('queued', 0)
@@ -237,10 +240,13 @@ function endCondition(lease: Lease, { outcome }: RunEnd, header: Item): Conditio
   return all(...conditions)
 }
 
-/** Activity within this time of the latest message counts as that message's: lists then need one entry for both times. */
+/**
+ * If the last activity is at most this long after the latest message, lists use the message's time. One entry then
+ * serves both times.
+ */
 const SAME_ACTIVITY_MS = 2_000
 
-/** Lists show how the run ended unless a later one was accepted. */
+/** Updates the lists with the run's end, unless a later run was accepted. */
 function listAtEnd(header: Item, { message, outcome }: RunEnd, now: number): HeaderWrite {
   const latest = lastMessageAt(header, [message])
   const isSame = latest !== undefined && latest <= now && now - latest <= SAME_ACTIVITY_MS
@@ -252,7 +258,7 @@ function listAtEnd(header: Item, { message, outcome }: RunEnd, now: number): Hea
   })
 }
 
-/** The session is due exactly when inputs are queued. */
+/** Makes the session due if, and only if, inputs are queued. */
 function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: number): Change {
   const queued = isQueued(header)
   return together(released(lease), countMessages(message === undefined ? [] : [message]), {
@@ -267,7 +273,7 @@ function headerAtEnd(lease: Lease, { message }: RunEnd, header: Item, now: numbe
   })
 }
 
-/** The same end, if this holder stored it before; throws `LeaseLost` otherwise. */
+/** Returns the end that this holder has stored before. Throws `LeaseLost` if it has not. */
 async function endedBefore(
   rows: SessionRows,
   lease: Lease,

@@ -23,13 +23,13 @@ import { headerAtStart, leaseAtStart } from './run-start.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../sessions/session-rows.ts'
 import type { Action } from '../../table.ts'
 
-/** How long an idempotency key is remembered, in milliseconds. */
+/** Time for which an idempotency key is remembered. */
 export const CLAIM_MS = 86_400_000
-/** An attempt fails only if somebody else has written to this session meanwhile. */
+/** Maximum attempts. An attempt fails only if another process has written to this session meanwhile. */
 const ATTEMPTS = 64
 const MAX_WAIT_MS = 200
 
-/** Takes what clients send, on DynamoDB. */
+/** Creates the inbox for clients' requests on DynamoDB. */
 export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox {
   const rows = createSessionRows(dependencies)
   return {
@@ -43,17 +43,17 @@ export function createDynamoRunInbox(dependencies: DynamoDependencies): RunInbox
   }
 }
 
-/** Few keys have a cap: loaded with the first that has. */
+/** Loaded with the first key that has a cap, because few keys have one. */
 const countRun = async (rows: SessionRows, key: SessionKey, limits: RunLimits, runId: string): Promise<Action[]> =>
   limits.mostActive === undefined ? [] : (await import('./active-runs.ts')).countActions(rows, key, limits, runId)
 
-/** Most inputs are not the first of their session. */
+/** Sets the session's opening from its first input. Most inputs are not the first. */
 async function openBy(key: SessionKey, header: Item, { input }: Run): Promise<HeaderWrite> {
   if (input === undefined || isOpened(header)) return NO_WRITE
   return openSession(key, header, (await import('../../../../log/title.ts')).openingOf(input.parts))
 }
 
-/** Repeats work that returns undefined because the session changed between its read and its write. */
+/** Repeats work that returns undefined if the session changed between its read and its write. */
 async function untilDecided<Resolution>(
   { clock }: SessionRows,
   key: SessionKey,
@@ -93,7 +93,7 @@ async function enqueue(rows: SessionRows, key: SessionKey, newRun: NewRun): Prom
 
 async function assertCapacityOf(rows: SessionRows, tenant: string, limits: RunLimits): Promise<void> {
   await requireBudgetOf(rows.table, tenant, limits, rows.clock.now())
-  // The actions are those of no run: only the refusal counts.
+  // There is no run yet, so only the error matters, not the actions.
   await countRun(rows, { tenant, session: '' }, limits, '')
 }
 
@@ -160,7 +160,7 @@ async function startAtOnce(
   return { runId: run.id, repeated: false, started: { lease, run, ...definedFields({ message }) } }
 }
 
-/** During a pause whose calls still wait, the paused run gives way to the new one. */
+/** Queues a run. If the active run is paused and its calls still wait, the new run supersedes it. */
 async function putInQueue(
   { table, bodies }: SessionRows,
   key: SessionKey,
@@ -179,7 +179,8 @@ async function putInQueue(
       update: headerKey(key),
       when: all(
         ...[live, tailBelow(run.id), blocked ? isBlockedBy(header) : isNotBlocked, ...idleWhereAsked(header, run)],
-        // No import has come meanwhile, whose runs `tail` does not name: none comes to a session that is busy.
+        // No import may have been added meanwhile, because `tail` does not name its runs. A busy session accepts no
+        // import.
         isBusy(header) ? stillBusy : is('gen', header.generation),
         ...[...list.when, ...opened.when],
       ),
@@ -212,7 +213,7 @@ const stillBusy: Condition = any(present('active_run'), someWait('queued'))
 const isBlockedBy = ({ activeRun = '' }: SessionHeader): Condition =>
   all(is('active_run', activeRun), is('paused', true), notCancelled, someWait('waiting'))
 
-/** What `requireAcceptable` has read must still hold when it is written. */
+/** Returns the conditions under which the checks of `requireAcceptable` still hold at the write. */
 function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
   const isEmpty = is('queued', 0)
   if (run.trigger === 'continue') return [is('tail', header.tail ?? ''), absent('active_run'), isEmpty]
@@ -220,7 +221,7 @@ function idleWhereAsked(header: SessionHeader, run: Run): Condition[] {
   return isBlocked(header) ? [isEmpty] : [absent('active_run'), isEmpty]
 }
 
-/** The run that was accepted before under this idempotency key. */
+/** Returns the run that was accepted earlier with this idempotency key. */
 function knownRun(
   claim: Item | undefined,
   { idempotency }: Pick<NewRun, 'idempotency'>,
@@ -263,7 +264,7 @@ async function requireAcceptable(
     throw new TooltrailError('session_busy', `session ${key.session} has a run that has not ended`, { retryable: true })
 }
 
-/** The status of the run that the log ends with: later runs may have been cancelled before they began. */
+/** Returns the status of the run of the log's last message. Later runs may have been cancelled before they began. */
 async function statusAtEnd(
   { table }: SessionRows,
   key: SessionKey,

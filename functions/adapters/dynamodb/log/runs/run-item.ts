@@ -10,8 +10,8 @@ import type { Action } from '../../table.ts'
 import { usageOf } from '../usage/usage-counters.ts'
 
 /*
- * In addition to the run's own fields, an item has: `since` and `last` (the log's last message when it started and when it
- * ended), and `ended_gen` (the generation of the holder that ended it).
+ * In addition to the run's own fields, an item has `since` and `last`: the log's last message when the run started and
+ * when it ended. `ended_gen` is the generation of the holder that ended it.
  */
 
 type Fixed = Pick<
@@ -24,7 +24,7 @@ export const runIdOf = (item: Item): string => requiredText(item, 'sk').slice(RU
 export const runStatusOf = (item: Item): RunStatus => requiredText(item, 'status') as RunStatus
 export const isQueued: Condition = is('status', 'queued')
 
-/** The texts of a new run; store them before `putRun` is written. */
+/** Returns the texts of a new run. Store them before `putRun` is written. */
 export function textsOfRun(run: Run): Text[] {
   const { id, agent, trigger, onBusy, clientTools, instructions, keyId, delivery, createdAt, input, source } = run
   const more = definedFields({ instructions, keyId, delivery, source })
@@ -33,7 +33,7 @@ export function textsOfRun(run: Run): Text[] {
   return input === undefined ? [body] : [body, { id, attribute: 'input', text: JSON.stringify(input) }]
 }
 
-/** Puts a new run whose texts are stored: queued, or started after the message `since`. */
+/** Returns the action that creates a run whose texts are stored: queued, or started after the message `since`. */
 export function putRun(key: SessionKey, run: Run, texts: readonly TextFields[], since?: string): Action {
   const item = toItem({
     ...runKey(key, run.id),
@@ -46,8 +46,8 @@ export function putRun(key: SessionKey, run: Run, texts: readonly TextFields[], 
 }
 
 /**
- * Puts the run of an imported turn whose texts are stored, which has ended: a new one after the message `since`, or one that an
- * earlier step has put. `last`: its last message.
+ * Returns the action that stores the ended run of an imported turn, whose texts are stored. The run is new, after the
+ * message `since`, or was stored by an earlier step. `last`: its last message.
  */
 export function putImportedRun(
   key: ItemKey,
@@ -71,49 +71,49 @@ export function putImportedRun(
   return { update: key, when: is('status', 'completed'), change: { set: fields } }
 }
 
-/** The run's item among those that steer; nothing for any other run. */
+/** Returns the action that marks a run as steering; nothing for any other run. */
 export const putSteering = (key: SessionKey, { id, onBusy }: Run): Action[] =>
   onBusy === 'steer' ? [{ put: toItem({ ...steeringKey(key, id) }) }] : []
 
-/** A run that leaves the queue no longer steers. */
+/** Returns the action that removes the mark when a run leaves the queue. */
 export const removeSteering = (key: SessionKey, { id, onBusy }: Pick<Run, 'id' | 'onBusy'>): Action[] =>
   onBusy === 'steer' ? [{ remove: steeringKey(key, id) }] : []
 
-/** A queued run has started after the message `since`; its input is a message now. */
+/** Starts a queued run after the message `since`. Its input is a message now. */
 export const startedChange = (startedAt: number, since: string | undefined): Change => ({
   set: { status: 'running', started_at: startedAt, since },
   remove: namesOf('input'),
 })
 
-/** The text of a run's end; store it before the end is written. */
+/** Returns the text of a run's end. Store it before the end is written. */
 export const textOfEnd = (id: string, { stopReason, error }: End): Text => ({
   id,
   attribute: 'end',
   text: JSON.stringify({ stopReason, error }),
 })
 
-/** The text of a run's notices. */
+/** Returns the text of a run's notices. */
 export const textOfNotices = (id: string, notices: readonly RunNotice[]): Text => ({
   id,
   attribute: 'notices',
   text: JSON.stringify(notices),
 })
 
-/** Nothing was decided since this item was read: who rewrites the notices has seen all of them. */
+/** Requires that no decision was recorded since this item was read, so that rewriting the notices loses none. */
 export function decidedAs(run: Item): Condition {
   const decisions = numberAt(run, 'decisions')
   return decisions === undefined ? absent('decisions') : is('decisions', decisions)
 }
 
-/** The notices that an item holds. */
+/** Returns the notices of an item. */
 export async function noticesOf(bodies: Bodies, key: SessionKey, item: Item): Promise<RunNotice[]> {
   const text = await bodies.read(key, item, 'notices')
   return text === undefined ? [] : (JSON.parse(text) as RunNotice[])
 }
 
 /**
- * The run of an item, whole. While it is active, its rounds and tokens are counted in the header, which is written every
- * round anyway.
+ * Returns the complete run of an item. The rounds and tokens of an active run are in the header, because the header is
+ * written every round anyway.
  */
 export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header: Item | undefined): Promise<Run> {
   const id = runIdOf(item)

@@ -36,11 +36,14 @@ import {
   type SessionRows,
 } from '../sessions/session-rows.ts'
 
-/** A heartbeat moves `due` about this often, in milliseconds: each time is a write of the index. */
+/**
+ * Interval at which heartbeats also move `due`. It is longer than the heartbeats' interval, because each move writes to
+ * the index.
+ */
 const DUE_STEP_MS = 60_000
 const HEARTBEATS_APART_MS = 15_000
 
-/** The right to extend a session's log, on DynamoDB. */
+/** Creates the lease store of sessions on DynamoDB. */
 export function createDynamoRunLease(dependencies: DynamoDependencies): RunLease {
   const rows = createSessionRows(dependencies)
   return {
@@ -99,7 +102,7 @@ async function start(
   return startedBefore(rows, key, await table.read(headerKey(key)), owner)
 }
 
-/** What this owner has already started, because the store's response may have been lost. */
+/** Returns the run that this owner has already started, if the store's response was lost. */
 async function startedBefore(
   rows: SessionRows,
   key: { readonly tenant: string; readonly session: string },
@@ -174,7 +177,7 @@ async function claim(rows: SessionRows, lease: Lease): ReturnType<RunLease['clai
     open,
   })
   if (running.length === 0) return result(before, seen)
-  // Refused if the call has ended meanwhile or a later holder was faster: the reads below show which.
+  // A claim fails if the call has ended meanwhile, or if a later holder was faster. The reads below show which.
   await Promise.all(
     running.map(({ id }) =>
       table.update(
@@ -198,7 +201,7 @@ async function heartbeat({ table }: SessionRows, lease: Lease, until: number): P
   const updated = await table.update(headerKey(lease), all(mine(lease), below('lease_until', until)), {
     set: { lease_until: until, ...(movesDue ? { due: until } : {}) },
   })
-  // Refused although it is mine: a later heartbeat was faster, and the lease lasts longer than requested.
+  // If the lease is still held, a later heartbeat was faster, and the lease lasts longer than requested.
   if (!updated.done && !isHeld(updated.item, lease)) throw new LeaseLost(lease.session, lease.generation)
 }
 

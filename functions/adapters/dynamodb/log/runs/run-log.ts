@@ -37,7 +37,7 @@ import { createSessionRows, type DynamoDependencies, type SessionRows } from '..
 import { countedInRun } from '../usage/usage-counters.ts'
 import { countUsage } from '../usage/usage-items.ts'
 
-/** Extends one session's log, on DynamoDB. */
+/** Creates the log writer of a session on DynamoDB. */
 export function createDynamoRunLog(dependencies: DynamoDependencies): RunLog {
   const rows = createSessionRows(dependencies)
   return {
@@ -103,14 +103,17 @@ async function append(rows: SessionRows, lease: Lease, messages: readonly Messag
   if (refusal !== undefined) await requireStored(rows, lease, first)
 }
 
-/** Puts of new messages, whose texts are stored. */
+/** Stores the texts of new messages, and returns the actions that create the messages. */
 async function putsOf({ bodies }: SessionRows, lease: Lease, messages: readonly Message[]): Promise<Action[]> {
   const texts = messages.map(textsOfMessage)
   const stored = await bodies.store(lease, texts.flat())
   return messages.map((message, place) => putMessage(lease, message, stored.splice(0, texts[place]?.length ?? 0)))
 }
 
-/** After a refused write: passes if an earlier attempt stored this message. Throws `LeaseLost` or `storage_failed`. */
+/**
+ * Checks after a refused write whether an earlier attempt has stored this message. Throws `LeaseLost` or
+ * `storage_failed` if not.
+ */
 async function requireStored({ table, bodies }: SessionRows, lease: Lease, message: Message): Promise<void> {
   const [header, item] = await table.readMany([headerKey(lease), messageKey(lease, message.id)])
   heldHeader(header, lease)
@@ -128,7 +131,7 @@ async function completeCall(rows: SessionRows, lease: Lease, result: CallResult)
     changeMessage({ set: { status, ...text }, add: { documents: documentsOfResult(result) } }),
   )
   if (updated.done) return toolMessageOf(bodies, lease, updated.item)
-  // The response to an earlier attempt may have been lost: then the row says exactly this.
+  // The response to an earlier attempt may have been lost. The row then has exactly this result.
   const { item } = updated
   const isMine = item !== undefined && textAt(item, 'status') === status && numberAt(item, 'gen') === lease.generation
   if (isMine && Object.entries(text).every(([name, value]) => textAt(item, name) === value))
@@ -167,14 +170,15 @@ async function repair(
     const batch = batchOf(rest)
     const actions = await closeRows(rows, lease, batch, (call) => interruptedCall(call, completedAt, position))
     const refusal = await rows.table.write([{ check: headerKey(lease), when: mine(lease) }, ...actions])
-    // Only this holder ends calls that it has claimed, and it does not do so while it repairs.
+    // Only this holder ends calls that it has claimed, and not during a repair. So a refusal means that the lease is
+    // lost.
     if (refusal !== undefined) throw new LeaseLost(lease.session, lease.generation)
     rest = rest.slice(batch.length)
   }
   return running.length === 0 ? before : readCalls(rows, lease, messageIds)
 }
 
-/** The header and the calls of these ids; throws `LeaseLost` if one is another holder's. */
+/** Reads the calls with these ids, and the header. Throws `LeaseLost` if another holder has one of them. */
 async function readCalls(
   { table, bodies }: SessionRows,
   lease: Lease,
@@ -194,7 +198,7 @@ async function readCalls(
   )
 }
 
-/** The queued run whose input becomes a message, and where. */
+/** The queued run whose input becomes a message, and the message's position. */
 interface Steering {
   readonly queuedRunId: string
   readonly messageId: string
@@ -224,7 +228,7 @@ async function steer(
   if (input === undefined) return undefined
   const message = { ...input, ...definedFields({ position }) }
   const texts = await bodies.store(lease, textsOfMessage(message))
-  // Lists show the latest run, which is the active one from now on if it was this one.
+  // Lists show the latest run. If that was the queued one, they now show the active run.
   const list = textAt(header, 'tail') === queuedRunId ? relist(header, { runStatus: 'running' }) : NO_WRITE
   const refusal = await table.write([
     {
@@ -246,7 +250,7 @@ async function steer(
     ...removeSteering(lease, queued),
   ])
   if (refusal === undefined) return message
-  // An earlier attempt that did not respond may have landed since the read: the next one finds its message.
+  // An earlier attempt without a response may have succeeded since the read. The next attempt finds its message.
   if (hasMoved(refusal, header) || (await table.read(messageKey(lease, messageId))) !== undefined) return MOVED
   if (refusal[0] !== undefined && !isHeld(refusal[0].item, lease)) throw new LeaseLost(lease.session, lease.generation)
   if (refusal[1 + list.actions.length] !== undefined) return undefined

@@ -15,13 +15,13 @@ interface Start {
   readonly owner: string
   readonly now: number
   readonly runId: string
-  /** The message that its input becomes. */
+  /** The message made of the run's input. */
   readonly message: UserMessage | undefined
-  /** It is the latest run accepted, which lists show. */
+  /** Whether the run is the latest accepted one, which lists show. */
   readonly isLatest: boolean
 }
 
-/** The header at a run's start. */
+/** Returns the header's changes at a run's start. */
 export function headerAtStart(header: Item, { owner, now, runId, message, isLatest }: Start): HeaderWrite {
   const list = relist(header, {
     updatedAt: activeAt(header, now),
@@ -41,7 +41,7 @@ export function headerAtStart(header: Item, { owner, now, runId, message, isLate
   return { ...list, change }
 }
 
-/** The lease that `headerAtStart` gives. */
+/** Returns the lease after `headerAtStart`. */
 export function leaseAtStart(key: SessionKey, header: Item, start: Start): Lease {
   return {
     tenant: key.tenant,
@@ -54,7 +54,7 @@ export function leaseAtStart(key: SessionKey, header: Item, start: Start): Lease
   }
 }
 
-/** The lease of this owner, when the header shows that its start or take has landed. */
+/** Returns this owner's lease, if the header shows that its start or acquire was stored. */
 export function landedLease(key: SessionKey, header: Item | undefined, owner: string): Lease | undefined {
   const runId = header && textAt(header, 'active_run')
   if (header === undefined || runId === undefined || textAt(header, 'lease_owner') !== owner) return undefined
@@ -69,7 +69,7 @@ export function landedLease(key: SessionKey, header: Item | undefined, owner: st
   }
 }
 
-/** A start that has landed, read back. */
+/** Reads back a start that was stored. */
 export async function landedStart(rows: SessionRows, lease: Lease, header: Item, item: Item): Promise<Started> {
   const run = await runOf(rows.bodies, lease, item, header)
   const [first] = await rowsOfRun(rows, lease, item)

@@ -13,10 +13,10 @@ import type { SessionRows } from './session-rows.ts'
 import { countedInRun } from '../usage/usage-counters.ts'
 import { countUsage } from '../usage/usage-items.ts'
 
-/** Names the object of a context that is too large for its item. */
+/** Id for the object of a context that is too large for its item. */
 export const CONTEXT_ID = `${'0'.repeat(25)}1`
 
-/** The stored decision of an item; nothing if there is no item. */
+/** Returns the stored decisions of an item; nothing without an item. */
 export async function contextOf(
   { bodies }: SessionRows,
   key: SessionKey,
@@ -26,7 +26,7 @@ export async function contextOf(
   return text === undefined ? {} : (JSON.parse(text) as SessionContext)
 }
 
-/** Puts what was decided; its text is stored when this resolves. */
+/** Returns the action that stores the decisions. Their text is stored when this resolves. */
 export async function putContext(
   { bodies }: SessionRows,
   key: SessionKey,
@@ -40,7 +40,7 @@ export async function putContext(
   return { put, ...definedFields({ when }) }
 }
 
-/** Records a policy's decision of the run that this lease holds. */
+/** Records a policy's decision for the run of this lease. */
 export async function recordDecision(rows: SessionRows, lease: Lease, decision: Decision): Promise<void> {
   const { table, bodies } = rows
   const [header, run] = await table.readMany([headerKey(lease), runKey(lease, lease.runId)])
@@ -72,7 +72,7 @@ export async function recordDecision(rows: SessionRows, lease: Lease, decision: 
     throw new TooltrailError('storage_failed', `run ${lease.runId} has ${count} decisions, not ${decision.number}`)
 }
 
-/** The summary that a session's item holds. */
+/** Returns the summary in a session's item. */
 export async function summaryOf(
   rows: SessionRows,
   key: SessionKey,

@@ -14,7 +14,7 @@ import { sessionOf, timeOfPlace } from '../../keys.ts'
  * - `rounds` and token counts of the active run.
  */
 
-/** The coordination state that an item holds. */
+/** Returns the coordination state of an item. */
 export function headerOf(item: Item): SessionHeader {
   const [owner, until] = [textAt(item, 'lease_owner'), numberAt(item, 'lease_until')]
   const [run, reason] = [textAt(item, 'cancel_run'), textAt(item, 'cancel_reason')]
@@ -37,7 +37,7 @@ export function headerOf(item: Item): SessionHeader {
   }
 }
 
-/** The header of a live session; throws `session_not_found` for everything else. */
+/** Returns the header of a live session. Throws `session_not_found` for anything else. */
 export function liveHeader(item: Item | undefined, key: SessionKey): Item {
   if (!isLive(item)) throw new TooltrailError('session_not_found', `there is no session ${key.session}`)
   return item
@@ -45,11 +45,11 @@ export function liveHeader(item: Item | undefined, key: SessionKey): Item {
 
 export const isLive = (item: Item | undefined): item is Item => item !== undefined && textAt(item, 'status') === 'live'
 
-/** Whether the session is this lease's. */
+/** Whether this lease holds the session. */
 export const isHeld = (item: Item | undefined, lease: Lease): item is Item =>
   isLive(item) && numberAt(item, 'gen') === lease.generation
 
-/** The header of the session that this lease holds; throws `LeaseLost` for everything else. */
+/** Returns the header of the session that this lease holds. Throws `LeaseLost` for anything else. */
 export function heldHeader(item: Item | undefined, lease: Lease): Item {
   if (!isHeld(item, lease)) throw new LeaseLost(lease.session, lease.generation)
   return item
@@ -60,29 +60,29 @@ export const mine = (lease: Lease): Condition => all(live, is('gen', lease.gener
 export const freeAt = (now: number): Condition => any(absent('lease_until'), below('lease_until', now))
 export const isNotBlocked: Condition = any(is('paused', false), is('waiting', 0), present('cancel_run'))
 export const notCancelled: Condition = absent('cancel_run')
-/** The log's last id is less than this one: ids order the log. */
+/** Requires that the log's last id is less than this one, because ids order the log. */
 export const headBelow = (id: string): Condition => any(absent('head'), below('head', id))
 
-/** The log's last id is the one that was read. */
+/** Requires that the log's last id is the one that was read. */
 export const headIs = (head: string | undefined): Condition => (head === undefined ? absent('head') : is('head', head))
 
-/** The lease is given back. The generation grows, so that nothing late revives it. */
+/** Releases the lease. The generation is increased, so that no late write can revive the lease. */
 export const released = (lease: Lease): Change => ({
   set: { gen: lease.generation + 1 },
   remove: ['lease_owner', 'lease_until'],
 })
 
-/** The lease goes to `owner` until a lease's length from now. */
+/** Gives the lease to `owner` for `LEASE_MS`. */
 export const leased = (generation: number, owner: string, now: number): Change => ({
   set: { gen: generation + 1, lease_owner: owner, lease_until: now + LEASE_MS, due: now + LEASE_MS, paused: false },
 })
 
-/** Work is available: the sweeper looks now, or already does so earlier. */
+/** Makes the session due now, unless it is due already. */
 export const woken = (now: number): Change => ({ setIfAbsent: { due: now } })
 
-/** The time of the session's last activity. Earlier versions stored it as the header's place in lists. */
+/** Returns the time of the session's last activity. Earlier versions stored it as the header's position in lists. */
 export const updatedAt = (header: Item): number =>
   numberAt(header, 'updated') ?? timeOfPlace(textAt(header, 'at') ?? '0')
 
-/** The time of an activity. It never moves back, whatever the clock does. */
+/** Returns the time of a new activity. It never decreases, even if the clock is set back. */
 export const activeAt = (header: Item, now: number): number => Math.max(updatedAt(header), now)

@@ -1,7 +1,7 @@
 import type { Change, Condition } from '../../expressions.ts'
 import type { Action } from '../../table.ts'
 
-/** A part of a write: what must hold of the header and how it changes, and changes of other items. */
+/** A part of a write: conditions on the header, its changes, and changes of other items. */
 export interface HeaderWrite {
   readonly when: readonly Condition[]
   readonly change: Change

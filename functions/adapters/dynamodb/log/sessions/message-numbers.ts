@@ -4,25 +4,29 @@ import { numberAt, type Item } from '../../attributes.ts'
 import type { Change } from '../../expressions.ts'
 
 /*
- * A header has `messages` (the number of inputs and completions), `first_at` and `last_at` (the times of the earliest and the
- * latest message), and `imported_at` (the time of the latest imported message, which may lie after those of later messages).
+ * A header has `messages` (the number of inputs and completions), and `first_at` and `last_at` (the times of the
+ * earliest and the latest message). `imported_at` is the time of the latest imported message, which may be later than
+ * the times of subsequent messages.
  */
 
-/** The numbers of messages that a header holds. */
+/** Returns the message counts and times of a header. */
 export function messagesOf(header: Item): SessionMessages {
   const [firstAt, lastAt] = [numberAt(header, 'first_at'), lastMessageAt(header)]
   const count = numberAt(header, 'messages') ?? 0
   return firstAt === undefined || lastAt === undefined ? { count } : { count, firstAt, lastAt }
 }
 
-/** The time of the latest message, of those in the header and these. */
+/** Returns the time of the latest message in the header and these messages. */
 export function lastMessageAt(header: Item, messages: readonly (Message | undefined)[] = []): number | undefined {
   const added = messages.map((message) => message?.createdAt)
   const times = [numberAt(header, 'last_at'), numberAt(header, 'imported_at'), ...added]
   return times.reduce((latest, time) => latestOf(latest, time), undefined)
 }
 
-/** Counts messages that a run appends, without reading the header: their times follow those of the run before. */
+/**
+ * Counts messages that a run appends, without reading the header. Their times are not earlier than those of the
+ * previous run.
+ */
 export function countMessages(messages: readonly Message[]): Change {
   if (messages.length === 0) return {}
   const times = messages.map(({ createdAt }) => createdAt)
@@ -33,7 +37,7 @@ export function countMessages(messages: readonly Message[]): Change {
   }
 }
 
-/** Counts imported messages, whose times may lie before and after those of all others. */
+/** Counts imported messages. Their times may be before or after those of all others. */
 export function countImported(header: Item, messages: readonly Message[]): Change {
   const times = messages.map(({ createdAt }) => createdAt)
   return {

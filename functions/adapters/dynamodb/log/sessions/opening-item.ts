@@ -7,7 +7,10 @@ import { NO_WRITE, type HeaderWrite } from './header-write.ts'
 
 export const isOpened = (header: Item): boolean => flagAt(header, 'opened')
 
-/** The session's opening, unless it has one. Its title is kept with the details, and shown while they have no other. */
+/**
+ * Returns the write that sets the session's opening, unless it has one. The opening's title is stored with the details,
+ * and used while they have no other title.
+ */
 export function openSession(key: SessionKey, header: Item, opening: Opening | undefined): HeaderWrite {
   if (opening === undefined || isOpened(header)) return NO_WRITE
   return {
@@ -20,5 +23,5 @@ export function openSession(key: SessionKey, header: Item, opening: Opening | un
   }
 }
 
-/** The text of an opening. */
+/** Returns the text of an opening. */
 export const openingText = (item: Item | undefined): string | undefined => item && textAt(item, 'text')

@@ -15,19 +15,19 @@ import { relist } from './lists/list-entries.ts'
 import { detailsOf, listedAs, replaceDetails, storeDetails, type Details } from './session-details.ts'
 import type { SessionRows } from './session-rows.ts'
 
-/** Changes what a person changed. Counts as activity. */
+/** Applies a person's change. It counts as activity. */
 export const changeSession = (rows: SessionRows, key: SessionKey, change: SessionChange): Promise<void> =>
   rewriteDetails(rows, key, (details) => changedDetails(details, change), true)
 
-/** Limits the session to its owner's for good. */
+/** Permanently restricts the session to its owner. */
 export const bindSession = (rows: SessionRows, key: SessionKey): Promise<void> =>
   rewriteDetails(rows, key, (details) => ({ ...details, ownerBound: true }))
 
-/** Stores what a program says of the session. */
+/** Stores a program's description of the session. */
 export const describeSession = (rows: SessionRows, key: SessionKey, about: SessionAbout): Promise<void> =>
   rewriteDetails(rows, key, (details) => describedDetails(details, about))
 
-/** The usage is counted first, because it was spent whether or not the title is stored. */
+/** The usage is counted first, because it was spent even if the title is not stored. */
 export async function recordTitle(
   rows: SessionRows,
   key: SessionKey,
@@ -40,14 +40,17 @@ export async function recordTitle(
   if (refusal !== undefined) await rows.table.write(counted)
   else if (title !== undefined)
     await describeSession(rows, key, { title: { text: title, source: 'model' } }).catch((error: unknown) => {
-      // Deleted since the work was counted.
+      // The session was deleted after the usage was counted.
       if (!(error instanceof TooltrailError) || error.code !== 'session_not_found') throw error
     })
 }
 
 const ATTEMPTS = 16
 
-/** Rewrites the details of a session, unless nothing changes. `isActivity`: this is the session's last activity. */
+/**
+ * Rewrites the details of a session, unless nothing changes. `isActivity`: the change counts as the session's last
+ * activity.
+ */
 async function rewriteDetails(
   rows: SessionRows,
   key: SessionKey,
@@ -76,7 +79,7 @@ async function rewriteDetails(
   throw new TooltrailError('storage_failed', `session ${key.session} kept changing during a write`, { retryable: true })
 }
 
-/** The details after a change that a person made. */
+/** Returns the details after a person's change. */
 function changedDetails(details: Details, change: SessionChange): Details {
   const { user, title, titleSource, instructions, ...rest } = details
   const after = <Value>(to: Value | null | undefined, before: Value | undefined): Value | undefined =>
@@ -94,7 +97,7 @@ function changedDetails(details: Details, change: SessionChange): Details {
   }
 }
 
-/** The details with what a program says of the session. */
+/** Returns the details with a program's description. */
 function describedDetails(details: Details, { title, metadata }: SessionAbout): Details {
   const isNew = title !== undefined && replacesTitle(title.source, details.titleSource)
   const titled = isNew ? { title: title.text, titleSource: title.source } : {}

@@ -9,7 +9,7 @@ import type { TextFields } from '../messages/bodies.ts'
 import type { Listed } from './lists/list-entries.ts'
 import type { SessionRows } from './session-rows.ts'
 
-/** The fields of a session that its details keep as JSON. */
+/** The fields of a session that are stored as JSON in its details. */
 export type Details = Pick<
   Session,
   | 'agent'
@@ -25,21 +25,21 @@ export type Details = Pick<
   | 'createdAt'
 >
 
-/** Names the object of details that are too large for their item. */
+/** Id for the object of details that are too large for their item. */
 const DETAILS_ID = '0'.repeat(26)
 
-/** The attributes of details. What does not fit into their item is stored when this resolves. */
+/** Returns the attributes of details. Text that does not fit into the item is stored when this resolves. */
 export async function storeDetails({ bodies }: SessionRows, key: SessionKey, details: Details): Promise<TextFields> {
   const [body = {}] = await bodies.store(key, [{ id: DETAILS_ID, attribute: 'body', text: JSON.stringify(details) }])
   return body
 }
 
-/** Puts the details of a new session. */
+/** Returns the action that stores the details of a new session. */
 export const putDetails = (key: SessionKey, body: TextFields): Action => ({
   put: toItem({ ...detailsKey(key), ...body, rev: 1 }),
 })
 
-/** The details that an item holds. Earlier versions stored only given titles, without their source. */
+/** Returns the details of an item. Earlier versions stored only given titles, without their source. */
 export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | undefined): Promise<Details> {
   const body = item && (await bodies.read(key, item, 'body'))
   if (body === undefined) throw new Error(`session ${key.session} has no details`)
@@ -47,19 +47,22 @@ export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: 
   return details.title === undefined ? details : { ...details, titleSource: details.titleSource ?? 'given' }
 }
 
-/** The details with a title: that of the opening, if they have no other. */
+/** Returns the details with a title: the opening's title, if they have no other. */
 export function titledDetails(details: Details, item: Item | undefined): Details {
   const title = item && textAt(item, 'opening_title')
   return details.title !== undefined || title === undefined ? details : { ...details, title, titleSource: 'input' }
 }
 
-/** The details with today's names of where an import's work was done; the same object if it has them. */
+/**
+ * Returns the details with the current metadata names of an import's origin; the identical object if it already has
+ * them.
+ */
 export function placedDetails(details: Details): Details {
   const metadata = withPlaceNames(details.metadata)
   return metadata === details.metadata ? details : { ...details, metadata }
 }
 
-/** Replaces the details that an item holds. */
+/** Returns the action that replaces the details of an item. */
 export function replaceDetails(key: SessionKey, item: Item | undefined, body: TextFields): Action {
   const rev = (item && numberAt(item, 'rev')) ?? 0
   const unused = ['body', 'body_object'].filter((name) => !(name in body))
@@ -67,7 +70,7 @@ export function replaceDetails(key: SessionKey, item: Item | undefined, body: Te
   return { update: detailsKey(key), when: is('rev', rev), change }
 }
 
-/** The fields by which lists find a session with these details. */
+/** Returns the fields by which lists find a session with these details. */
 export function listedAs({ agent, owner, metadata }: Details): Pick<Listed, 'agent' | 'owner' | 'folder' | 'source'> {
   const hash = (text: string | undefined): string | undefined => (text === undefined ? undefined : hashOf(text))
   return {

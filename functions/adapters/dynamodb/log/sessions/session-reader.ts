@@ -14,13 +14,13 @@ import { detailsOf, placedDetails, titledDetails, type Details } from './session
 import type { SessionRows } from './session-rows.ts'
 import { usageOf } from '../usage/usage-counters.ts'
 
-/** A session, and what its log shows if it was stored by an earlier version and not adopted yet. */
+/** A session. If an earlier version stored it and it is not adopted yet, also the outline of its log. */
 export interface ReadSession {
   readonly session: Session
   readonly outline?: Outline
 }
 
-/** Live sessions of these keys, in their order, each as of now. */
+/** Returns the live sessions of these keys, in order, read strongly. */
 export async function readSessions(rows: SessionRows, keys: readonly SessionKey[]): Promise<ReadSession[]> {
   const { table } = rows
   const items = await table.readMany(keys.flatMap((key) => [headerKey(key), detailsKey(key), contextKey(key)]))
@@ -52,7 +52,7 @@ export async function readSessions(rows: SessionRows, keys: readonly SessionKey[
   )
 }
 
-/** Labels of live sessions, each as of now. */
+/** Returns the labels of live sessions, read strongly. */
 export async function readLabels(
   rows: SessionRows,
   tenant: string,
@@ -71,7 +71,10 @@ export async function readLabels(
   return new Map(labels.flat())
 }
 
-/** The details of a session; of one that was not adopted, as an adoption would store them, with what its log shows. */
+/**
+ * Returns the details of a session. For a session that is not adopted yet, returns the details that adoption would
+ * store, and the outline of its log.
+ */
 async function shownDetails(
   rows: SessionRows,
   key: SessionKey,
@@ -88,7 +91,7 @@ async function shownDetails(
 const numbersOf = (header: Item, outline: Outline | undefined): SessionMessages =>
   outline?.messages ?? messagesOf(header)
 
-/** The latest runs accepted, or those that they were merged into. */
+/** Reads the latest accepted run of each session, or the run that it was merged into. */
 async function readLatestRuns(
   { table }: SessionRows,
   wanted: readonly { readonly key: SessionKey; readonly id: string | undefined }[],
@@ -108,7 +111,7 @@ async function readLatestRuns(
   return wanted.map((_, place) => targets[place] ?? latest[place])
 }
 
-/** Ended runs are counted in the details, the active one in the header. */
+/** Returns the totals: ended runs are counted in the details, the active one in the header. */
 function totalsOf(header: Item, details: Item): SessionTotals {
   const run = textAt(header, 'active_run')
   const isCounted = run === undefined || run === textAt(details, 'folded')

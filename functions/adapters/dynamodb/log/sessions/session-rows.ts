@@ -14,29 +14,29 @@ import { createTable, type Table } from '../../table.ts'
 export interface DynamoDependencies {
   readonly client: DynamoDBClient
   readonly tableName: string
-  /** Takes what is too large for a row. */
+  /** Stores texts that are too large for a row. */
   readonly outputs: OutputStore
   readonly clock: Clock
 }
 
-/** What every adapter of the table works with. */
+/** The objects that every adapter of the table uses. */
 export interface SessionRows {
   readonly table: Table
   readonly bodies: Bodies
   readonly clock: Clock
 }
 
-/** The table and the texts that it spills. */
+/** Creates the table access and the store of its texts. */
 export function createSessionRows({ client, tableName, outputs, clock }: DynamoDependencies): SessionRows {
   return { table: createTable({ client, tableName, clock }), bodies: createBodies({ outputs }), clock }
 }
 
-/** Runs read at a time: nearly always the first is the one. */
+/** Runs per read. Nearly always, the first one is the result. */
 const FEW = 8
 
 /**
- * Queued runs of the session of this header, lowest first. The reader stops when it has enough: a queue may be long, and it
- * holds its inputs whole.
+ * Yields queued runs of the header's session, lowest id first. The caller stops when it has enough, because a queue may
+ * be long and contains whole inputs.
  */
 export async function* queuedRuns(
   { table }: SessionRows,
@@ -51,7 +51,7 @@ export async function* queuedRuns(
     if (textAt(item, 'sk') !== HEADER && runStatusOf(item) === 'queued') yield item
 }
 
-/** All messages of a run, in order. */
+/** Returns all messages of a run, in order. */
 export async function rowsOfRun({ table }: SessionRows, key: SessionKey, run: Item): Promise<Item[]> {
   const rows: Item[] = []
   const id = runIdOf(run)
@@ -63,7 +63,7 @@ export async function rowsOfRun({ table }: SessionRows, key: SessionKey, run: It
   return rows
 }
 
-/** The active run's calls that have not ended, in order: all of them come after its leader's latest completion. */
+/** Returns the open calls of the active run, in order. All of them follow its leader's latest completion. */
 export async function openCalls({ table, bodies }: SessionRows, key: SessionKey, header: Item): Promise<ToolMessage[]> {
   const floor = textAt(header, 'floor')
   if (floor === undefined) return []
@@ -74,7 +74,7 @@ export async function openCalls({ table, bodies }: SessionRows, key: SessionKey,
   return Promise.all(open.map((item) => toolMessageOf(bodies, key, item)))
 }
 
-/** The run of this id, or the one that it was merged into. */
+/** Reads the run with this id, or the run that it was merged into. */
 export async function readResolvedRun({ table }: SessionRows, key: SessionKey, id: string): Promise<Item | undefined> {
   const run = await table.read(runKey(key, id))
   const target = run && textAt(run, 'merged_into')

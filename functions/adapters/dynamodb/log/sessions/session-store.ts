@@ -12,7 +12,7 @@ import { listedAs, putDetails, storeDetails, type Details } from './session-deta
 import { readLabels, readSessions } from './session-reader.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from './session-rows.ts'
 
-/** Sessions as their users see them, on DynamoDB. */
+/** Creates the session store for users' requests on DynamoDB. */
 export function createDynamoSessionStore(dependencies: DynamoDependencies): SessionStore {
   const rows = createSessionRows(dependencies)
   const read = async (key: SessionKey): Promise<Session | undefined> => (await readSessions(rows, [key]))[0]?.session
@@ -24,7 +24,7 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
       return new Set(sessions.filter((_, place) => isLive(headers[place])))
     },
     readLabels: (tenant, sessions) => readLabels(rows, tenant, sessions),
-    // A process that executes runs lists none.
+    // Loaded on demand, because a process that executes runs lists no sessions.
     list: async (filter) => (await import('./lists/session-list.ts')).listSessions(rows, filter),
     findIds: async (conditions) => (await import('./lists/session-list.ts')).findIds(rows, conditions),
     update: async (key, change) => {
@@ -41,7 +41,7 @@ export function createDynamoSessionStore(dependencies: DynamoDependencies): Sess
   }
 }
 
-/** Few requests change what people say of a session: loaded with the first. */
+/** Loaded with the first change by a person, because few requests make one. */
 const changes = () => import('./session-changes.ts')
 const summaries = () => import('./summaries-by-hand.ts')
 

@@ -17,7 +17,7 @@ import { CONTEXT_ID, putContext } from './context-item.ts'
 
 type Summaries = Pick<SessionStore, 'summaryUnder' | 'recordSummary'>
 
-/** The summaries that people ask for. */
+/** Creates the store of summaries that people request. */
 export function summariesByHand(rows: SessionRows): Summaries {
   return {
     summaryUnder: (key, idempotency) => summaryUnder(rows, key, idempotency),
@@ -39,8 +39,9 @@ async function summaryUnder(
 }
 
 /**
- * The generation grows at each acquire and release of the lease, so an unchanged one proves that no process worked on the
- * session since. The usage is counted first, because it was spent whether or not the summary is stored.
+ * The generation increases at each acquire and release of the lease. An unchanged generation therefore proves that no
+ * process has worked on the session since. The usage is counted first, because it was spent even if the summary is not
+ * stored.
  */
 async function recordSummary(rows: SessionRows, seen: SessionHeader, made: SummaryByHand): Promise<boolean> {
   const { table } = rows

@@ -3,8 +3,8 @@ import { NO_USAGE, type Usage } from '../../../../domain/usage/usage.ts'
 import { numberAt, type Item } from '../../attributes.ts'
 
 /**
- * Token counts by agent as attributes of their own, so that they can be added to without being read. An agent's name is JSON
- * text, because it may hold any character.
+ * Token counts by agent are separate attributes, so that they can be increased without a read. An agent's name is
+ * encoded as JSON, because it may contain any character.
  */
 const FIELDS = [
   'inputTokens',
@@ -14,11 +14,11 @@ const FIELDS = [
   'reasoningTokens',
   'totalTokens',
 ] as const satisfies readonly (keyof Usage)[]
-/** Counts the completions of an agent, so that it is known even if its provider reports no tokens. */
+/** Counter of an agent's completions. It makes the agent known even if its provider reports no tokens. */
 const COMPLETIONS = 'u:'
 const COUNTER = /^u([0-5]?):(".*")$/su
 
-/** What one completion adds to an agent's tokens. */
+/** Returns the counts that one completion adds to an agent. */
 export function counted(agent: string, usage: Usage = NO_USAGE): Record<string, number> {
   const quoted = JSON.stringify(agent)
   const tokens = FIELDS.flatMap((field, place): [string, number][] => {
@@ -28,16 +28,16 @@ export function counted(agent: string, usage: Usage = NO_USAGE): Record<string, 
   return { [`${COMPLETIONS}${quoted}`]: 1, ...Object.fromEntries(tokens) }
 }
 
-/** What one completion adds to its run; a leader's is a round. */
+/** Returns the counts that one completion adds to its run. A leader's completion is a round. */
 export const countedInRun = (message: AssistantMessage): Record<string, number> => ({
   rounds: isLeaders(message) ? 1 : 0,
   ...counted(message.agent, message.usage),
 })
 
-/** The names of an item's counters. */
+/** Returns the names of an item's counters. */
 export const counterNames = (item: Item): string[] => Object.keys(item).filter((name) => COUNTER.test(name))
 
-/** The sums that an item's counters hold. */
+/** Returns the sums of an item's counters. */
 export function usageOf(item: Item): Record<string, Usage> {
   const byAgent = new Map<string, Usage>()
   for (const name of counterNames(item)) {

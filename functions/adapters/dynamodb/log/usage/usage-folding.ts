@@ -7,21 +7,27 @@ import type { Action } from '../../table.ts'
 import { mine } from '../sessions/header-item.ts'
 import { countedInRun, counterNames } from './usage-counters.ts'
 
-/** Of a session's active run that one write moves or removes: an expression has at most 4 KB, and an agent seven counters. */
+/**
+ * Maximum number of counters that one write moves or removes. An expression has at most 4 KB, and each agent has seven
+ * counters.
+ */
 const MAX_COUNTERS = 200
 
-/** The counters of the header that one write removes. */
+/** Returns the header's counters that one write removes. */
 export const someCounters = (header: Item): string[] => counterNames(header).slice(0, MAX_COUNTERS)
 
-/** A run of many agents has more counters than its last write may move. */
+/** Whether a run has more counters than its last write may move. This happens with many agents. */
 export const hasMoreCounters = (header: Item): boolean => counterNames(header).length > MAX_COUNTERS
 
-/** Counters whose values a move checks: it removes all of its counters at once, so each of them shows whether another was before. */
+/**
+ * Number of counters whose values a move checks. A move removes all of its counters at once, so each of them shows
+ * whether another move was faster.
+ */
 const CHECKED_COUNTERS = 50
 
 /**
- * Moves some of the counters from the header to the run and the session's totals, before the write that ends the run. It is refused
- * if they have changed since `header` was read: an earlier attempt that did not respond may have moved them.
+ * Moves some counters from the header to the run and the session's totals, before the write that ends the run. It is
+ * refused if they have changed since `header` was read: an earlier attempt without a response may have moved them.
  */
 export function moveCounters(lease: Lease, header: Item): Action[] {
   const names = someCounters(header)
@@ -34,7 +40,7 @@ export function moveCounters(lease: Lease, header: Item): Action[] {
   ]
 }
 
-/** Rounds and tokens that have not moved: what the header has counted, plus the run's last completion. */
+/** Returns the rounds and tokens that were not moved: those in the header, plus the run's last completion. */
 export function countersAtEnd(header: Item, { message }: RunEnd): Record<string, number> {
   const sums: Record<string, number> = {
     rounds: numberAt(header, 'rounds') ?? 0,

@@ -16,36 +16,36 @@ import type { Action } from '../../table.ts'
 import { counted, usageOf } from './usage-counters.ts'
 
 /*
- * What completions used is kept in items beside the sessions, which it outlives. Sessions of a tenant write at the same time,
- * so what they share is spread: a day has some partitions, and each of these some items for the tenant's sum. If two writes
- * meet in one of 128 items, the store makes one of them try again.
+ * Usage is stored in separate items that outlive the sessions. Sessions of a tenant write concurrently, so their sums
+ * are distributed: each day has some partitions, and each partition some items for the tenant's sum. If two writes meet
+ * in one of the 128 items, the store makes one of them retry.
  */
 const PARTITIONS = 4
 const SUMS_OF_A_PARTITION = 32
-/** Of a key and a day: all of them are read to accept a run. */
+/** Number of items per key and day. All of them are read to accept a run. */
 const SUMS_OF_A_KEY = 32
 
-/** Items of a session and a day begin with this, then their owner's print. */
+/** Prefix of items for a session and a day; the hash of the owner follows. */
 const SESSION_PREFIX = 'S#'
 export const SUM_PREFIX = 'T#'
 
 export const dayPartitions = (tenant: string, day: string): string[] =>
   Array.from({ length: PARTITIONS }, (_, place) => `U#${tenant}#${day}#${place}`)
 
-/** Ids of keys may hold any character. */
+/** Ids of keys may contain any character. */
 const keyPartition = (keyId: string, day: string): string => `UK#${hashOf(keyId)}#${day}`
 
-/** Items of an owner's sessions; of all sessions without one. */
+/** Prefix of the items of an owner's sessions; without an owner, of all sessions. */
 export const ofSessions = (owner?: string): string =>
   owner === undefined ? SESSION_PREFIX : `${SESSION_PREFIX}${hashOf(owner)}#`
 
-/** Counts a message that is a completion. Nothing for any other. */
+/** Counts a message if it is a completion. */
 export function countUsage(key: SessionKey, message: Message | undefined, account: UsageAccount): Action[] {
   const completion = countedCompletion(message)
   return completion === undefined ? [] : countCompletion(key, completion, account)
 }
 
-/** Adds to the counts of a completion's session and tenant, and of its key. */
+/** Adds a completion to the counts of its session, its tenant and its key. */
 export function countCompletion(
   key: SessionKey,
   { day, agent, model, usage }: CountedCompletion,
@@ -74,7 +74,7 @@ export function countCompletion(
 
 const DAY_SECONDS = 86_400
 
-/** When a key's sum of a day is no longer needed, in seconds since 1970, as DynamoDB's time to live has it. */
+/** Time after which a key's sum of a day is not needed, in seconds since 1970, the form of DynamoDB's time to live. */
 const forgottenAt = (day: string): number => Date.parse(day) / 1_000 + 3 * DAY_SECONDS
 
 function placesOf(key: SessionKey): readonly [number, number, number] {
@@ -82,10 +82,10 @@ function placesOf(key: SessionKey): readonly [number, number, number] {
   return [first, second, third]
 }
 
-/** The items of a key's sum of a day. */
+/** Selects the items of a key's sum of a day. */
 export const sumsOfKey = (keyId: string, day: string): Condition => is('pk', keyPartition(keyId, day))
 
-/** What an item counts, by agent and model. */
+/** Returns an item's counts, by agent and model. */
 export function countsOf(item: Item): (Omit<UsageSum, 'group'> & { readonly agent: string })[] {
   return Object.entries(usageOf(item)).map(([label, usage]) => {
     const [agent, model] = JSON.parse(label) as [string, string]

@@ -6,7 +6,7 @@ import { all, is, startsWith } from '../../expressions.ts'
 import { createTable, type Table, type TableDependencies } from '../../table.ts'
 import { countCompletion, countsOf, dayPartitions, ofSessions, SUM_PREFIX } from './usage-items.ts'
 
-/** What completions have used, on DynamoDB. */
+/** Creates the ledger of completions' usage on DynamoDB. */
 export function createDynamoUsageLedger(dependencies: TableDependencies): UsageLedger {
   const table = createTable(dependencies)
   return {

@@ -14,12 +14,12 @@ import { readResolvedRun, type SessionRows } from '../session-rows.ts'
 
 /** Messages at each end of a log that are read for its times and its opening. */
 const MESSAGES_READ = 20
-/** Messages that are read to count them. A longer log counts two for each of its runs, if these are more. */
+/** Maximum number of messages that are counted one by one. For a longer log, the count is at least two per run. */
 const MAX_COUNTED = 2_000
-/** Ids of messages stand between these. */
+/** Ids of messages sort between these bounds. */
 const [LOWEST, HIGHEST] = ['0', 'Z'.repeat(27)]
 
-/** Gives a session its places in lists. Writes nothing if it has changed since it was read. */
+/** Creates the list entries of a session. Writes nothing if the session has changed since it was read. */
 export async function adopt(rows: SessionRows, key: SessionKey, header: Item): Promise<void> {
   const { table } = rows
   const tail = textAt(header, 'tail')
@@ -31,7 +31,7 @@ export async function adopt(rows: SessionRows, key: SessionKey, header: Item): P
   const stored = await detailsOf(rows, key, item)
   const details = placedDetails(stored)
   if (details !== stored) {
-    // A write of its own: one that opens the session changes the same item.
+    // A separate write, because the write that opens the session changes the same item.
     const placed = replaceDetails(key, item, await storeDetails(rows, key, details))
     if ((await table.write([{ check: headerKey(key), when: live }, placed])) !== undefined) return
   }
@@ -65,7 +65,7 @@ export interface Outline {
   readonly opening: Opening | undefined
 }
 
-/** The outline of a log, of which at most `mostCounted` messages are counted. Reads a bounded number of rows. */
+/** Reads the outline of a log. At most `mostCounted` messages are counted, and the number of rows read is limited. */
 export async function outlineOf(rows: SessionRows, key: SessionKey, header: Item, mostCounted = 0): Promise<Outline> {
   if (textAt(header, 'head') === undefined) return { messages: { count: 0 }, opening: undefined }
   const first = await messagesAt(rows, key, 'first')
@@ -88,7 +88,7 @@ async function messagesAt(rows: SessionRows, key: SessionKey, end: 'first' | 'la
     if (items.length >= MESSAGES_READ) break
   }
   const bodies = await Promise.all(items.map((item) => rows.bodies.read(key, item, 'body')))
-  // The body of a message has what never changes: role, time and names, and the parts of all but tool messages.
+  // The body of a message has its immutable fields: role, time and names, and the parts of all but tool messages.
   return bodies.flatMap((body) => (body === undefined ? [] : [JSON.parse(body) as Message]))
 }
 
@@ -98,7 +98,7 @@ async function countMessages({ table }: SessionRows, key: SessionKey, header: It
   let left = most
   for await (const item of most === 0 ? [] : table.query({ keys: range(key) })) {
     const body = textAt(item, 'body')
-    // A body in the output store is not read for this: nearly all of the others are the leader's.
+    // A body in the output store is not read here, but counted. Nearly all such messages are the leader's.
     if (textAt(item, 'role') !== 'tool' && (body === undefined || isCounted(JSON.parse(body) as Message))) count++
     if (--left === 0) break
   }

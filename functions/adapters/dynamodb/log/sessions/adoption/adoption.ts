@@ -7,13 +7,13 @@ import { isListed } from '../lists/list-entries.ts'
 import type { SessionRows } from '../session-rows.ts'
 
 /*
- * Sessions that an earlier version stored are in lists of their own, by `updatedAt`, and count no messages. The next write of
- * such a session, or the sweeper, adopts it: from then on it is like any other.
+ * Sessions of earlier versions are in separate lists by `updatedAt`, and have no message counts. The next write of such
+ * a session, or the sweeper, adopts it. After that, it is like any other session.
  */
 
 const ATTEMPTS = 16
 
-/** The header of a session that has all its places in lists: it is adopted before if it has not. */
+/** Returns the header of a session that has all its list entries. A session of an earlier version is adopted first. */
 export async function listedHeader(rows: SessionRows, key: SessionKey, found: Item): Promise<Item> {
   let header = found
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

@@ -8,15 +8,15 @@ import { isListed } from '../lists/list-entries.ts'
 import { createRetry } from '../../../retry.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
-/** Time between two passes: processes of the earlier version may run for a while beside those of this one. */
+/** Time between two passes. Processes of the earlier version may run for a while in parallel. */
 const DAY_MS = 86_400_000
-/** Passes at most: a session that cannot be read is found in each of them. */
+/** Maximum number of passes. A session that cannot be read is found in each of them. */
 const MAX_PASSES = 7
 
 /**
- * Adopts sessions of an earlier version, of which the next `limit` entries of the index by tenant may be some. An item holds how
- * far the pass over the index has come; the last pass finds none. Returns whether more may follow now. Rejects when a session
- * could not be adopted: the next call begins behind it.
+ * Adopts sessions of earlier versions among the next `limit` entries of the index by tenant. An item stores the pass's
+ * progress; the last pass finds none. Returns whether more may follow now. Rejects if a session could not be adopted;
+ * the next call then begins after it.
  */
 export async function adoptOldSessions(dependencies: DynamoDependencies, limit: number): Promise<boolean> {
   const rows = createSessionRows(dependencies)
@@ -33,7 +33,7 @@ export async function adoptOldSessions(dependencies: DynamoDependencies, limit: 
   return page.next !== undefined
 }
 
-/** A page of the index by tenant, of which `limit` entries are read. */
+/** Reads a page of `limit` entries of the index by tenant. */
 async function scan(
   { client, tableName, clock }: DynamoDependencies,
   limit: number,
@@ -55,7 +55,7 @@ async function adoptOne(rows: SessionRows, item: Item): Promise<void> {
   if (isLive(header) && !isListed(header)) await listedHeader(rows, key, header)
 }
 
-/** Another process may have come further meanwhile. */
+/** Stores the progress, unless another process is ahead. */
 async function keepState(
   { table, clock }: SessionRows,
   state: Item,

@@ -12,11 +12,14 @@ import { someCounters } from '../../usage/usage-folding.ts'
 import { BYTES_AT_ONCE, bytesOf } from '../../write-limits.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
-/** With the tombstone's counts, of the 100 items of one atomic write. */
+/** Rows per atomic write of 100 items; the remaining item is the tombstone with its counts. */
 const ROWS_AT_ONCE = 99
 const ATTEMPTS = 64
 
-/** Deletes sessions step by step, on DynamoDB. The stream's records of the removed rows take their documents away. */
+/**
+ * Creates the stepwise deletion of sessions on DynamoDB. The stream's records of the removed rows cause the removal of
+ * their documents.
+ */
 export function createDeletionWrites(dependencies: DynamoDependencies): SessionDeletion {
   const rows = createSessionRows(dependencies)
   const { table, clock } = rows
@@ -25,7 +28,7 @@ export function createDeletionWrites(dependencies: DynamoDependencies): SessionD
     removeRows: (key, limit) => removeRows(rows, key, limit),
     markRemoved: async (key, outputs) => {
       const change = { set: { removed: true, due: clock.now() + LEASE_MS }, add: { gone_outputs: outputs } }
-      // An atomic write, although of one item, so that a repetition is recognized as such.
+      // Uses an atomic write, although it has only one item, so that a retry is recognized as such.
       await table.write([{ update: headerKey(key), when: is('status', 'deleted'), change }])
     },
     finish: async (key) => {
@@ -64,7 +67,7 @@ async function tombstone(rows: SessionRows, key: SessionKey, ifExpired: boolean)
     ...(ifExpired ? [{ check: expiryKey(key), when: any(absent('pk'), below('due', now + 1)) }] : []),
   ])
   if (refusal === undefined) return true
-  // A holder was faster and raised the generation: the session is still there to delete.
+  // A holder was faster and raised the generation, so the deletion is tried again.
   return refusal[0]?.item !== undefined && isLive(refusal[0].item) && !ifExpired ? tombstone(rows, key, false) : false
 }
 
@@ -73,7 +76,9 @@ const FORGOTTEN = [
   ...['messages', 'first_at', 'last_at', 'imported_at', ...LIST_FIELDS],
 ]
 
-/** Rows are removed in one write with their counts, so that nothing is counted twice, whoever else removes rows. */
+/**
+ * Removes rows and adds their counts in one write, so that nothing is counted twice if other processes remove rows too.
+ */
 async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Promise<{ more: boolean }> {
   const { table } = rows
   const header = await table.read(headerKey(key))
@@ -96,7 +101,7 @@ async function removeRows(rows: SessionRows, key: SessionKey, limit: number): Pr
   return { more: (await someRows(rows, key, 1)).length > 0 }
 }
 
-/** Names that these rows tell of go with them, unless another session has got them since. */
+/** Returns the actions that remove the names of these rows, unless another session has the name now. */
 async function namesOf(
   { table }: SessionRows,
   { tenant, session }: SessionKey,
@@ -111,7 +116,10 @@ async function namesOf(
   return own.map((remove) => ({ remove, when: is('session', session) }))
 }
 
-/** Rows other than the tombstone: up to `count` with their names, and as many as one atomic write may remove; at least one if there are any. */
+/**
+ * Reads rows other than the tombstone, at least one if there are any. The batch has at most `count` items including the
+ * names' own items, and fits one atomic write.
+ */
 async function someRows({ table }: SessionRows, key: SessionKey, count: number): Promise<Item[]> {
   const found: Item[] = []
   let bytes = 0

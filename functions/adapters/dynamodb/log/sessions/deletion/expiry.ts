@@ -5,12 +5,13 @@ import type { Action } from '../../../table.ts'
 
 const DAY_MS = 86_400_000
 
-/** Seconds since 1970, as DynamoDB's time to live has it. */
+/** Returns a time in seconds since 1970, the form of DynamoDB's time to live. */
 export const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
 
 /**
- * The session expires its days from now; nothing for one that never does. The sweeper finds the item by its index. If it does
- * not get to it, DynamoDB removes the item at `expires_at`, and the removal leads to the same deletion.
+ * Returns the action that sets a session's expiry, in `ttlDays` days; nothing for a session without one. The sweeper
+ * finds the item in its index. If the sweeper is late, DynamoDB removes the item at `expires_at`, and the removal
+ * triggers the same deletion.
  */
 export function putExpiry(key: SessionKey, ttlDays: number | undefined, now: number): Action[] {
   if (ttlDays === undefined) return []
@@ -19,6 +20,6 @@ export function putExpiry(key: SessionKey, ttlDays: number | undefined, now: num
   return [{ put: toItem(fields) }]
 }
 
-/** The same for the session of this header. */
+/** Like `putExpiry`, with the days from the session's header. */
 export const renewExpiry = (key: SessionKey, header: Item, now: number): Action[] =>
   putExpiry(key, numberAt(header, 'ttl_days'), now)

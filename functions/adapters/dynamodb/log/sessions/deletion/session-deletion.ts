@@ -1,9 +1,9 @@
 import type { SessionDeletion } from '../../../../../ports/session-deletion.ts'
 import type { DynamoDependencies } from '../session-rows.ts'
 
-/** Deletes sessions step by step, on DynamoDB. */
+/** Creates the stepwise deletion of sessions on DynamoDB. */
 export function createDynamoSessionDeletion(dependencies: DynamoDependencies): SessionDeletion {
-  // Few processes delete: loaded when one does.
+  // Loaded on demand, because few processes delete.
   const load = async () => (await import('./deletion-writes.ts')).createDeletionWrites(dependencies)
   return {
     tombstone: async (key, options) => (await load()).tombstone(key, options),

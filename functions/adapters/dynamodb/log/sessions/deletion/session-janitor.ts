@@ -7,14 +7,14 @@ import { isLive, live, notCancelled } from '../header-item.ts'
 import { DUE_INDEX, headerKey, sessionOf, shardsOf } from '../../../keys.ts'
 import { createSessionRows, type DynamoDependencies, type SessionRows } from '../session-rows.ts'
 
-/** At most this many pages of each shard are read for expired sessions, if many of them cannot be deleted now. */
+/** Maximum number of pages of each shard that are read for expired sessions, if many of them cannot be deleted now. */
 const EXPIRED_PAGES = 10
 
-/** What runs by the clock, on DynamoDB. */
+/** Creates the reader of due and expired sessions on DynamoDB. */
 export function createDynamoSessionJanitor(dependencies: DynamoDependencies): SessionJanitor {
   const rows = createSessionRows(dependencies)
   return {
-    // Needed for some days after an update: loaded by what sweeps alone.
+    // Loaded by sweepers only, because adoption is needed for some days after an update.
     adopt: async (limit) => (await import('../adoption/old-sessions.ts')).adoptOldSessions(dependencies, limit),
     due: async (now, limit) =>
       fairShares((await inShards('due', (shard) => oldest(rows, shard, now, limit))).flat(), limit),
@@ -30,7 +30,10 @@ export function createDynamoSessionJanitor(dependencies: DynamoDependencies): Se
 const inShards = <Found>(kind: 'due' | 'expiry', read: (shard: string) => Promise<Found>): Promise<Found[]> =>
   Promise.all(shardsOf(kind).map(read))
 
-/** Of a shard, oldest first. The index may be behind: whoever acts on it checks the table. */
+/**
+ * Yields the due sessions of a shard, oldest first. The index may be outdated, so callers check the table before they
+ * act.
+ */
 async function* dueOf(
   { table }: SessionRows,
   shard: string,
@@ -51,7 +54,10 @@ async function oldest(rows: SessionRows, shard: string, now: number, limit: numb
   return found
 }
 
-/** Those that are live and have no work. The others are not deleted while they work, and do not hide those behind them. */
+/**
+ * Returns the oldest expired sessions that are live and have no work. A session with work is not deleted, and does not
+ * hide later ones.
+ */
 async function oldestExpired(rows: SessionRows, shard: string, now: number, limit: number): Promise<DueSession[]> {
   const found: DueSession[] = []
   let page: DueSession[] = []

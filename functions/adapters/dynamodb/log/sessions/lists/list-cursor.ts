@@ -3,10 +3,10 @@ import { foreignCursor, readSessionCursor, writeSessionCursor } from '../../../.
 import { placeAt, timeOfPlace } from '../../../keys.ts'
 import { hashOfPlace, type ListCursor } from './list-place.ts'
 
-/** Whether the entry is among the silent ones, or an old one; its time; and the print of its session. */
+/** Fields of a cursor: the entry's kind (with messages, silent, or old), its time, and the hash of its session. */
 const PLACE = /^([mso])([0-9a-z]{1,10})\.([\w-]{12})$/
 
-/** The cursor of this entry in the list of the filter. */
+/** Returns the cursor of this entry in the filter's list. */
 export function writeListCursor(
   filter: SessionFilter,
   { at, isSilent, isOld }: { readonly at: string; readonly isSilent: boolean; readonly isOld: boolean },
@@ -15,7 +15,9 @@ export function writeListCursor(
   return writeSessionCursor(filter, `${kind}${timeOfPlace(at).toString(36)}.${hashOfPlace(at, isOld)}`)
 }
 
-/** The place of the filter's cursor; undefined for the first page. Throws `cursor_not_found` for the cursor of another list. */
+/**
+ * Reads the filter's cursor; undefined for the first page. Throws `cursor_not_found` for the cursor of another list.
+ */
 export function readListCursor(filter: SessionFilter): ListCursor | undefined {
   const text = readSessionCursor(filter)
   if (text === undefined) return undefined

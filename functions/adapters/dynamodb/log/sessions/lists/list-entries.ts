@@ -9,34 +9,36 @@ import { listPlace } from './list-place.ts'
 import { isSilentGroup, listGroup, type ListClass, type ListField } from './list-groups.ts'
 
 /*
- * A session has places in several lists. Its header is the entry of the tenant's and of the owner's list. The other entries are
- * items in its partition, `#LIST#…`: each has both `group` and `owner_group`, so that one item is an entry of two lists. All
- * follow from the header, and one transaction writes them with it. The header counts these transactions in `list_rev`.
+ * A session has entries in several lists. Its header is the entry in the lists of its tenant and its owner. The other
+ * entries are items in its partition, `#LIST#…`. Each of them has both `group` and `owner_group`, so that one item is
+ * an entry of two lists.
+ * All entries are derived from the header, and one transaction writes them with it. The header counts these
+ * transactions in `list_rev`.
  */
 
-/** The fields of a session by which lists find and sort it. Texts are given by their prints (`hashOf`). */
+/** The fields by which lists find and sort a session. Texts are replaced by their hashes (`hashOf`). */
 export interface Listed {
   readonly key: SessionKey
   readonly agent: string
   readonly owner?: string | undefined
   readonly folder?: string | undefined
   readonly source?: string | undefined
-  /** Status of the run that was accepted last. */
+  /** Status of the latest accepted run. */
   readonly runStatus?: RunStatus | undefined
-  /** The last status that was neither `queued` nor `running`: lists by `createdAt` keep it meanwhile. */
+  /** The last status other than `queued` and `running`. Lists by `createdAt` keep it meanwhile. */
   readonly settled?: RunStatus | undefined
   readonly createdAt: number
   readonly updatedAt: number
-  /** Absent without messages. During a run: as of its start. */
+  /** Undefined without messages. During a run, the value at its start. */
   readonly lastMessageAt?: number | undefined
 }
 
 export type ListedChange = Partial<Omit<Listed, 'key' | 'settled'>>
 
-/** Sessions that an earlier version stored have no entry but their header, in lists of their own. */
+/** Whether the header has list entries. Sessions of earlier versions only have their header, in separate lists. */
 export const isListed = (header: Item): boolean => numberAt(header, 'list_rev') !== undefined
 
-/** The fields for lists that a header holds. */
+/** Returns the list fields of a header. */
 function listedOf(header: Item): Listed {
   const time = timeOfPlace(requiredText(header, 'at'))
   return {
@@ -53,7 +55,7 @@ function listedOf(header: Item): Listed {
   }
 }
 
-/** The first entries of a session: fields of its header, and the other items. */
+/** Returns the first entries of a session: fields of its header, and the other items. */
 export function firstListing(listed: Listed): {
   fields: Readonly<Record<string, Scalar | undefined>>
   actions: Action[]
@@ -65,7 +67,7 @@ export function firstListing(listed: Listed): {
   }
 }
 
-/** Moves a session in the lists. Nothing is written if nothing changes there. */
+/** Returns the write that updates the session's entries. It is empty if no entry changes. */
 export function relist(header: Item, to: ListedChange): HeaderWrite {
   const before = listedOf(header)
   const after = settledBy({ ...before, ...to })
@@ -83,7 +85,7 @@ export function relist(header: Item, to: ListedChange): HeaderWrite {
   }
 }
 
-/** Fields of a header that only lists use. A deletion forgets them at once; it removes the other entries with the rows. */
+/** Header fields that only lists use. A deletion removes them at once, and the other entries with the rows. */
 export const LIST_FIELDS = [
   ...['group', 'owner_group', 'at', 'agent_print', 'folder_print', 'source_print'],
   ...['listed', 'settled', 'created', 'updated', 'list_rev'],
@@ -96,12 +98,12 @@ const settledBy = (listed: Listed): Listed => {
     : { ...listed, settled: runStatus }
 }
 
-/** The places of one item. */
+/** The positions of one item in the indexes. */
 interface Entry {
   readonly group: string | undefined
   readonly owner_group: string | undefined
   readonly at: string
-  /** Projected: filters by agent compare it without reading the session. */
+  /** Projected into the index, so that filters by agent need not read the session. */
   readonly agent_print: string
 }
 
@@ -121,7 +123,7 @@ function mainClass({ lastMessageAt, updatedAt, createdAt }: Listed): ListClass {
   return lastMessageAt === updatedAt ? 'both' : 'apart'
 }
 
-/** The entries that are items of their own, by their names. */
+/** Returns the entries that are separate items, by name. */
 function entriesOf(listed: Listed): ReadonlyMap<string, Entry> {
   const main = mainClass(listed)
   const isApart = main === 'apart' || main === 'silent_apart'

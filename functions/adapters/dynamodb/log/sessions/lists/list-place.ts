@@ -1,22 +1,25 @@
 import { placeAt, hashOf } from '../../../keys.ts'
 
-/** The place where a page ended. */
+/** The position where a page ended. */
 export interface ListCursor {
-  /** For an entry that an earlier version made: the beginning of its place, and the print of its session. */
+  /**
+   * The position of the entry. For an entry of an earlier version: the beginning of its position, with the hash of its
+   * session in `oldHash`.
+   */
   readonly place: string
   readonly oldHash?: string
   readonly isSilent: boolean
 }
 
-/** Characters of a session's print: a cursor has no room for an id. */
+/** Characters of a session's hash. A cursor has no space for an id. */
 const HASH_CHARACTERS = 12
 
 const shortHash = (session: string): string => hashOf(session).slice(0, HASH_CHARACTERS)
 
-/** The place of a session in a list: by time, then by the print of its id. */
+/** Returns the position of a session in a list: by time, then by the hash of its id. */
 export const listPlace = (time: number, session: string): string => placeAt(time, shortHash(session))
 
-/** The print in a place. Earlier versions made places with whole ids. */
+/** Returns the hash in a position. Positions of earlier versions contain whole ids. */
 export function hashOfPlace(place: string, isOld: boolean): string {
   const name = place.slice(place.indexOf('#') + 1)
   return isOld ? shortHash(name) : name

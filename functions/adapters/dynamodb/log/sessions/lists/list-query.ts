@@ -6,19 +6,22 @@ import type { Table } from '../../../table.ts'
 import { hashOfPlace, type ListCursor } from './list-place.ts'
 import { indexOfField, listGroups, type ListClass, type ListField } from './list-groups.ts'
 
-/** An entry of a list, as the index has it. */
+/** An entry of a list in the index. */
 export interface ListEntry {
   readonly item: Item
   readonly at: string
-  /** It is a header: shows what runs. */
+  /** Whether the entry is a header, which shows the active run. */
   readonly isHeader: boolean
-  /** An earlier version stored the session, and it was not adopted: only its tenant and its owner lead to it. */
+  /**
+   * Whether an earlier version stored the session, and it is not adopted yet. Only the lists of its tenant and its
+   * owner contain it.
+   */
   readonly isOld: boolean
-  /** Sessions without messages stand behind all others. */
+  /** Whether the session has no messages. Such sessions follow all others. */
   readonly isSilent: boolean
 }
 
-/** The condition that chooses the list; the entries of others are compared one by one. */
+/** The condition that selects the list. Entries are compared one by one with the other conditions. */
 export interface LeadingCondition {
   readonly field: ListField
   readonly value: string
@@ -30,7 +33,7 @@ interface Part extends Pick<ListEntry, 'isHeader' | 'isOld' | 'isSilent'> {
   readonly group: string
 }
 
-/** Entries of one class by one time, sorted in one piece. */
+/** Classes of entries per sort order. Each inner list is sorted by one time and merged. */
 const CLASSES: { readonly [sort in SessionSort]: readonly (readonly ListClass[])[] } = {
   last_message_at: [
     ['both', 'apart'],
@@ -40,7 +43,7 @@ const CLASSES: { readonly [sort in SessionSort]: readonly (readonly ListClass[])
   created_at: [['created']],
 }
 
-/** The condition that few sessions fulfil, most likely. */
+/** Returns the condition that probably matches the fewest sessions. */
 export function leadingCondition(filter: SessionFilter): LeadingCondition {
   const { owner, agent, runStatus, metadata = [], sort } = filter
   const exact = (key: string): string | undefined => metadata.find((one) => one.key === key && !one.isPrefix)?.value
@@ -49,13 +52,13 @@ export function leadingCondition(filter: SessionFilter): LeadingCondition {
   if (owner !== undefined) return { field: 'owner', value: hashOf(owner) }
   if (source !== undefined) return { field: 'source', value: hashOf(source) }
   if (agent !== undefined) return { field: 'agent', value: hashOf(agent) }
-  // Lists by `createdAt` have the last status that was neither of these.
+  // Lists by `createdAt` only have the last status other than these two.
   const isMoving = sort === 'created_at' && (runStatus === 'queued' || runStatus === 'running')
   if (runStatus !== undefined && !isMoving) return { field: 'runStatus', value: runStatus }
   return { field: 'tenant', value: '' }
 }
 
-/** The entries of a list in its order, from behind the cursor on. */
+/** Yields the entries of a list in order, starting after the cursor. */
 export async function* listEntries(
   table: Table,
   filter: SessionFilter,
@@ -89,7 +92,7 @@ const partsOf = (tenant: string, { field, value }: LeadingCondition, kind: ListC
     isSilent,
   }))
 
-/** Sessions that were not adopted yet. */
+/** Returns the partitions of sessions that are not adopted yet. */
 const oldParts = ({ tenant, owner }: SessionFilter): Part[] =>
   (owner === undefined ? sessionsGroups(tenant) : [ownerGroup(tenant, owner)]).map((group) => ({
     index: owner === undefined ? GROUP_INDEX : OWNER_INDEX,
@@ -99,10 +102,10 @@ const oldParts = ({ tenant, owner }: SessionFilter): Part[] =>
     isSilent: false,
   }))
 
-/** Sorts behind everything that a place holds. */
+/** Sorts after every possible position. */
 const LAST = '\uffff'
 
-/** The places between which entries are read, both included. */
+/** Returns the first and last position to read, both included. */
 function rangeOf({ since, until, order = 'desc' }: SessionFilter, cursor: ListCursor | undefined): [string, string] {
   const low = since === undefined ? '0' : placeAt(since, '')
   const high = until === undefined ? LAST : placeAt(until, LAST)
@@ -130,7 +133,7 @@ async function* entriesOf(
     yield { item, at: requiredText(item, 'at'), ...about }
 }
 
-/** Several lists in the same order as one. */
+/** Merges several lists that have this order. */
 async function* inOrder(lists: readonly AsyncGenerator<ListEntry>[], order: 'asc' | 'desc'): AsyncGenerator<ListEntry> {
   const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })))
   for (;;) {
@@ -149,10 +152,10 @@ async function* inOrder(lists: readonly AsyncGenerator<ListEntry>[], order: 'asc
   }
 }
 
-/** Entries of one time that are kept until the cursor's own is found. */
+/** Maximum number of entries with equal times that are kept until the cursor's entry is found. */
 const MAX_ALIKE = 1_000
 
-/** The entries behind the cursor's own. If it is not found, because it has moved, none is left out. */
+/** Yields the entries after the cursor's entry. If that entry has moved and is not found, none is skipped. */
 async function* behind(entries: AsyncGenerator<ListEntry>, { place, oldHash }: ListCursor): AsyncGenerator<ListEntry> {
   let alike: ListEntry[] = []
   for await (const entry of entries) {

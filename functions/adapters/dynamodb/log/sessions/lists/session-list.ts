@@ -15,9 +15,12 @@ import { detailsOf, titledDetails } from '../session-details.ts'
 import { readSessions } from '../session-reader.ts'
 import type { SessionRows } from '../session-rows.ts'
 
-/** Sessions read at a time. */
+/** Sessions per read. */
 const BATCH = 50
-/** Entries of lists, and rows of their sessions, that are read for one page in addition to those of its own sessions. */
+/**
+ * Maximum number of list entries and session rows that are read for one page, in addition to those of the page's
+ * sessions.
+ */
 const MAX_ROWS = 1_000
 
 interface Found {
@@ -26,9 +29,9 @@ interface Found {
 }
 
 /**
- * A page of the sessions that match. One condition chooses the list, whose entries are in the order of the page. Entries that the
- * other conditions may refuse are compared with rows of their sessions. The reads for one page are bounded; a page that stops at
- * the bound is short, and the next one begins behind the last entry.
+ * Returns a page of the matching sessions. One condition selects the list, whose entries have the order of the page. If
+ * the entries cannot decide the other conditions, rows of their sessions are read. The number of reads per page is
+ * limited. A page that reaches the limit is short, and the next page begins after its last entry.
  */
 export async function listSessions(rows: SessionRows, filter: SessionFilter): ReturnType<SessionStore['list']> {
   const { limit } = filter
@@ -59,10 +62,10 @@ export async function listSessions(rows: SessionRows, filter: SessionFilter): Re
   }
 }
 
-/** Entries of lists that one request to the store returns, where their sessions need not be compared. */
+/** List entries per request if their sessions need not be compared. */
 const ENTRIES_PAGE = 250
 
-/** As `SessionStore.findIds`. Reads entries of lists, and rows of their sessions where the entries do not decide. */
+/** See `SessionStore.findIds`. Reads list entries, and rows of their sessions if the entries cannot decide. */
 export async function findIds(
   rows: SessionRows,
   conditions: SessionConditions,
@@ -88,7 +91,7 @@ export async function findIds(
   return [...ids]
 }
 
-/** Whether a session can match the filter, by the fields of its entry alone. */
+/** Whether a session can match the filter, judged by its entry alone. */
 function mayMatch(
   { item, isHeader }: ListEntry,
   { agent, runStatus }: SessionFilter,
@@ -103,12 +106,12 @@ function mayMatch(
 }
 
 interface Comparison {
-  /** Some conditions are compared with rows of the sessions. */
+  /** Whether some conditions need rows of the sessions. */
   readonly isNeeded: boolean
-  /** Rows read so far, but for those of sessions that matched. */
+  /** Number of rows read so far, except those of matching sessions. */
   rows(): number
   matching(entries: readonly ListEntry[]): Promise<Found[]>
-  /** The entries whose sessions match, unless they have just changed. */
+  /** Returns the entries whose sessions match, unless they have just changed. */
   likely(entries: readonly ListEntry[]): Promise<readonly ListEntry[]>
 }
 
@@ -120,7 +123,7 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
   const open = metadata.filter(({ key, isPrefix }) => isPrefix || key !== leading.field)
   const isNeeded =
     isStatusOpen || open.length > 0 || q !== undefined || (owner !== undefined && leading.field !== 'owner')
-  /** Of one session. */
+  /** Returns the rows to read of one session. */
   const wanted = (key: SessionKey): ItemKey[] => [
     detailsKey(key),
     ...(isStatusOpen ? [headerKey(key)] : []),
@@ -128,7 +131,7 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
   ]
   const each = wanted({ tenant: '', session: '' }).length
   let read = 0
-  /** Compares rows that were not read strongly: the sessions that remain are. */
+  /** Compares rows of eventually consistent reads. The remaining sessions are read strongly. */
   async function likely(entries: readonly ListEntry[]): Promise<ListEntry[]> {
     const keys = entries.map(({ item }) => sessionOf(item))
     const items = await table.readManyEventually(keys.flatMap(wanted))
@@ -161,14 +164,15 @@ function createComparison(rows: SessionRows, filter: SessionFilter, leading: Lea
         if (of === undefined) return []
         return matches(session, openingText(of.opening) ?? outline?.opening?.text) ? [{ session, entry: of.entry }] : []
       })
-      // Entries that lead to no session of the page: an index may be behind, and sessions of earlier versions are read whole.
+      // Counts entries without a session on the page. The index may be outdated, and sessions of earlier versions are
+      // read whole.
       read += remaining.length - fit.length
       return fit
     },
   }
 }
 
-/** The status of a header stands for the latest run's: lists have it from there. */
+/** Returns the header's status as that of the latest run, because lists take it from the header. */
 const shownRun = (header: Item | undefined, { runStatus }: SessionFilter): Pick<Session, 'run'> => {
   const status = header === undefined ? runStatus : textAt(header, 'listed')
   return status === undefined ? {} : { run: { id: '', status: status as NonNullable<Session['run']>['status'] } }
