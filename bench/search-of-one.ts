@@ -43,7 +43,7 @@ function index(database: Database, tables: HistoryTables, documents: readonly Hi
       for (const [messageId, parts] of messages)
         batch.replace({ tenant: TENANT, session: parts[0]?.session ?? '' }, messageId, parts)
     })
-    tables.settle()
+    tables.flushPendingWords()
   })
 }
 

@@ -95,11 +95,11 @@ function buildBoth(plain: Database, database: Database, made: MadeHistory) {
   for (const documents of made.batches(BATCH)) {
     add(reference, () => putPlain(plain, documents, count))
     add(build, () => transaction(database, () => put(tables, documents)))
-    if (++batches % SETTLED_AT_ONCE === 0) add(build, () => transaction(database, tables.settle))
+    if (++batches % SETTLED_AT_ONCE === 0) add(build, () => transaction(database, tables.flushPendingWords))
     count += documents.length
     bytes += documents.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   }
-  add(build, () => transaction(database, tables.settle))
+  add(build, () => transaction(database, tables.flushPendingWords))
   plain.close()
   return { reference, build, count, bytes }
 }
@@ -134,7 +134,7 @@ function timeWrites(database: Database): number[] {
     const start = performance.now()
     transaction(database, () => {
       put(tables, more.slice(batch * AT_ONCE, (batch + 1) * AT_ONCE))
-      tables.settle()
+      tables.flushPendingWords()
     })
     return (performance.now() - start) / AT_ONCE
   })

@@ -104,7 +104,7 @@ async function buildIndex(database: Database, corpus: readonly CorpusSession[]):
       tables.put((batch) => {
         for (const { messageId, documents } of projected) batch.replace(key, messageId, documents)
       })
-      tables.settle()
+      tables.flushPendingWords()
     })
   }
 }
@@ -120,7 +120,7 @@ async function retell(database: Database, index: HistoryIndex): Promise<void> {
         if (first !== undefined) batch.replace(first, first.messageId, parts)
       }
     })
-    tables.settle()
+    tables.flushPendingWords()
   })
 }
 

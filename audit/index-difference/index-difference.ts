@@ -82,7 +82,7 @@ function openSqlite(documents: readonly HistoryDocument[]) {
     const { tenant, session, messageId } = document
     transaction(database, () => {
       tables.put((batch) => batch.replace({ tenant, session }, messageId, [document]))
-      tables.settle()
+      tables.flushPendingWords()
     })
   }
   const history = { merge: async () => undefined }

@@ -86,8 +86,8 @@ export const PROJECTION_MUTANTS = [
     ],
     [
       'what is stored stays marked',
-      "if (isSettled) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)",
-      'if (isSettled) pending.has(row.number)',
+      "if (isFlushed) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)",
+      'if (isFlushed) pending.has(row.number)',
     ],
     ['what was learned in a transaction that was undone is believed', '    tables.undone()\n', ''],
     ['the last batch is not stored', '  await storeBatch(true)\n  return changed', '  return changed'],

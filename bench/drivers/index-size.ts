@@ -8,8 +8,8 @@ const database = openDatabase(path)
 database.exec('PRAGMA cache_size = -16384; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000')
 const made = makeHistory(N); const tables = createHistoryTables(database); let [count, bytes, batches] = [0, 0, 0]
 const b = performance.now(), c0 = process.cpuUsage()
-for (const documents of made.batches(500)) { transaction(database, () => put(tables, documents)); if (++batches % 4 === 0) transaction(database, tables.settle); count += documents.length; bytes += documents.reduce((s, { text }) => s + Buffer.byteLength(text), 0) }
-transaction(database, tables.settle)
+for (const documents of made.batches(500)) { transaction(database, () => put(tables, documents)); if (++batches % 4 === 0) transaction(database, tables.flushPendingWords); count += documents.length; bytes += documents.reduce((s, { text }) => s + Buffer.byteLength(text), 0) }
+transaction(database, tables.flushPendingWords)
 const c = process.cpuUsage(c0)
 database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 console.log(JSON.stringify({ count, text_mb: bytes / 1048576, wall_s: (performance.now() - b) / 1000, cpu_s: (c.user + c.system) / 1e6 }))

@@ -30,7 +30,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
     const tables = createHistoryTables(database)
     transaction(database, () => {
       tables.put((batch) => batch.replace({ tenant: 'acme', session: 's-1' }, messageId, documents))
-      tables.settle()
+      tables.flushPendingWords()
     })
     const history = { merge: async () => undefined }
     const sqlite = createSqliteHistoryIndex({ database, history, clock: createSystemClock() })

@@ -5,11 +5,17 @@ import { beforeOthers } from './write-gate.ts'
 
 export type Database = DatabaseSync
 
-/** How long a statement waits for another process's write, in milliseconds. */
+/** Maximum wait of a statement for another process's write. */
 const BUSY_TIMEOUT_MS = 5_000
-/** Larger than SQLite's 4 KB, so that rows of some KB fill their pages; a commit writes few pages all the same. */
+/**
+ * Page size. It is larger than SQLite's 4 KB, so that rows of some KB fill their pages. A commit still writes few
+ * pages.
+ */
 const PAGE_BYTES = 8192
-/** Two processes that open a new file at once collide where SQLite does not wait: at the switch to WAL. */
+/**
+ * Maximum attempts to open a file. If two processes open a new file at once, they collide at the switch to WAL, where
+ * SQLite does not wait.
+ */
 const OPEN_ATTEMPTS = 200
 const OPEN_RETRY_MS = 25
 
@@ -19,7 +25,7 @@ const SQLITE_IOERR = 10
 const SQLITE_FULL = 13
 const PASSING_FAILURES: readonly number[] = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL]
 
-/** Opens the file (`:memory:` for a database that lives as long as its connection) with its tables up to date. */
+/** Opens the file with its tables up to date. `:memory:` opens a database that lasts as long as its connection. */
 export function openDatabase(path: string): Database {
   for (let attempt = 1; ; attempt++) {
     const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS })
@@ -27,7 +33,8 @@ export function openDatabase(path: string): Database {
       database.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
       database.exec('PRAGMA journal_mode = WAL')
       database.exec('PRAGMA synchronous = FULL')
-      // What is deleted is overwritten in the file (promises L9). A sixth more is written to the disk; it takes no more time.
+      // Deleted content is overwritten in the file (promises L9). This writes a sixth more to the disk, but takes no
+      // more time.
       database.exec('PRAGMA secure_delete = ON')
       migrate(database)
       return database
@@ -41,7 +48,7 @@ export function openDatabase(path: string): Database {
 
 const prepared = new WeakMap<Database, Map<string, StatementSync>>()
 
-/** The statement of this text, prepared once for each connection. */
+/** Returns the prepared statement of this SQL; it is prepared once per connection. */
 export function statement(database: Database, sql: string): StatementSync {
   const statements = prepared.get(database) ?? new Map<string, StatementSync>()
   prepared.set(database, statements)
@@ -50,36 +57,36 @@ export function statement(database: Database, sql: string): StatementSync {
   return found
 }
 
-/** The first row, in the shape that the caller knows its columns to have. */
+/** Returns the first row. The caller declares the type of its columns. */
 export function readOne<Row>(database: Database, sql: string, ...values: SQLInputValue[]): Row | undefined {
   return statement(database, sql).get(...values) as Row | undefined
 }
 
-/** All rows, in the shape that the caller knows their columns to have. */
+/** Returns all rows. The caller declares the type of their columns. */
 export function readAll<Row>(database: Database, sql: string, ...values: SQLInputValue[]): Row[] {
   return statement(database, sql).all(...values) as Row[]
 }
 
-/** Rows one after another, in the shape that the caller knows their columns to have. */
+/** Yields rows one after another. The caller declares the type of their columns. */
 export function readEach<Row>(database: Database, sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
   return statement(database, sql).iterate(...values) as IterableIterator<Row>
 }
 
-/** Returns how many rows were written. */
+/** Runs a statement and returns how many rows were written. */
 export function write(database: Database, sql: string, ...values: SQLInputValue[]): number {
   return Number(statement(database, sql).run(...values).changes)
 }
 
 /**
- * Runs `work` as one write transaction: all of it is durable when this returns, nothing of it is stored when it throws. Throws
- * what `work` throws, and `storage_failed` for every failure of SQLite. `work` cannot be asynchronous: other work on the same
- * connection would slip into its transaction.
+ * Runs `work` as one write transaction: everything is durable when this returns, and nothing is stored if it throws.
+ * Throws the error of `work`, or `storage_failed` for any failure of SQLite.
+ * `work` must be synchronous. Otherwise, other work on this connection could run inside its transaction.
  */
 export function transaction<T>(database: Database, work: () => T): T {
   return beforeOthers(database, () => inTransaction(database, 'BEGIN IMMEDIATE', work))
 }
 
-/** Runs `work` on one unchanging state of the database, whatever other processes write meanwhile. */
+/** Runs `work` on one consistent state of the database, whatever other processes write meanwhile. */
 export function snapshot<T>(database: Database, work: () => T): T {
   return inTransaction(database, 'BEGIN', work)
 }
@@ -97,7 +104,7 @@ function inTransaction<T>(database: Database, begin: string, work: () => T): T {
   }
 }
 
-/** Runs `work`, which reads once, without a transaction of its own: one statement sees one state. */
+/** Runs `work`, which reads once, without a transaction: one statement sees one consistent state. */
 export function reading<T>(database: Database, work: () => T): T {
   try {
     return work()
@@ -106,10 +113,10 @@ export function reading<T>(database: Database, work: () => T): T {
   }
 }
 
-/** `storage_failed` for a failure of SQLite; every other error as it is. */
+/** Converts a failure of SQLite to `storage_failed`; returns every other error unchanged. */
 export const asFailure = (error: unknown): unknown => (sqliteCode(error) === undefined ? error : storageError(error))
 
-/** SQLite's primary result code; undefined for an error that is not SQLite's. */
+/** Returns SQLite's primary result code; undefined for any other error. */
 function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
   return error.errcode & 0xff

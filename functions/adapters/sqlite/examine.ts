@@ -3,15 +3,15 @@ import { DatabaseSync } from 'node:sqlite'
 
 export interface DatabaseReport {
   readonly bytes: number
-  /** What SQLite finds wrong; empty for a sound file. */
+  /** Faults that SQLite finds; empty for an intact file. */
   readonly damage: readonly string[]
-  /** Messages that wait to be indexed. */
+  /** Number of messages that are not indexed yet. */
   readonly unindexed: number
 }
 
 const MAX_PROBLEMS = 5
 
-/** Examines a database file without changing it. Throws SQLite's error for a file that cannot be opened at all. */
+/** Examines a database file without changing it. Throws SQLite's error if the file cannot be opened. */
 export function examineDatabase(path: string): DatabaseReport {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
   try {

@@ -18,7 +18,7 @@ const SELECT_KEYS = 'SELECT id, tenant, createdAt, revokedAt, NULL AS usedAt, bo
 const SELECT_USED_KEYS =
   'SELECT id, tenant, createdAt, revokedAt, usedAt, body FROM api_keys LEFT JOIN key_uses ON key_uses.key = api_keys.id'
 
-/** API keys, on SQLite. */
+/** Creates the store of API keys on SQLite. */
 export function createSqliteKeyStore({ database }: { database: Database }): KeyStore {
   return {
     create: async (hash, key) => create(database, hash, key),

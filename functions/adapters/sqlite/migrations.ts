@@ -29,12 +29,15 @@ import {
 import { LISTS_SCHEMA } from './log/sessions/list-schema.ts'
 import { USAGE_SCHEMA } from './log/usage/usage-schema.ts'
 
-/** In the header of every file of ours. Files from before the first release have none; their rows cannot be read any more. */
+/**
+ * Application id in the header of each of our files. Files from before the first release have none, and their rows
+ * cannot be read.
+ */
 const APPLICATION = 0x74747261
 
 /**
- * What brings a file from version n to n + 1, in order. A version that was ever released is never changed: a change is a new
- * entry at the end.
+ * Migrations of a file from version n to n + 1, in order. A released migration is never changed: append a new one
+ * instead.
  */
 export const MIGRATIONS: readonly string[] = [
   ...[LOG_SCHEMA, HISTORY_SCHEMA, USAGE_SCHEMA, STEERING_SCHEMA, CONTEXT_SCHEMA],
@@ -63,8 +66,8 @@ export const MIGRATIONS: readonly string[] = [
 ]
 
 /**
- * Brings the tables up to date, once, whoever comes first: the version is read again under the write lock. Throws for a file
- * of a newer program, and for one from before the first release.
+ * Updates the tables once, even if several processes try: the version is read again under the write lock. Throws for a
+ * file of a newer program, and for a file from before the first release.
  */
 export function migrate(database: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   if (versionOf(database) === migrations.length && applicationOf(database) === APPLICATION) return

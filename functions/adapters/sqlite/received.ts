@@ -3,10 +3,10 @@ import type { Received } from '../../ports/received.ts'
 import { readOne, transaction, write, type Database } from './database.ts'
 import { toColumn } from './exact-text.ts'
 
-/** Old entries removed with each new one, so that they do not pile up. */
+/** Number of old entries that each new one removes, so that they do not accumulate. */
 const FORGOTTEN_AT_ONCE = 10
 
-/** What senders have delivered, on SQLite. */
+/** Creates the record of received inputs on SQLite. */
 export function createSqliteReceived({
   database,
   clock,

@@ -5,7 +5,7 @@ import { reading, readOne, transaction, write, type Database } from './database.
 import { toColumn } from './exact-text.ts'
 import { liveSession } from './log/sessions/session-rows.ts'
 
-/** Names whose time is over that are removed with each new one, so that they do not pile up. */
+/** Number of expired names that each new one removes, so that they do not accumulate. */
 const FORGOTTEN_AT_ONCE = 10
 
 interface Row {
@@ -13,7 +13,7 @@ interface Row {
   readonly about: string
 }
 
-/** Names of sessions, on SQLite; `log/session-deletion.ts` removes them with their session. */
+/** Creates the store of session names on SQLite. `log/session-deletion.ts` removes them with their session. */
 export function createSqliteSessionNames({
   database,
   clock,

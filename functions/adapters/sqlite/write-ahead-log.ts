@@ -6,12 +6,12 @@ interface Checkpoint {
 }
 
 /**
- * Moves what is in the write-ahead log to the file and leaves the log with no bytes, so that it has no texts of what was deleted
- * before. Blocks this thread; others wait for the last pages only. False if somebody is reading or writing just then: try again.
+ * Checkpoints the write-ahead log and empties it, so that it has no deleted texts. Blocks this thread; other writers
+ * wait only for the last pages. Returns false if another connection is reading or writing: retry later.
  */
 export function emptyLog(database: Database, gate: WriteGate): boolean {
   readOne<Checkpoint>(database, 'PRAGMA wal_checkpoint(PASSIVE)')
-  // It would wait for readers with the lock of writers in its hands.
+  // With a timeout, it would hold the writer's lock while it waits for readers.
   const { timeout = 0 } = readOne<{ readonly timeout: number }>(database, 'PRAGMA busy_timeout') ?? {}
   database.exec('PRAGMA busy_timeout = 0')
   try {

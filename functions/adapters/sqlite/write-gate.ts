@@ -1,28 +1,35 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * Threads of one process that write to the same file. A thread that indexes in the background lets the others go first:
- * SQLite does not queue writers, and one that never pauses would keep the event loop waiting at its next commit. SQLite looks
- * for the end of another's transaction now and then only, and each side would sleep while the file is free: the gate wakes them.
+ * Coordinates threads of one process that write to one file. A thread that indexes in the background lets other threads
+ * go first. Without the gate, a background thread that never pauses would block the event loop's next commit, because
+ * SQLite does not queue writers. SQLite also polls for the end of another transaction, so both sides would sleep while
+ * the file is free; the gate wakes them.
  */
 export type WriteGate = Int32Array<SharedArrayBuffer>
 
-/** How many want to go first, and whether a transaction of the background is under way. */
+/**
+ * Indexes in the gate: the number of waiting writers with priority, and whether a background transaction is in
+ * progress.
+ */
 const WAITING = 0
 const HELD = 1
 
 const gates = new WeakMap<DatabaseSync, WriteGate>()
-/** A thread that died between opening and shutting would close the gate for ever. */
+/** Maximum time for which the gate is closed, in case a thread crashed while it held the gate. */
 const MAX_CLOSED_MS = 1_000
 
 export const createWriteGate = (): WriteGate => new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
 
-/** From now on, transactions on this connection go before those of the background. */
+/** Gives transactions on this connection priority over background transactions. */
 export function goFirst(database: DatabaseSync, gate: WriteGate): void {
   gates.set(database, gate)
 }
 
-/** Runs a transaction, for which those of the background wait; one that is under way is waited for, a second at most. */
+/**
+ * Runs a transaction with priority. Background transactions wait for it. It waits for one in progress, at most a
+ * second.
+ */
 export function beforeOthers<Result>(database: DatabaseSync, work: () => Result): Result {
   const gate = gates.get(database)
   if (gate === undefined) return work()
@@ -36,10 +43,13 @@ export function beforeOthers<Result>(database: DatabaseSync, work: () => Result)
   }
 }
 
-/** Runs a transaction of the background when nobody wants to go first, or after a second. Blocks this thread, never the main one. */
+/**
+ * Runs a background transaction when no thread with priority waits, or after a second. It blocks this thread, which is
+ * never the main one.
+ */
 export function afterOthers<Result>(gate: WriteGate, work: () => Result): Result {
   const deadline = performance.now() + MAX_CLOSED_MS
-  // Held first: of two threads that look at the same moment, this one sees that the other waits.
+  // The gate is held before the check. If two threads check at the same time, this one sees that the other waits.
   for (hold(gate); Atomics.load(gate, WAITING) > 0 && performance.now() < deadline; hold(gate)) {
     releaseGate(gate)
     waitWhile(gate, WAITING)
@@ -53,7 +63,7 @@ export function afterOthers<Result>(gate: WriteGate, work: () => Result): Result
 
 const hold = (gate: WriteGate): number => Atomics.store(gate, HELD, 1)
 
-/** No transaction of the background is under way: it has ended, or its thread has. */
+/** Marks that no background transaction is in progress, because it or its thread has ended. */
 export function releaseGate(gate: WriteGate): void {
   Atomics.store(gate, HELD, 0)
   Atomics.notify(gate, HELD)

@@ -1,22 +1,22 @@
 /**
- * The full-text index. `historyMessages` has one row for each message with documents (for what its documents share),
- * `historyDocuments` the texts, and `historyWords` their tokens. `scope` holds one token for each thing that can be filtered
- * by, so that filters are part of the match. `historyVocabulary` knows the words: `historyWordParts` finds them by any three
- * letters.
+ * Schema of the full-text index. `historyMessages` has one row per indexed message, with the fields that its documents
+ * share. `historyDocuments` has the texts, and `historyWords` their tokens. `scope` has one token for each possible
+ * filter, so that filters are part of the match. `historyVocabulary` has the words, and `historyWordParts` finds them
+ * by any three letters.
  *
- * Nothing that one tenant, owner or session has stored may show in the results of another, so each has statistics and words of
- * its own. Ids of documents and of words are within the range of their tenant (`audiences.ts`): a match within the
- * range never reads what others have. `historyAudiences` has a row for each owner and each session. `historySessionWords` has the
- * words of a session, many in a row; `historyOwnerWords` those of an owner. When a session
- * goes, its words are looked up one by one: an owner and a tenant keep those that other documents of theirs have, so that the
- * cost is in proportion to the session.
+ * Content of one tenant, owner or session must not affect the results of another, so each has its own statistics and
+ * words. Ids of documents and words are in the range of their tenant (`audiences.ts`), so a match within the range
+ * never reads other tenants' data. `historyAudiences` has a row for each owner and each session. `historySessionWords`
+ * has the words of a session, many per row; `historyOwnerWords` has those of an owner.
+ * When a session is deleted, its words are looked up one by one. An owner and a tenant keep the words that occur in
+ * their other documents. The cost is therefore proportional to the session.
  *
- * `historyMarks` has the messages, by number, of which the tables do not say what the log says (`projection.ts`). Triggers mark
- * them in the transaction that writes the message, so that none can be forgotten. A claim changes nothing that is searched. If
- * a message has more documents than one transaction takes, the mark says how far it is indexed: the id of its first document,
- * how many are stored and how many there will be. Of one that only owes its words, it says who will store them
- * (`pending-messages.ts`). A change of the message drops this, except that words are pending. Messages of deleted sessions are not
- * indexed, although they may be marked.
+ * `historyMarks` has the numbers of messages whose index entries are outdated (`projection.ts`). Triggers add the marks
+ * in the transaction that writes the message, so that no message is missed. A claim of a call changes nothing that is
+ * indexed. If a message has more documents than fit one transaction, its mark records the progress. It has the id
+ * of the first document, the number of stored documents, and their final number. If only its words are pending, the mark names the merger
+ * that will store them (`pending-messages.ts`). A change of the message clears this, but keeps the fact that words are
+ * pending. Messages of deleted sessions are not indexed, although they may be marked.
  */
 export const HISTORY_SCHEMA = `
 CREATE TABLE historyTenants (
@@ -102,20 +102,20 @@ CREATE TRIGGER unmarkRemoved AFTER DELETE ON messages BEGIN
 END;
 `
 
-/** Of an assistant's message: its loop had searched the history before. */
+/** For an assistant's message: whether its loop had searched the history before. */
 export const HISTORY_SEARCHED_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN searched INTEGER'
 
-/** Which runs have searched: of most messages there is no entry. */
+/** Index of the runs that have searched. Most messages have no entry. */
 export const HISTORY_SEARCHED_RUNS_SCHEMA =
   'CREATE INDEX historySearchedRuns ON historyMessages (run, tenant) WHERE searched IS NOT NULL'
 
-/** Of a user's message: it is the task of a team's member. */
+/** For a user's message: whether it is the task of a team member. */
 export const HISTORY_TASKS_SCHEMA = 'ALTER TABLE historyMessages ADD COLUMN task INTEGER'
 
 /**
- * Bytes of a page of the full-text tables, 4,050 without it. FTS5 merges so many pages at a time, in whichever transaction it is due:
- * with these the longest of a deletion held the process up for 29 ms of processor time where it had been 210 ms, in a table of
- * 50,000 documents. Searches take the same.
+ * Page size of the full-text tables in bytes; the default is 4,050. FTS5 merges a fixed number of pages in any
+ * transaction that is due. With smaller pages, the longest merge of a deletion took 29 ms of processor time instead of
+ * 210 ms, in a table of 50,000 documents. The time of searches is unchanged.
  */
 export const HISTORY_PAGES_SCHEMA = `
 INSERT INTO historyWords (historyWords, rank) VALUES ('pgsz', 500);
@@ -123,8 +123,8 @@ INSERT INTO historyWordParts (historyWordParts, rank) VALUES ('pgsz', 500);
 `
 
 /**
- * Until here, `historyWordUses` had a row for each word of each session and of each owner, with how many sessions used it. Writing
- * these took two fifths of what indexing took.
+ * Replaces `historyWordUses`, which had a row for each word of each session and owner, with the number of sessions that
+ * used it. Writing these rows took two fifths of the time of indexing.
  */
 export const HISTORY_WORDS_SCHEMA = `
 CREATE TABLE historySessionWords (
@@ -150,8 +150,9 @@ ALTER TABLE historyVocabulary DROP COLUMN uses;
 `
 
 /**
- * FTS5 merges the segments of so many transactions at once, four without it: each word is written anew half as often, and
- * indexing takes a seventh less. Larger pages than before cost less, too, and merges stay as short (`history-blocks.test.ts`).
+ * Number of segments that FTS5 merges at once; the default is four. With more, each word is rewritten half as often,
+ * and indexing takes a seventh less time. Larger pages than before also reduce the cost, and merges remain short
+ * (`history-blocks.test.ts`).
  */
 export const HISTORY_MERGE_SCHEMA = `
 INSERT INTO historyWords (historyWords, rank) VALUES ('automerge', 16);
@@ -161,8 +162,8 @@ INSERT INTO historyWordParts (historyWordParts, rank) VALUES ('pgsz', 1000);
 `
 
 /**
- * Names of messages in cursors begin with their time (`cursor.ts`): rows that are written together stand together in the index,
- * which is a fifteenth of what indexing takes.
+ * Message names in cursors now begin with their time (`cursor.ts`). Rows that are written together are then adjacent in
+ * the index, which saves a fifteenth of the time of indexing.
  */
 export const HISTORY_PRINTS_SCHEMA = `
 DROP INDEX historyMessagePrints;
@@ -171,9 +172,9 @@ CREATE INDEX historyMessagePrints ON historyMessages (print);
 `
 
 /**
- * A mark now keeps that words of its message's documents are pending when the message changes: `documents` is -1 then. Owners get
- * the number of documents that their sessions have: older programs counted those of a session in deletion for a hash of its owner,
- * whose row and words stayed. Words of owners that name no word or no owner are removed.
+ * When a message changes, its mark now records that words of its documents are pending: `documents` is -1 then. Owners
+ * get the document count of their sessions. Older programs counted documents of a session in deletion for a hash of its
+ * owner, and left that row and its words behind. Owners' words without a word or an owner are removed.
  */
 export const HISTORY_PENDING_WORDS_SCHEMA = `
 DROP TRIGGER markChanged;
@@ -192,8 +193,9 @@ DELETE FROM historyOwnerWords
 `
 
 /**
- * At sixteen segments FTS5 merges them whole, within the write that made the last: up to a sixth of a second. From eight on it merges
- * a little with each write instead, and does not get to so many; indexing and searches take as long as before.
+ * With sixteen segments, FTS5 merges them completely, within the write that created the last one; this took up to a
+ * sixth of a second. With eight, it merges a little with each write and does not reach that number. Indexing and
+ * searches take as long as before.
  */
 export const HISTORY_SHORT_MERGES_SCHEMA = `
 INSERT INTO historyWords (historyWords, rank) VALUES ('automerge', 8);
@@ -203,8 +205,8 @@ INSERT INTO historyWordParts (historyWordParts, rank) VALUES ('crisismerge', 32)
 `
 
 /**
- * Cursors name documents by their numbers, sealed with a secret (`cursor.ts`). Until here they named messages by prints, whose
- * index took a fifteenth of what indexing takes.
+ * Cursors now name documents by their numbers, sealed with a secret (`cursor.ts`). Before, they named messages by
+ * hashes, whose index took a fifteenth of the time of indexing.
  */
 export const HISTORY_CURSORS_SCHEMA = `
 CREATE TABLE historyCursorSecret (secret TEXT NOT NULL);

@@ -2,9 +2,9 @@ import type { Message, ToolStatus } from '../../../domain/messages/message.ts'
 import type { RunStatus } from '../../../domain/runs/run.ts'
 import type { TitleSource } from '../../../domain/session-title.ts'
 
-/** Stored as their places in these lists: only ever append. */
+/** Stored as indexes into these lists, so only append to them. */
 const ROLES: readonly Message['role'][] = ['user', 'assistant', 'tool']
-/** The first three are the open ones: queries say `status < 3`. */
+/** The first three are the open statuses: queries use `status < 3`. */
 const TOOL_STATUSES: readonly ToolStatus[] = [
   'running',
   'waiting',
@@ -15,7 +15,10 @@ const TOOL_STATUSES: readonly ToolStatus[] = [
   'cancelled',
   'denied',
 ]
-/** The first three are those of runs that have not ended: queries say `status < 3`, and `status = 0` for queued ones. */
+/**
+ * The first three are the statuses of runs that have not ended: queries use `status < 3`, and `status = 0` for queued
+ * runs.
+ */
 const RUN_STATUSES: readonly RunStatus[] = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled', 'merged']
 
 /** Origins of titles. */

@@ -1,8 +1,8 @@
 /**
- * Sessions, runs and messages. Rows are many and small, so sessions and runs have a number by which other rows name them,
- * states are numbers (`codes.ts`), and what no query looks at stands in one JSON text (`message-codec.ts`, `run-rows.ts`).
+ * Schema of sessions, runs and messages. Rows are many and small. So sessions and runs have numbers for references, and
+ * statuses are numbers (`codes.ts`). Fields that no query uses are one JSON text (`message-codec.ts`, `run-rows.ts`).
  *
- * Messages are numbered in the order of their ids within a session, as each new id is greater than all before.
+ * Messages are numbered in the order of their ids within a session, because each new id is greater than all before.
  */
 export const LOG_SCHEMA = `
 CREATE TABLE sessions (
@@ -112,12 +112,15 @@ CREATE TABLE api_keys (
 CREATE TABLE request_rates (key TEXT PRIMARY KEY, due INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `
 
-/** Queued runs that steer are found without their session's whole queue. */
+/** Finds queued runs that steer without reading the session's whole queue. */
 export const STEERING_SCHEMA = `
 CREATE INDEX runs_steering ON runs (session, id) WHERE status = 0 AND body ->> 'onBusy' = 'steer';
 `
 
-/** What policies decide for a session's requests, and the result of a request under an idempotency key if it is not a run. */
+/**
+ * Stores the policies' decisions for a session's requests, and the result of a request with an idempotency key if that
+ * is not a run.
+ */
 export const CONTEXT_SCHEMA = `
 CREATE TABLE contexts (
   session INTEGER PRIMARY KEY,
@@ -126,7 +129,7 @@ CREATE TABLE contexts (
 ALTER TABLE claims ADD COLUMN result TEXT;
 `
 
-/** Numbers of sources by the result that has them; `message`: the result's. */
+/** Stores the numbers of sources by result; `message` is the result's message. */
 export const SOURCES_SCHEMA = `
 CREATE TABLE sources (
   session INTEGER NOT NULL,
@@ -137,13 +140,13 @@ CREATE TABLE sources (
 ) WITHOUT ROWID;
 `
 
-/** Members' messages are found by the delegate call that they work for. */
+/** Finds members' messages by the delegate call that they work for. */
 export const TEAM_SCHEMA = `
 ALTER TABLE messages ADD COLUMN parent TEXT;
 CREATE INDEX messages_of_member ON messages (session, parent, id) WHERE parent IS NOT NULL;
 `
 
-/** What runs owe to channels, by session. `due` is null when a delivery is over. */
+/** Stores the deliveries of runs to channels, by session. `due` is null when a delivery has ended. */
 export const OUTBOX_SCHEMA = `
 CREATE TABLE deliveries (
   session INTEGER NOT NULL,
@@ -160,7 +163,7 @@ CREATE INDEX deliveries_due ON deliveries (tenant, due) WHERE due IS NOT NULL;
 CREATE INDEX deliveries_of_tenant ON deliveries (tenant, kind, id);
 `
 
-/** Ids of what senders have delivered. */
+/** Stores the ids of received inputs. */
 export const RECEIVED_SCHEMA = `
 CREATE TABLE received (
   tenant TEXT NOT NULL,
@@ -172,10 +175,13 @@ CREATE TABLE received (
 CREATE INDEX received_until ON received (until);
 `
 
-/** No table changes: long texts are packed in another way from here on (`packed-text.ts`), and older programs must not read them. */
+/**
+ * Changes no table. From this version, long texts are compressed in another way (`packed-text.ts`), and older programs
+ * must not read them.
+ */
 export const LONG_TEXTS_SCHEMA = ''
 
-/** Names under which clients find sessions again; `until` is null for as long as the session. */
+/** Stores names by which clients find sessions. `until` is null for a name that lasts as long as its session. */
 export const NAMES_SCHEMA = `
 CREATE TABLE names (
   tenant TEXT NOT NULL,
@@ -189,12 +195,12 @@ CREATE INDEX names_of_session ON names (session);
 CREATE INDEX names_until ON names (until) WHERE until IS NOT NULL;
 `
 
-/** Finds pending deliveries of a session without reading those that are over. */
+/** Finds pending deliveries of a session without reading ended ones. */
 export const PENDING_SCHEMA = `
 CREATE INDEX deliveries_pending ON deliveries (session, id) WHERE status = 'pending';
 `
 
-/** Places of keys that calls have taken. */
+/** Stores the slots of keys' open calls. */
 export const OPEN_CALLS_SCHEMA = `
 CREATE TABLE open_calls (
   key TEXT NOT NULL,
@@ -204,7 +210,7 @@ CREATE TABLE open_calls (
 ) STRICT, WITHOUT ROWID;
 `
 
-/** Time of each key's last request, in milliseconds since 1970, accurate to a day. */
+/** Stores the time of each key's last request, in milliseconds since 1970, accurate to a day. */
 export const KEY_USES_SCHEMA = `
 CREATE TABLE key_uses (
   key TEXT PRIMARY KEY,

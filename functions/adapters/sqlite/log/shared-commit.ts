@@ -11,8 +11,9 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 const waiting = new WeakMap<Database, Part[]>()
 
 /**
- * Like `transaction`, in one commit with all others that are requested before this turn of the event loop is over: results of
- * calls that ended together, rounds of different sessions. Each is all or nothing by itself; none waits for a later turn.
+ * Like `transaction`, but in one commit with all others that are requested in this tick of the event loop. Examples are
+ * results of calls that ended together, and rounds of different sessions. Each is all or nothing by itself, and none
+ * waits for a later tick.
  */
 export function sharedTransaction<T>(database: Database, work: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -42,7 +43,10 @@ function commitWaiting(database: Database): void {
   }
 }
 
-/** Undone alone when it throws; throws only when SQLite has given up the whole transaction (full disk, I/O error). */
+/**
+ * Runs one part. If it throws, only this part is rolled back. Throws only if SQLite has ended the whole transaction
+ * (full disk, I/O error).
+ */
 function attempt(database: Database, work: () => unknown): Outcome {
   write(database, 'SAVEPOINT part')
   try {

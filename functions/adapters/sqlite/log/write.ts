@@ -9,7 +9,10 @@ export interface LogDependencies {
   readonly history: Pick<HistoryProjection, 'written'>
 }
 
-/** Runs `work`, which may write messages, as one transaction: all of it is durable when this resolves, and will be searched. */
+/**
+ * Runs `work`, which may write messages, as one transaction. Everything is durable when this resolves, and will be
+ * indexed.
+ */
 export async function writeLog<Result>({ database, history }: LogDependencies, work: () => Result): Promise<Result> {
   const result = await sharedTransaction(database, work)
   history.written()

@@ -12,7 +12,7 @@ async function expectFound(name: string, text: string): Promise<void> {
   const one = document(`the ${name} server`)
   transaction(database, () => {
     tables.put((batch) => batch.replace({ tenant: one.tenant, session: one.session }, one.messageId, [one]))
-    tables.settle()
+    tables.flushPendingWords()
   })
   const index = createSqliteHistoryIndex({
     database,

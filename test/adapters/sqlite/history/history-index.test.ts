@@ -22,7 +22,7 @@ historyIndexContract('sqlite', async () => {
         const { tenant, session, messageId } = first
         transaction(database, () => {
           tables.put((batch) => batch.replace({ tenant, session }, messageId, parts))
-          tables.settle()
+          tables.flushPendingWords()
         })
       }
     },

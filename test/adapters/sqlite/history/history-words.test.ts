@@ -38,7 +38,7 @@ function put({ session, message, text, owner }: Said, batch?: HistoryBatch): voi
   const document = { ...key, ...ofMessage, ...definedFields({ owner }), text }
   if (batch !== undefined) return batch.replace(key, message, [document])
   tables.put((own) => own.replace(key, message, [document]))
-  tables.settle()
+  tables.flushPendingWords()
 }
 
 const say = (said: Said): void => transaction(database, () => put(said))
@@ -194,7 +194,7 @@ describe('words that SQLite knows', () => {
             put({ session, message: `m-${batch}-${place}`, text: words.join(' '), owner }, puts)
           }
         })
-        if (batch % 3 === 0) tables.settle()
+        if (batch % 3 === 0) tables.flushPendingWords()
       })
     expect(known()).toEqual([...wanted.tenant].toSorted())
     for (const [owner, words] of wanted.owners) expect(knownTo(owner)).toEqual([...words].toSorted())

@@ -158,8 +158,8 @@ describe('words that are stored after their documents', () => {
     store(1)
     const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
     for (const pending of [first, second]) pending.add(1, 5)
-    expect([first.settle(), count('historyMarks')]).toEqual([[], 1])
-    expect([second.settle(), count('historyMarks')]).toEqual([[], 0])
+    expect([first.unmark(), count('historyMarks')]).toEqual([[], 1])
+    expect([second.unmark(), count('historyMarks')]).toEqual([[], 0])
   })
 
   test('are stored once where all tenants and one are indexed side by side', async () => {

@@ -5,13 +5,13 @@ import { readAll, readOne, statement, write, type Database } from '../../databas
 import { findSessionRows, type SessionRows } from '../vocabulary/audiences.ts'
 import { scopeText } from '../search/scope.ts'
 
-/** Whether the tables have anything of the message. */
+/** Whether any document of the message is indexed. */
 export function isIndexed(database: Database, key: SessionKey, messageId: string): boolean {
   const rows = findSessionRows(database, key)
   return rows !== undefined && findMessage(database, rows, key, messageId) !== undefined
 }
 
-/** The number of a message in the tables. */
+/** Returns the number of a message in the tables. */
 export function findMessage(
   database: Database,
   { tenant }: SessionRows,
@@ -22,7 +22,7 @@ export function findMessage(
   return readOne<{ id: number }>(database, sql, messageId, tenant, session)?.id
 }
 
-/** Inside a transaction: adds what the documents of a message share; returns its number. */
+/** Adds the fields that the documents of a message share, and returns its number. Call it inside a transaction. */
 export function insertMessage(database: Database, { tenant }: SessionRows, document: HistoryDocument): number {
   const { session, messageId, owner, runId, agent, toolName, toolCallId, status, call, searched, task } = document
   const { lastInsertRowid } = statement(
@@ -46,7 +46,7 @@ export function insertMessage(database: Database, { tenant }: SessionRows, docum
   return Number(lastInsertRowid)
 }
 
-/** Inside a transaction: changes what may change of a message. */
+/** Updates the fields of a message that may change. Call it inside a transaction. */
 export function updateMessage(
   database: Database,
   id: number,
@@ -63,7 +63,7 @@ export function updateMessage(
   )
 }
 
-/** Inside a transaction: adds the text of a document. */
+/** Adds the text of a document. Call it inside a transaction. */
 export function insertDocument(database: Database, message: number, id: number, document: HistoryDocument): void {
   write(
     database,
@@ -72,7 +72,7 @@ export function insertDocument(database: Database, message: number, id: number, 
   )
 }
 
-/** Inside a transaction: adds the words of a document, and what it can be filtered by. */
+/** Adds the words and the filter tokens of a document. Call it inside a transaction. */
 export function insertWords(
   database: Database,
   id: number,
@@ -86,7 +86,9 @@ export function insertWords(
   )
 }
 
-/** Inside a transaction: removes the oldest documents of a message, of those with ids below; returns how many. */
+/**
+ * Removes the oldest documents of a message with ids below `below`, and returns how many. Call it inside a transaction.
+ */
 export function removeDocuments(
   database: Database,
   message: number,

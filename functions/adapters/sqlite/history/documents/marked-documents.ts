@@ -12,11 +12,13 @@ import { messageOf, SELECT_MESSAGES, type MessageRow } from '../../log/messages/
 export interface MarkedDependencies {
   readonly database: Database
   readonly outputs: Pick<OutputStore, 'read'>
-  /** Gets the reason why messages could not be indexed: all of them while nobody waits, or one that cannot be read. */
+  /**
+   * Receives the reason why messages could not be indexed: all of them in the background, or one that cannot be read.
+   */
   readonly report: (error: unknown) => void
 }
 
-/** A marked message as its row is now. */
+/** A marked message in its current state. */
 export interface MarkedRow extends MessageRow {
   readonly number: number
   readonly tenant: string
@@ -32,9 +34,11 @@ export interface Documents {
 export interface MarkedDocuments {
   readonly row: MarkedRow
   readonly first: readonly HistoryDocument[]
-  /** Makes so many of the others; undefined if the message cannot be read any further. Absent if there are none. */
+  /**
+   * Makes the next `count` documents; undefined if the rest of the message cannot be read. Absent if there are no more.
+   */
   readonly rest?: (count: number) => Promise<Documents | undefined>
-  /** How many documents there are at most. */
+  /** Maximum number of documents. */
   readonly most: number
 }
 
@@ -42,8 +46,8 @@ const SELECT_MARKED = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.number, s.t
   JOIN sessions s ON s.number = m.session JOIN historyMarks h ON h.message = m.number WHERE m.number = ? AND s.live = 1`
 
 /**
- * Inside a transaction: whether the message is marked and says what it said. `gone` where another process was faster, too, and where
- * the session was deleted: nothing would remove what is indexed behind the deletion.
+ * Whether the message is still marked and unchanged. Returns `gone` if another process was faster, or if the session
+ * was deleted: documents indexed after a deletion would never be removed. Call it inside a transaction.
  */
 export function stillMarked(database: Database, row: MarkedRow): 'same' | 'changed' | 'gone' {
   const now = readOne<MarkedRow>(database, SELECT_MARKED, row.number)
@@ -51,7 +55,10 @@ export function stillMarked(database: Database, row: MarkedRow): 'same' | 'chang
   return isDeepStrictEqual(now, row) ? 'same' : 'changed'
 }
 
-/** Makes up to `count` documents of a message; undefined if it is no longer marked, is of a deleted session, or cannot be read. */
+/**
+ * Makes up to `count` documents of a message. Undefined if it is no longer marked, if its session is deleted, or if it
+ * cannot be read.
+ */
 export async function readMarked(
   dependencies: MarkedDependencies,
   number: number,

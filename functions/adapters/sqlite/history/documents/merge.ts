@@ -6,28 +6,31 @@ import { readMarked, stillMarked, type MarkedDocuments, type MarkedDependencies 
 import { putSlice } from './slices.ts'
 import type { HistoryTables } from './tables.ts'
 
-/** Messages, and characters of their documents, that one transaction takes: it holds up the process for some milliseconds. */
+/**
+ * Maximum messages, and characters of their documents, per transaction. A transaction blocks the process for some
+ * milliseconds.
+ */
 const MESSAGES_AT_ONCE = 256
 const CHARS_AT_ONCE = 256_000
-/** Documents of one message, some KB each, that one transaction takes. */
+/** Maximum documents of one message per transaction. A document has some KB. */
 const DOCUMENTS_AT_ONCE = 8
 
 export interface MergeDependencies extends MarkedDependencies {
   readonly tables: HistoryTables
   readonly pending: PendingMessages
-  /** Others on this file whose writes go first. */
+  /** Gate for connections on this file whose writes have priority. */
   readonly gate?: WriteGate
-  /** Aborted: nothing more is begun. */
+  /** Once aborted, no further work starts. */
   readonly closed: AbortSignal
 }
 
 /**
- * Indexes every message that is marked now, of one tenant or of all, one tenant after the other. Documents take time to make
- * (an output is read, secrets are looked for) and a transaction must not wait, so they are made before, and are stored only if
- * their message still says what they were made of; one that was changed meanwhile is read again. A message that cannot be read
- * is reported and stays marked; of one whose output is gone, the preview is indexed. However long an output is, a few documents
- * of it are in memory. The words of messages are stored after their documents, for several transactions at once; until then
- * they stay marked.
+ * Indexes every message that is marked now, of one tenant or of all tenants in turn. Making documents takes time (an
+ * output is read, secrets are searched), and a transaction must not wait. So documents are made first, and stored only
+ * if their message is unchanged. A message that was changed meanwhile is read again.
+ * A message that cannot be read is reported and remains marked. If its output is gone, its preview is indexed. Only a
+ * few documents of an output are in memory, however long it is. Words of messages are stored after their documents, for
+ * several transactions at once. Until then, the messages remain marked.
  */
 export async function mergeMarked(dependencies: MergeDependencies, tenant: string | undefined): Promise<void> {
   const { database, closed } = dependencies
@@ -47,12 +50,12 @@ function markedNumbers(database: Database, tenant: string | undefined): number[]
   return rows.map(({ message }) => message)
 }
 
-/** A message whose documents are all made. */
+/** A message with all its documents. */
 interface Whole extends Pick<MarkedDocuments, 'row'> {
   readonly documents: MarkedDocuments['first']
 }
 
-/** Returns the messages that were changed meanwhile. */
+/** Indexes these messages. Returns those that were changed meanwhile. */
 async function mergeThese(dependencies: MergeDependencies, numbers: readonly number[]): Promise<number[]> {
   const changed: number[] = []
   let batch: Whole[] = []
@@ -62,7 +65,7 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
     batch = []
     chars = 0
     const { pending } = dependencies
-    if (pending.isMany() || (isLast && !pending.isEmpty())) changed.push(...(await settle(dependencies)))
+    if (pending.isMany() || (isLast && !pending.isEmpty())) changed.push(...(await flushWords(dependencies)))
   }
   for (const number of numbers) {
     if (dependencies.closed.aborted) {
@@ -88,43 +91,47 @@ async function mergeThese(dependencies: MergeDependencies, numbers: readonly num
 
 const charsOf = (documents: Whole['documents']): number => documents.reduce((sum, { text }) => sum + text.length, 0)
 
-/** Returns the messages that say something else than their documents, whose marks stay. */
+/** Stores messages with all their documents. Returns the messages that were changed meanwhile; they remain marked. */
 async function storeWhole(
   dependencies: MergeDependencies,
   batch: readonly Whole[],
   isLast: boolean,
 ): Promise<number[]> {
   const { database, pending } = dependencies
-  // Few messages have their words with them: another transaction would cost more than it spares.
-  const isSettled = isLast && pending.isEmpty()
+  // If only this batch is left, its words are stored with it, because another transaction would cost more than it
+  // saves.
+  const isFlushed = isLast && pending.isEmpty()
   const outcomes = await inTransaction(dependencies, (tables) => {
     const states = tables.put((puts) =>
       batch.map(({ row, documents }) => {
-        // Of another tenant's merge, or of one for all of them.
+        // A merge of this tenant, or of all tenants, has already stored this message.
         if (pending.has(row.number)) return 'gone'
         const state = stillMarked(database, row)
         if (state !== 'same') return state
         puts.replace({ tenant: row.tenant, session: row.session }, row.id, documents)
-        if (isSettled) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
+        if (isFlushed) write(database, 'DELETE FROM historyMarks WHERE message = ?', row.number)
         else pending.add(row.number, charsOf(documents))
         return state
       }),
     )
-    if (isSettled) tables.settle()
+    if (isFlushed) tables.flushPendingWords()
     return states
   })
   return batch.filter((_, place) => outcomes[place] === 'changed').map(({ row }) => row.number)
 }
 
-/** Stores the words of what was stored without; returns the messages that were changed meanwhile. */
-async function settle(dependencies: MergeDependencies): Promise<number[]> {
+/** Stores the pending words. Returns the messages that were changed meanwhile. */
+async function flushWords(dependencies: MergeDependencies): Promise<number[]> {
   return await inTransaction(dependencies, (tables) => {
-    tables.settle()
-    return dependencies.pending.settle()
+    tables.flushPendingWords()
+    return dependencies.pending.unmark()
   })
 }
 
-/** Stores a message of many documents in several transactions, between which others go on; returns whether it was changed meanwhile. */
+/**
+ * Stores a message with many documents in several transactions, so that other writers can run between them. Returns
+ * whether it was changed meanwhile.
+ */
 async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocuments): Promise<boolean> {
   const { database, closed } = dependencies
   let [start, documents, more] = [0, marked.first, marked.rest !== undefined]
@@ -133,7 +140,7 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
     const slice = { documents, start, last: !more }
     const outcome = await inTransaction(dependencies, (tables) => {
       const state = tables.put((puts) => putSlice(database, puts, marked, slice))
-      tables.settle()
+      tables.flushPendingWords()
       return state
     })
     if (outcome !== 'same' || !more) return outcome === 'changed'
@@ -145,7 +152,7 @@ async function storeSlices(dependencies: MergeDependencies, marked: MarkedDocume
   return false
 }
 
-/** One transaction, before which others go first and after which they get their turn. */
+/** Runs one transaction after waiting for writers with priority, and then yields to the event loop. */
 async function inTransaction<Result>(
   { database, tables, gate, pending }: MergeDependencies,
   work: (tables: HistoryTables) => Result,

@@ -2,15 +2,20 @@ import { mergeMarked, type MergeDependencies } from './merge.ts'
 import { createPendingMessages } from './pending-messages.ts'
 import { createHistoryTables } from './tables.ts'
 
-/** Brings the full-text tables up to what the log says. */
+/** Updates the full-text tables to the state of the log. */
 export interface HistoryMerger {
-  /** Indexes what was marked before, of this tenant or of all. Rejects when the tables cannot be written. */
+  /**
+   * Indexes all messages that are already marked, of this tenant or of all. Rejects if the tables cannot be written.
+   */
   merge(tenant: string | undefined): Promise<void>
-  /** Stops indexing; resolves when nothing is in progress. What is left stays marked. */
+  /** Stops indexing, and resolves when no work is in progress. The remaining messages stay marked. */
   close(): Promise<void>
 }
 
-/** Indexes on this thread. Tenants go side by side, a few documents at a time: none waits for all that another has written. */
+/**
+ * Creates a merger on this thread. Tenants are indexed concurrently, a few documents at a time, so that none waits for
+ * the whole backlog of another.
+ */
 export function createHistoryMerger(
   dependencies: Omit<MergeDependencies, 'tables' | 'pending' | 'closed'>,
 ): HistoryMerger {
@@ -20,7 +25,7 @@ export function createHistoryMerger(
   const merging = { ...dependencies, ...state, closed: closing.signal }
   const running = new Map<string | undefined, Promise<void>>()
   return {
-    /** One after the other for each tenant: a later one has little left to do. */
+    /** Merges of one tenant run one after the other. A later one has little left to do. */
     merge(tenant) {
       const before = running.get(tenant) ?? Promise.resolve()
       const merged = before.catch(() => undefined).then(() => mergeMarked(merging, tenant))

@@ -2,36 +2,50 @@ import { randomInt } from 'node:crypto'
 import type { SessionKey } from '../../../../domain/session.ts'
 import { readAll, readOne, write, type Database } from '../../database.ts'
 
-/** Messages, and characters of their documents, whose words are stored at once: those of four transactions (`merge.ts`). */
+/**
+ * Number of messages, and characters of their documents, whose words are stored at once. This corresponds to four
+ * transactions of `merge.ts`.
+ */
 const MAX_MESSAGES = 1_024
 const MAX_CHARACTERS = 1_024_000
-/** Tells the marks of one merger from those of all others, in whichever process. */
+/** Range of the random number that identifies a merger, in all processes. */
 const MERGERS = 2 ** 47
 
-/** Messages whose documents are stored and whose words are not (`tables.ts`): they stay marked until these are, too. */
+/**
+ * Tracks messages whose documents are stored but whose words are not (`tables.ts`). They remain marked until their
+ * words are stored too.
+ */
 export interface PendingMessages {
   isEmpty(): boolean
-  /** Whether there are as many as one transaction settles. */
+  /** Whether enough messages for one transaction are pending. */
   isMany(): boolean
   has(number: number): boolean
-  /** Inside the transaction that puts the documents of a message, which have so many characters. */
+  /**
+   * Adds a message whose documents have `chars` characters. Call it inside the transaction that stores the documents.
+   */
   add(number: number, chars: number): void
-  /** Inside the transaction that stores their words: takes their marks away; returns those that were changed meanwhile, which keep them. */
-  settle(): number[]
-  /** Call when a transaction was undone: what was added stays marked, and is indexed again. */
+  /**
+   * Removes the marks of the pending messages, except those that were changed meanwhile, and returns the latter. Call
+   * it inside the transaction that stores their words.
+   */
+  unmark(): number[]
+  /** Call it after a rollback. The added messages remain marked, and are indexed again. */
   forget(): void
 }
 
-/** A change of a message makes `documents` -1 (`schema.ts`). One in slices has documents (`slices.ts`). */
+/**
+ * A change of a message sets `documents` to -1 (`schema.ts`). A message that is stored in slices has a positive number
+ * there (`slices.ts`).
+ */
 const MARK_PENDING = 'UPDATE historyMarks SET first = 0, stored = ?, documents = 0 WHERE message = ?'
-const SETTLE = 'DELETE FROM historyMarks WHERE message IN (SELECT value FROM json_each(?)) AND stored = ?'
-/** What another merger has stored since is its to settle: two that take each other's up would never end. */
+const DELETE_MARKS = 'DELETE FROM historyMarks WHERE message IN (SELECT value FROM json_each(?)) AND stored = ?'
+/** Messages of another merger are left to it. Two mergers that took over each other's messages would never finish. */
 const SELECT_CHANGED = `SELECT message FROM historyMarks
   WHERE message IN (SELECT value FROM json_each(?)) AND documents IS NOT 0`
 
 /**
- * Whether the mark of the message says that words of its documents are pending, of whatever merger: one that has died stores them
- * nowhere.
+ * Whether words of the message's documents are pending in any merger, according to its mark. A crashed merger never
+ * stores them.
  */
 export function hasPendingWords(database: Database, { tenant, session }: SessionKey, messageId: string): boolean {
   const sql = `SELECT 1 FROM sessions s JOIN messages m ON m.session = s.number JOIN historyMarks h ON h.message = m.number
@@ -39,7 +53,7 @@ export function hasPendingWords(database: Database, { tenant, session }: Session
   return readOne(database, sql, tenant, session, messageId) !== undefined
 }
 
-/** Those of one merger. */
+/** Creates the pending messages of one merger. */
 export function createPendingMessages(database: Database): PendingMessages {
   const numbers = new Set<number>()
   let pending = 0
@@ -57,10 +71,10 @@ export function createPendingMessages(database: Database): PendingMessages {
       numbers.add(number)
       pending += chars
     },
-    settle() {
+    unmark() {
       const all = JSON.stringify([...numbers])
       forget()
-      write(database, SETTLE, all, merger)
+      write(database, DELETE_MARKS, all, merger)
       return readAll<{ message: number }>(database, SELECT_CHANGED, all).map(({ message }) => message)
     },
     forget,

@@ -3,37 +3,52 @@ import { readOne, reading, type Database } from '../../database.ts'
 import type { HistoryMerger } from './merger.ts'
 import { createHistoryTables, type Removed } from './tables.ts'
 
-/** Nothing written for so many milliseconds: a model is being waited for, or nobody is there. */
+/** Time without writes after which indexing starts: the program waits for a model, or is idle. */
 const IDLE_MS = 100
-/** After so many writes the index is brought up to date even while others go on: bounds what a search has to wait for. */
+/**
+ * Number of writes after which indexing starts even while writing continues. This limits how long a search has to wait.
+ */
 const MAX_WRITES = 256
 
 /**
- * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction; they are
- * indexed in batches, which is much cheaper than one by one: when nothing was written for a moment, when many wait, and always
- * before a search reads.
+ * Keeps the full-text tables in step with the log. A write of the log marks its messages in its own transaction. They
+ * are indexed in batches, which is much cheaper than one by one: after a short time without writes, when many are
+ * marked, and always before a search reads.
  */
 export interface HistoryProjection {
-  /** Call after every write of messages, and when the program starts. Nothing is lost when indexing fails later: the marks stay. */
+  /**
+   * Call it after every write of messages, and when the program starts. If indexing fails later, nothing is lost,
+   * because the marks remain.
+   */
   written(): void
-  /** Indexes what was written before, by any process, of this tenant or of all. Rejects when the tables cannot be written. */
+  /**
+   * Indexes everything that any process has written before, for this tenant or for all. Rejects if the tables cannot be
+   * written.
+   */
   merge(tenant?: string): Promise<void>
-  /** Inside the caller's transaction: removes what the tables have of these messages; returns how many documents. */
+  /**
+   * Removes these messages from the tables, and returns how many documents were removed. Call it inside a transaction.
+   */
   remove(key: SessionKey, messageIds: readonly string[]): number
-  /** The same for so many documents of one message; returns whether it has more. Undefined if the tables have nothing of it. */
+  /**
+   * Removes up to `limit` documents of one message, and returns whether it has more. Undefined if the tables have none.
+   * Call it inside a transaction.
+   */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
-  /** Stops indexing; resolves when nothing is in progress. What is left stays marked, for the next program. */
+  /**
+   * Stops indexing, and resolves when no work is in progress. The remaining messages stay marked for the next program.
+   */
   close(): Promise<void>
 }
 
 interface Dependencies {
   readonly database: Database
   readonly merger: HistoryMerger
-  /** Gets the reason why nothing could be indexed while nobody waited for it. */
+  /** Receives the reason why indexing in the background failed. */
   readonly report: (error: unknown) => void
 }
 
-/** The projection of the log in `database`, into tables of the same database. */
+/** Creates the projection of the log in `database` into tables of the same database. */
 export function createSqliteHistoryProjection({ database, merger, report }: Dependencies): HistoryProjection {
   const tables = createHistoryTables(database)
   let timer: NodeJS.Timeout | undefined

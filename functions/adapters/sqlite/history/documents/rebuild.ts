@@ -4,11 +4,11 @@ import { readAll, readOne, transaction, write, type Database } from '../../datab
 import type { HistoryProjection } from './projection.ts'
 import { removeUnusedWords } from '../vocabulary/unused-words.ts'
 
-/** Messages marked at a time: about as many as have their words stored at once (`pending-messages.ts`). */
+/** Messages that are marked at a time, about as many as have their words stored at once (`pending-messages.ts`). */
 const PAGE = 1_000
-/** Messages removed at a time, in one transaction. */
+/** Messages that are removed per transaction. */
 const ORPHANS = 100
-/** Pages of the index rewritten at a time, in one transaction: some 10 ms. */
+/** Index pages that are rewritten per transaction, which takes about 10 ms. */
 const MERGED_PAGES = 64
 
 interface Dependencies {
@@ -18,13 +18,14 @@ interface Dependencies {
 
 interface Rebuilt {
   readonly messages: number
-  /** Messages whose documents were removed because the log no longer has them. */
+  /** Number of messages whose documents were removed because the log no longer has them. */
   readonly removed: number
 }
 
 /**
- * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches go on
- * working meanwhile. Documents without a message are removed, and words without a document. `onProgress` hears how many messages are done.
+ * Rebuilds the history index from the log, some messages at a time. It is safe while the program writes, and searches
+ * continue to work. Documents without a message and words without a document are removed. `onProgress` receives the
+ * number of messages done.
  */
 export async function rebuildSqliteHistory(
   dependencies: Dependencies,
@@ -50,13 +51,13 @@ export async function rebuildSqliteHistory(
   }
 }
 
-/** Documents get other numbers: a cursor from before, or from meanwhile, would pass over some of them. */
+/** Invalidates all cursors. Documents get new numbers, so an older cursor would skip some of them. */
 const endCursors = (database: Database): void =>
   transaction(database, () => {
     write(database, 'UPDATE historyCursorSecret SET secret = hex(randomblob(16))')
   })
 
-/** Inside a transaction: marks the next messages by number, and returns them. */
+/** Marks the next messages by number, and returns them. Call it inside a transaction. */
 function markAfter(database: Database, number: number): number[] {
   const sql = `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
     WHERE m.number > ? AND s.live = 1 ORDER BY m.number LIMIT ?`
@@ -71,12 +72,16 @@ function markAfter(database: Database, number: number): number[] {
   return numbers
 }
 
-/** Rewrites a full-text table without what was removed from it, which FTS5 otherwise drops with later merges (promises L9). */
+/**
+ * Rewrites a full-text table without its removed content, which FTS5 otherwise drops only in later merges (promises
+ * L9).
+ */
 async function forgetWords(database: Database, table: 'historyWords' | 'historyWordParts'): Promise<void> {
   const merge = `INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`
   const changes = (): number =>
     readOne<{ changes: number }>(database, 'SELECT total_changes() AS changes')?.changes ?? 0
-  // Below zero, all segments are to become one; then this goes on until a step has nothing left to do.
+  // A negative number starts a merge of all segments into one. Positive numbers then continue it until a step changes
+  // nothing.
   for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
     const before = changes()
     transaction(database, () => write(database, merge, pages))

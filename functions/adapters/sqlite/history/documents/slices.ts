@@ -3,14 +3,14 @@ import { readOne, write, type Database } from '../../database.ts'
 import { stillMarked, type MarkedDocuments } from './marked-documents.ts'
 import type { HistoryBatch } from './tables.ts'
 
-/** Some of a message's documents, the first of which is its `start`th. */
+/** Consecutive documents of a message; `start` is the index of the first one. */
 interface Slice {
   readonly documents: readonly HistoryDocument[]
   readonly start: number
   readonly last: boolean
 }
 
-/** What of its documents a message that is marked has already. */
+/** The documents of a marked message that are already stored. */
 interface Begun {
   readonly first: number
   readonly stored: number
@@ -20,8 +20,8 @@ const SELECT_BEGUN = 'SELECT first, stored FROM historyMarks WHERE message = ? A
 const UPDATE_BEGUN = 'UPDATE historyMarks SET first = ?, stored = ?, documents = ? WHERE message = ?'
 
 /**
- * Inside a transaction: goes on where the last one ended, of whatever process. Until all documents are there the mark stays and
- * says where they go; it forgets that when the message is changed.
+ * Stores the next slice, after the last one that any process has stored. Until all documents are stored, the mark
+ * remains and records their position. A change of the message clears that position. Call it inside a transaction.
  */
 export function putSlice(
   database: Database,
@@ -35,7 +35,7 @@ export function putSlice(
   const begun = readOne<Begun>(database, SELECT_BEGUN, row.number, most)
   const end = start + documents.length
   const stored = begun?.stored ?? 0
-  // Another process has started again.
+  // Another process has restarted this message.
   if (stored < start) return 'changed'
   if (stored > start) {
     const same = begun !== undefined && stored >= end && isStored(database, begun, documents, start)
@@ -48,7 +48,7 @@ export function putSlice(
   return 'same'
 }
 
-/** Whether what was stored before is what is made now: another version of the program may make other documents. */
+/** Whether the stored documents equal these. Another version of the program may make different documents. */
 function isStored(database: Database, { first }: Begun, documents: readonly HistoryDocument[], start: number): boolean {
   return documents.every((document, place) => {
     const sql = 'SELECT text FROM historyDocuments WHERE id = ?'

@@ -27,42 +27,47 @@ import {
 } from './indexed-rows.ts'
 import { createVocabularyWriter, type VocabularyWriter } from '../vocabulary/vocabulary-writer.ts'
 
-/** SQLite's word for no limit. */
+/** SQLite's value for no limit. */
 const ALL = -1
-/** Words of a session without documents, for each document that may be removed: one costs some tenths of a millisecond. */
+/** Words of a deleted session that are removed per document of the limit. Each takes some tenths of a millisecond. */
 const WORDS_A_DOCUMENT = 3
 
 /**
- * The full-text tables, written inside the caller's transactions. Documents and their words may be written in several of them:
- * new words are spread over all of a vocabulary, so that more of them at a time change fewer pages for each.
+ * The full-text tables. They are written inside the caller's transactions. Documents and their words may be written in
+ * different transactions: new words are spread over the whole vocabulary, so larger batches change fewer pages per
+ * word.
  */
 export interface HistoryTables {
-  /** Reads the words of a document that will be put, which takes as long as writing them: a transaction need not wait for it. */
+  /**
+   * Reads the words of a document before it is put. This takes as long as writing them, so that a transaction need not
+   * wait for it.
+   */
   prepare(document: HistoryDocument): void
   /**
-   * Runs `work`, which puts documents; what they share with each other is written once, at its end. They are found from then on,
-   * but for words that resemble theirs: `settle` is owed.
+   * Runs `work`, which puts documents. Shared data are written once, at its end. The documents are then searchable,
+   * except for typo and prefix matches, which need `flushPendingWords`.
    */
   put<Result>(work: (batch: HistoryBatch) => Result): Result
-  /** Adds the words of all that was put before to the vocabularies of their sessions, owners and tenants. */
-  settle(): void
+  /** Adds the words of all documents that were put to the vocabularies of their sessions, owners and tenants. */
+  flushPendingWords(): void
   /**
-   * Removes so many of the message's documents, and with the last of its session the session's words; returns how many
-   * documents there were to remove, and whether there is more to do. Undefined if the tables have nothing of the message.
+   * Removes up to `limit` documents of the message and, with the last document of a session, the session's words.
+   * Returns how many documents were removed, and whether there is more to do. Undefined if the tables have nothing of
+   * the message.
    */
   removeSome(key: SessionKey, messageId: string, limit: number): Removed | undefined
-  /** Removes what the tables have of the message; returns how many documents. */
+  /** Removes the message from the tables, and returns the number of its documents. */
   remove(key: SessionKey, messageId: string): number
-  /** Call when a transaction of these tables was undone: what it has learned is not true, and nothing is owed any more. */
+  /** Call it after a rollback of these tables. Cached facts are then wrong, and no words are pending. */
   undone(): void
 }
 
 export interface HistoryBatch {
   /** Replaces all documents of the message with these. */
   replace(key: SessionKey, messageId: string, documents: readonly HistoryDocument[]): void
-  /** Replaces as many of the former documents with some of these, which get the ids from `first` on. */
+  /** Replaces some former documents with these, which get the ids from `first` on. */
   replaceSome(key: SessionKey, messageId: string, documents: readonly HistoryDocument[], part: Part): void
-  /** Returns the first of so many ids of documents, all greater than the tenant's before, which nobody else gets. */
+  /** Reserves `count` document ids, greater than all earlier ones of the tenant, and returns the first. */
   reserve(document: HistoryDocument, count: number): number
 }
 
@@ -71,14 +76,17 @@ export interface Removed {
   readonly more: boolean
 }
 
-/** Where documents go: the first of them is the message's `start`th, whose first has the id `first`; `last`: it has no more. */
+/**
+ * Position of documents within a message: `start` is the index of the first one here, and `first` is the id of the
+ * message's first document. `last`: no more documents follow.
+ */
 interface Part {
   readonly first: number
   readonly start: number
   readonly last: boolean
 }
 
-/** Writes the full-text tables. */
+/** Creates the writer of the full-text tables. */
 export function createHistoryTables(database: Database): HistoryTables {
   const reader = createDocumentReader()
   const vocabulary = createVocabularyWriter(database, reader)
@@ -95,7 +103,7 @@ export function createHistoryTables(database: Database): HistoryTables {
     },
     removeSome: (key, messageId, limit) => removeSome(removing, { key, messageId, limit }),
     remove: (key, messageId) => removeSome(removing, { key, messageId, limit: ALL })?.count ?? 0,
-    settle: pending.settle,
+    flushPendingWords: pending.flush,
     undone() {
       pending.forget()
       vocabulary.undone()
@@ -103,7 +111,7 @@ export function createHistoryTables(database: Database): HistoryTables {
   }
 }
 
-/** What a batch has of a session that is not yet written. */
+/** Data of a session in the current batch that are not written yet. */
 interface Gathered {
   readonly rows: SessionRows
   documents: number
@@ -123,7 +131,7 @@ interface Batching extends Removing {
 
 function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batching): HistoryBatch & { end(): void } {
   const sessions = new Map<string, Gathered>()
-  /** By tenant, the last id of a document. */
+  /** Last reserved document id by tenant. */
   const reserved = new Map<number, number>()
   const gather = (document: HistoryDocument): Gathered => {
     const name = JSON.stringify([document.tenant, document.session])
@@ -152,11 +160,11 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     const [document] = documents
     if (document !== undefined)
       return putSome({ database, reader, wordsOf, gathered: gather(document) }, { key, messageId, documents }, part)
-    // Most messages without documents never had any: what is gathered of others goes on.
+    // Most messages without documents never had any, so the batch remains open.
     if (!isIndexed(database, key, messageId)) return
-    // We must know whether anything of its session is left.
+    // The batch is written first, because the removal must know whether the session has other documents.
     end()
-    pending.settle()
+    pending.flush()
     removeSome({ database, reader, vocabulary }, { key, messageId, limit: ALL })
   }
   return {
@@ -165,7 +173,7 @@ function createBatch({ database, reader, vocabulary, wordsOf, pending }: Batchin
     replaceSome,
     replace(key, messageId, documents) {
       const [document] = documents
-      // An assistant's texts alone may change later.
+      // Only an assistant's message may change later while its texts stay equal.
       if (document?.role === 'assistant') {
         const { rows, runs } = gather(document)
         const known = findMessage(database, rows, key, messageId)
@@ -201,8 +209,8 @@ function removeSome(
 }
 
 /**
- * Replaces the scope of a message's texts where they stand: their age is that of the message. Returns false, and changes nothing,
- * when they are others than before.
+ * Replaces the filter tokens of a message's texts in place, so that their ids and thus their order remain. Returns
+ * false, without any change, if the texts differ from the stored ones.
  */
 function rescope(
   { database, wordsOf }: { readonly database: Database; readonly wordsOf: WordsOf },

@@ -17,35 +17,38 @@ import {
 import { loadDocuments, matchAll, matchRows, searchedRuns, type FoundDocument } from './rows.ts'
 import { boundsOf } from './scope.ts'
 
-/** One search. Whoever reads the index looks at one state of it; texts are scored outside of that, so that others get their turn. */
+/**
+ * One search. Each read of the index uses one snapshot. Texts are scored outside of it, so that the event loop is not
+ * blocked.
+ */
 export interface Search {
   readonly database: Database
   readonly query: HistoryQuery
   readonly parsed: SearchQuery
   readonly audience: Audience
-  /** Of what the audience may see. */
+  /** Vocabulary of the audience. */
   readonly vocabulary: Vocabulary
-  /** Where the page begins, in the numbers of documents; its `bound` is the end of the audience's range. */
+  /** Position where the page begins, as document numbers. Its `bound` is the end of the audience's range. */
   readonly place: HistoryPlace
 }
 
-/** Documents of each way to be near. */
+/** Maximum documents of each kind of proximity match. */
 const NEARER = 40
-/** Where no event has this much of the query, words are stretched to what they may be a piece or a slip of. */
+/** If no event covers this share of the query, its words are expanded to typos and to words that contain them. */
 const COVERED = 0.75
 
-/** How far a search looks. */
+/** Limits of a search. */
 interface Depth {
-  /** So many matching documents that they are not all looked at: those with the words near each other come first. */
+  /** Number of matching documents above which not all are read. Documents with the words near each other come first. */
   readonly dense: number
-  /** With fewer documents than this, the next wider way of matching is tried too. */
+  /** If fewer documents match, the next wider way of matching is tried too. */
   readonly enough: number
-  /** Documents that are read and scored. */
+  /** Number of documents that are read and scored. */
   readonly scored: number
 }
 
 const USUAL: Depth = { dense: 150, enough: 40, scored: 100 }
-/** Where most of what was found so far only talks about the history: what happened stands behind it, or says it otherwise. */
+/** Limits if most results are self-references. The real events rank below those, or use other words. */
 const RESCORE_DEPTH: Depth = { dense: 800, enough: Infinity, scored: 1_000 }
 
 interface Found {
@@ -53,14 +56,17 @@ interface Found {
   readonly stage: number
 }
 
-/** The best events of a search, in the order of their scores. */
+/** The best events of a search, ordered by score. */
 interface Best {
   readonly terms: readonly PlannedTerm[]
   readonly scored: readonly ScoredEvent<FoundDocument>[]
   readonly stage: number
 }
 
-/** The best events, as the words are; where these have little of the query, as the words may be meant, if that is better. */
+/**
+ * Finds the best events for the exact words. If they cover little of the query, tries expanded words, and keeps the
+ * better result.
+ */
 export async function best(search: Search): Promise<Best> {
   const plan = (widen: boolean): PlannedTerm[] =>
     snapshot(search.database, () => planTerms(search.parsed, search.vocabulary, widen))
@@ -80,7 +86,7 @@ export const matchingOf = ({ query }: Search, terms: readonly PlannedTerm[]): Ma
   bounds: boundsOf(query.scope, query.filters),
 })
 
-/** Whether words stand for more than before. */
+/** Whether the expanded terms have more alternatives. */
 const isWider = (wider: readonly PlannedTerm[], terms: readonly PlannedTerm[]): boolean =>
   wider.some((term, index) => term.alternatives.flat(2).length > (terms[index]?.alternatives.flat(2).length ?? 0))
 
@@ -100,7 +106,7 @@ async function bestWithin(search: Search, matching: Matching, depth: Depth): Pro
   return { scored: await scoredBy(search, matching.terms, visible(search, loaded)), stage }
 }
 
-/** These documents' events, in the order of their scores. */
+/** Returns the events of these documents, ordered by score. */
 export const scoredBy = (
   { database, query, parsed, audience }: Search,
   terms: readonly PlannedTerm[],
@@ -110,7 +116,7 @@ export const scoredBy = (
     snapshot(database, () => searchedRuns(database, audience.tenant, runIds)),
   )
 
-/** Documents from the strictest way of matching that gives enough, after those of the stricter ones. */
+/** Returns documents of the strictest way of matching that finds enough, after those of stricter ways. */
 function candidates(search: Search, matching: Matching, { dense, enough }: Depth): Found {
   const { database, query, audience } = search
   const rows = new Set<number>()
@@ -132,7 +138,7 @@ function candidates(search: Search, matching: Matching, { dense, enough }: Depth
   return { rows: [...rows], stage: used }
 }
 
-/** The documents that have most of the rare terms, newer first among equals. */
+/** Returns the documents with the most weight of rare terms; of equal ones, the newest come first. */
 function bestOfAny({ database, audience }: Search, matching: Matching, least: number): number[] {
   const worth = new Map<number, number>()
   for (const part of rareParts(matching.terms, least))
@@ -142,7 +148,10 @@ function bestOfAny({ database, audience }: Search, matching: Matching, least: nu
   return ordered.map(([id]) => id)
 }
 
-/** A scope's tokens are hashes, and times are matched to the hour: the documents themselves decide. */
+/**
+ * Removes documents outside the filters. The index cannot decide this exactly, because scope tokens are hashes and
+ * times are matched by the hour.
+ */
 export function visible({ query }: Search, documents: readonly FoundDocument[]): FoundDocument[] {
   const { scope, filters } = query
   return documents.filter(

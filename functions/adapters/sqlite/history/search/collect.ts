@@ -6,28 +6,28 @@ import { loadDocuments, type FoundDocument } from './rows.ts'
 import { boundsOf, withinSession, withoutSessions } from './scope.ts'
 import type { Step, Walk, WalkPlace } from './walk.ts'
 
-/** Sessions that the index leaves out while one is looked for that has no hit yet. */
+/** Maximum number of sessions that the index excludes while it searches for a session without a hit. */
 const MAX_LEFT_OUT = 200
 
-/** What of a listing is collected. */
+/** The hits to collect from a listing. */
 export interface Wanted {
   readonly listing: Listing
   readonly walk: Walk
   readonly from: WalkPlace | undefined
   readonly limit: number
-  /** Events that have their place elsewhere. */
+  /** Events that are listed elsewhere, among the best. */
   readonly taken: ReadonlySet<number>
-  /** In groups: sessions that have their hit elsewhere. */
+  /** With grouping: sessions whose hit is listed elsewhere. */
   readonly sessions: readonly string[]
 }
 
 export interface Collected {
   readonly events: readonly ScoredEvent<FoundDocument>[]
-  /** Where the next page goes on; undefined at the end of the walk. */
+  /** Position where the next page continues; undefined at the end of the walk. */
   readonly next: { readonly after: WalkPlace | undefined } | undefined
 }
 
-/** Collects the next hits of a walk; in groups, at most one a session. */
+/** Collects the next hits of a walk; with grouping, at most one per session. */
 export async function collect(search: Search, wanted: Wanted): Promise<Collected> {
   const { walk, listing, taken, limit } = wanted
   const { scope, filters, group } = search.query
@@ -60,7 +60,7 @@ export async function collect(search: Search, wanted: Wanted): Promise<Collected
   }
 }
 
-/** Whether an earlier page has a hit in the session: it has a hit that comes before the step. */
+/** Whether an earlier page has a hit in the session, that is, a hit before the step. */
 async function isShownBefore(search: Search, { walk, listing }: Wanted, step: Step, session: string): Promise<boolean> {
   const { scope, filters } = search.query
   const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, session))

@@ -3,24 +3,28 @@ import { readCursor, writeCursor, type PlaceField } from '../../../../search/cur
 import { readOne, type Database } from '../../database.ts'
 
 /**
- * Where a page ended. Later pages read the index as far as the first page did, and find the same hits in the same order, whatever
- * is written meanwhile: no event twice, none missed, none that is newer than the first page. An event that changes between two
- * pages counts as new (its result comes in), and a deleted one is left out.
+ * The position where a page ended. Later pages see the index as it was for the first page: the same hits in the same
+ * order, whatever is written meanwhile. No event is repeated, skipped, or newer than the first page. An event that
+ * changes between two pages (its result arrives) counts as new. A deleted event is omitted.
  *
- * Documents are named by their numbers, which tell how much others have stored: the cursor is sealed with a secret of the file.
+ * Documents are named by their numbers, which would reveal how much other tenants store. So the cursor is sealed with a
+ * secret of the file.
  */
 export interface HistoryPlace {
-  /** The newest document that the scope saw when the first page was read. In a cursor, counted from the tenant's first. */
+  /**
+   * The newest document in the scope when the first page was read. In a cursor, it is counted from the tenant's first
+   * document.
+   */
   readonly bound: number
-  /** About how many documents the scope saw then: rare words weigh more among many. */
+  /** Approximate number of documents in the scope at that time. Rare words have more weight among many documents. */
   readonly documents: number
-  /** Whether the page ended among the best events, which come in the order of their scores. */
+  /** Whether the page ended among the best events, which are ordered by score. */
   readonly isRanked: boolean
-  /** How many of the best events were shown. */
+  /** Number of best events that were returned. */
   readonly shown: number
   /** The last document that was passed, counted like `bound`; 0 for none. */
   readonly passed: number
-  /** The time of that document where hits are sorted by time. */
+  /** The time of that document, if hits are sorted by time. */
   readonly time: number
 }
 
@@ -33,7 +37,7 @@ const BITS = [NUMBER_BITS, COUNT_BITS, 1, SHOWN_BITS, NUMBER_BITS, TIME_BITS]
 /** Times before 1970 are negative. */
 const EARLIEST = -(2 ** (TIME_BITS - 1))
 
-/** Writes a cursor of this query. */
+/** Returns a cursor of this query. */
 export function writePlace(database: Database, query: HistoryQuery, place: HistoryPlace): string {
   const { bound, documents, isRanked, shown, passed, time } = place
   const fields: PlaceField[] = [
@@ -47,7 +51,7 @@ export function writePlace(database: Database, query: HistoryQuery, place: Histo
   return writeCursor(query, fields, secretOf(database))
 }
 
-/** Reads a cursor. Throws `cursor_not_found` for one that no page of this query returned. */
+/** Reads a cursor. Throws `cursor_not_found` for a text that no page of this query returned. */
 export function readPlace(database: Database, query: HistoryQuery, text: string): HistoryPlace {
   const [bound = 0, code = 0, isRanked, shown = 0, passed = 0, time = 0] = readCursor(
     query,
@@ -58,10 +62,10 @@ export function readPlace(database: Database, query: HistoryQuery, text: string)
   return { bound, documents: countOf(code), isRanked: isRanked === 1, shown, passed, time: time + EARLIEST }
 }
 
-/** A count as a cursor keeps it: with a precision of 1 in 256. */
+/** Rounds a count to the precision of a cursor, 1 in 256. */
 export const roundedCount = (count: number): number => countOf(countCode(count))
 
-/** A mantissa and the power of two that it is multiplied by. */
+/** Encodes a count as a mantissa and a power of two. */
 function countCode(count: number): number {
   let exponent = 0
   while (Math.round(count / 2 ** exponent) >= 2 ** MANTISSA_BITS) exponent++
@@ -70,6 +74,6 @@ function countCode(count: number): number {
 
 const countOf = (code: number): number => (code % 2 ** MANTISSA_BITS) * 2 ** Math.floor(code / 2 ** MANTISSA_BITS)
 
-/** A rebuild of the index replaces it, since all documents get other numbers. */
+/** Returns the secret of cursors. A rebuild of the index replaces it, because all documents get new numbers. */
 const secretOf = (database: Database): string =>
   readOne<{ secret: string }>(database, 'SELECT secret FROM historyCursorSecret')?.secret ?? ''

@@ -15,12 +15,15 @@ interface Dependencies {
   readonly clock: Pick<Clock, 'sleep'>
 }
 
-/** A search waits this long until its tenant's latest writes are indexed; then it goes on without them and says so. */
+/**
+ * Maximum wait of a search until its tenant's latest writes are indexed. After that, the search runs without them and
+ * reports it.
+ */
 const WAIT_MS = 5_000
 
 /**
- * Searches the full-text tables of the log's own database: everything acknowledged before is found, unless indexing it takes
- * longer than a search may wait.
+ * Creates a search of the full-text tables in the log's own database. It finds everything acknowledged before, unless
+ * indexing takes longer than a search may wait.
  */
 export function createSqliteHistoryIndex({ database, history, clock }: Dependencies): HistoryIndex {
   const vocabulary = createVocabulary(database)
@@ -48,7 +51,7 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
       return available(async () => {
         const known = sessionOf(database, scope, messageId)
         if (known !== undefined) return known
-        // It may be among what is not indexed yet: only a whole index can say that there is none.
+        // The message may be among those not indexed yet. Only a complete index can show that it does not exist.
         if (!(await mergedInTime(scope.tenant))) throw new Error(`the index is ${WAIT_MS} ms and more behind the log`)
         return sessionOf(database, scope, messageId)
       })
@@ -56,7 +59,7 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
   }
 }
 
-/** Messages move to no other session and no other owner, so what is indexed of them is true. */
+/** Messages never move to another session or owner, so indexed data about them remain valid. */
 const sessionOf = (database: Database, scope: HistoryScope, messageId: string): string | undefined =>
   readOne<{ session: string }>(
     database,

@@ -8,16 +8,16 @@ import { matchExpression, type Matching, type Stage, STAGES } from './match.ts'
 import { matchRows, type FoundDocument } from './rows.ts'
 import { quote, within, type Bounds } from './scope.ts'
 
-/** All that matches a query, apart from its order. */
+/** The conditions of all matches of a query, without their order. */
 export interface Listing {
   readonly terms: readonly PlannedTerm[]
-  /** What its documents match, within bounds. */
+  /** Returns the match expression of its documents, within bounds. */
   expression(bounds: Bounds): string
-  /** The hit that an event makes; undefined if it only seemed to match. */
+  /** Returns the hit of an event; undefined if its documents do not really match. */
   judge(documents: readonly FoundDocument[]): Promise<ScoredEvent<FoundDocument> | undefined>
 }
 
-/** What matches in this way, or else in the next stricter one that there is. */
+/** Lists the matches of this stage or, if it has no expression, of the next stricter stage. */
 export function stageListing(search: Search, terms: readonly PlannedTerm[], stage: number): Listing {
   const matching = matchingOf(search, terms)
   return {
@@ -35,7 +35,7 @@ function stageExpression(matching: Matching, stage: number): string {
 const widest = (matching: Matching): string =>
   matchExpression(matching, 'any') ?? matchExpression(matching, 'all') ?? ''
 
-/** What matches in the strictest way that finds anything. Undefined if nothing does. */
+/** Returns the strictest way to match that finds a document; undefined if none does. */
 export function strictestListing(search: Search): Listing | undefined {
   if (search.parsed.terms.length === 0) return wordlessListing(search)
   return snapshot(search.database, () => {
@@ -57,7 +57,7 @@ export function strictestListing(search: Search): Listing | undefined {
   })
 }
 
-/** What holds the symbols of a query without words; everything, where the query is empty. */
+/** Lists the documents with the symbols of a query without words. An empty query matches everything. */
 export function wordlessListing({ query, parsed }: Search): Listing | undefined {
   if (parsed.literal !== '' && parsed.symbols.length === 0) return undefined
   const pieces = parsed.literal === '' ? [] : parsed.literal.split(' ')

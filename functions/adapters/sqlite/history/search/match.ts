@@ -8,14 +8,14 @@ import { quote, roleToken, within, type Bounds } from './scope.ts'
 export const STAGES = ['all', 'content', 'any'] as const
 export type Stage = (typeof STAGES)[number]
 
-/** Words between the first and the last word of those that stand near each other. */
+/** Maximum number of words between words that count as near each other. */
 const NEAR_WORDS = 10
-/** Documents that the widest way may look at. */
+/** Maximum documents that the widest way may read. */
 const MAX_ANY = 4_000
-/** Parts that the widest way tries, however common they are, if nothing else was found. */
+/** Number of parts that the widest way tries, however common they are, if nothing else was found. */
 export const MIN_ANY = 3
 
-/** A query as it is matched: its words, within what it may see. */
+/** A query with its planned terms and its bounds. */
 export interface Matching {
   readonly query: HistoryQuery
   readonly terms: readonly PlannedTerm[]
@@ -23,8 +23,8 @@ export interface Matching {
 }
 
 /**
- * The match expression of a query: `all` terms, all that carry `content`, or `any` of the rarest. Undefined if it would be
- * the same as a stricter one.
+ * Returns the match expression of a query: `all` terms, all terms with `content`, or `any` of the rarest. Undefined if
+ * it equals a stricter one.
  */
 export function matchExpression(matching: Matching, stage: Stage): string | undefined {
   const { terms } = matching
@@ -35,7 +35,7 @@ export function matchExpression(matching: Matching, stage: Stage): string | unde
     return bounded(matching, `(${content.map(termExpression).join(' AND ')})`)
   }
   const parts = rareParts(terms, MIN_ANY)
-  // A part of a compound is wider than its term: of a half-typed name, it is what is known.
+  // A part of a compound is wider than its term, so it is tried too. It finds names that were typed only partly.
   const [only] = parts
   const isSame = parts.length === 1 && terms.length === 1 && terms[0] && only?.expression === termExpression(terms[0])
   if (parts.length === 0 || isSame === true) return undefined
@@ -45,15 +45,15 @@ export function matchExpression(matching: Matching, stage: Stage): string | unde
 const bounded = ({ query, bounds }: Matching, expression: string): string =>
   within(expression, query.scope.tenant, bounds)
 
-/** A part of a query that a document may match, and what it is worth. */
+/** A part of a query that a document may match, and its weight. */
 export interface RarePart {
   readonly expression: string
   readonly importance: number
 }
 
 /**
- * The rarest terms, and the words of compounds, that stand in few documents together, or at `least` so many of them: each is
- * worth a look by itself.
+ * Returns the rarest terms and words of compounds. Together they occur in few documents; at least `least` of them are
+ * returned. Each is searched separately.
  */
 export function rareParts(terms: readonly PlannedTerm[], least: number): RarePart[] {
   const parts = terms
@@ -70,12 +70,12 @@ export function rareParts(terms: readonly PlannedTerm[], least: number): RarePar
   })
 }
 
-/** The part, within the bounds. */
+/** Returns the part's match expression within the bounds. */
 export const partExpression = (matching: Matching, part: RarePart): string => bounded(matching, part.expression)
 
 /**
- * Where very many documents match, those to look at first: with the query as it stands, with its words near each other, and
- * calls that have them all.
+ * Returns the expressions of the documents to read first if very many match: the literal query, its words near each
+ * other, and calls with all words.
  */
 export function denseExpressions(matching: Matching): string[] {
   const { query, terms } = matching
@@ -89,7 +89,7 @@ export function denseExpressions(matching: Matching): string[] {
   return ways.map((way) => bounded(matching, way))
 }
 
-/** The words of a compound one by one: the best that is left when they stand nowhere together. */
+/** Returns the words of a compound separately, for documents where they do not occur together. */
 function looseParts({ parts, importance }: PlannedTerm): (RarePart & { frequency: number })[] {
   return meaningful(parts).map(({ tokens, frequency }) => ({
     expression: anyOf(tokens),

@@ -7,8 +7,8 @@ import { matchRows } from './rows.ts'
 import { boundsOf, within } from './scope.ts'
 
 /**
- * Inside a snapshot: the place where the page of this query begins, and the documents that its pages are made of. Undefined if the
- * scope has none. Throws `cursor_not_found` for a cursor that no page of this query returned.
+ * Returns the position where the page of this query begins, and the documents of its pages. Undefined if the scope has
+ * none. Throws `cursor_not_found` for a cursor that no page of this query returned. Call it inside a snapshot.
  */
 export function openSearch(database: Database, query: HistoryQuery): Pick<Search, 'audience' | 'place'> | undefined {
   const relative = query.after === undefined ? undefined : readPlace(database, query, query.after)

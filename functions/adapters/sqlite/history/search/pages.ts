@@ -15,7 +15,7 @@ import { walkByTime } from './walk-by-time.ts'
 
 type Event = ScoredEvent<FoundDocument>
 
-/** The page that begins at the search's place. */
+/** Returns the page that begins at the search's position. */
 export async function findPage(search: Search): Promise<HistoryPage> {
   const { sort = 'relevance' } = search.query
   if (sort === 'relevance' && search.parsed.terms.length > 0) return rankedPage(search)
@@ -34,7 +34,7 @@ export async function findPage(search: Search): Promise<HistoryPage> {
   return pageOf(search, listing, collected)
 }
 
-/** The best events in the order of their scores, then what else matches, newest first. */
+/** Returns a page of the best events, ordered by score. After them follow the other matches, newest first. */
 async function rankedPage(search: Search): Promise<HistoryPage> {
   const { query, place } = search
   const { terms, scored, stage } = await best(search)
@@ -62,7 +62,7 @@ async function rankedPage(search: Search): Promise<HistoryPage> {
   return pageOf(search, listing, { events: [...shown, ...events], next }, { scored })
 }
 
-/** The place in the ranks after the last hit that was shown; where it is deleted, after as many as were shown. */
+/** Returns the index after the last returned hit. If that hit is deleted, uses the number of returned hits. */
 function rankAfter(heads: readonly Event[], { shown, passed }: HistoryPlace): number {
   const last = heads.findIndex((event) => event.best.id === passed)
   return last === -1 ? Math.min(shown, heads.length) : last + 1
@@ -77,9 +77,9 @@ const walkPlace = ({ place: { passed, time } }: Search): WalkPlace | undefined =
   passed === 0 ? undefined : { passed, time }
 
 interface Ranks {
-  /** The best events, whatever page they are on. */
+  /** The best events of all pages. */
   readonly scored: readonly Event[]
-  /** Where the next page goes on among them. */
+  /** Position among the best events where the next page continues. */
   readonly place?: HistoryPlace
 }
 
@@ -99,13 +99,13 @@ async function pageOf(
   return following === undefined ? { hits } : { hits, next: writePlace(database, query, relativeTo(search, following)) }
 }
 
-/** The place as a cursor has it: numbers of documents count from the tenant's first. */
+/** Converts a position for a cursor: document numbers are counted from the tenant's first. */
 function relativeTo({ audience }: Search, { bound, passed, ...place }: HistoryPlace): HistoryPlace {
   const { first } = audience.range
   return { ...place, bound: bound - first, passed: passed === 0 ? 0 : passed - first }
 }
 
-/** How many other hits the session of an event has, on whatever page. */
+/** Returns the number of other hits of an event's session on all pages. */
 function moreOf(search: Search, listing: Listing, scored: readonly Event[], { best: { event, hit } }: Event): number {
   const { scope, filters } = search.query
   const expression = listing.expression(withinSession(boundsOf(scope, filters), scope.tenant, hit.session))

@@ -4,7 +4,7 @@ import type { Candidate } from '../../../../search/ranking/score.ts'
 import { readAll, readOne, type Database } from '../../database.ts'
 import type { IdRange } from '../vocabulary/audiences.ts'
 
-/** A document as it was found, with what its message says of it. */
+/** A found document, with the fields of its message. */
 export interface FoundDocument extends Candidate {
   readonly id: number
   readonly event: number
@@ -30,7 +30,10 @@ interface Row {
   readonly task: number | null
 }
 
-/** Documents of the range that match, newest first. FTS5's own ranking reads every posting of every word: it is left out. */
+/**
+ * Returns matching documents of the range, newest first. FTS5's own ranking is not used, because it reads every posting
+ * of every word.
+ */
 export function matchRows(
   database: Database,
   { first, last }: IdRange,
@@ -62,13 +65,16 @@ export function matchRows(
   return rows.map(({ id }) => id)
 }
 
-/** The first document of an event; undefined where it has none any more. */
+/** Returns the first document of an event; undefined if it has none left. */
 export function firstDocument(database: Database, event: number): number | undefined {
   const sql = 'SELECT min(id) AS id FROM historyDocuments WHERE message = ?'
   return readOne<{ id: number | null }>(database, sql, event)?.id ?? undefined
 }
 
-/** All documents of the range that match, in one value: rows would cost more than the search. */
+/**
+ * Returns all matching documents of the range. They are read as one value, because separate rows would cost more than
+ * the search.
+ */
 export function matchAll(database: Database, { first, last }: IdRange, expression: string): number[] {
   const row = readOne<{ ids: string }>(
     database,
@@ -80,7 +86,7 @@ export function matchAll(database: Database, { first, last }: IdRange, expressio
   return JSON.parse(row?.ids ?? '[]') as number[]
 }
 
-/** Different messages of the range with documents that match; at most `limit`. */
+/** Returns at most `limit` distinct messages of the range that have matching documents. */
 export function matchMessages(
   database: Database,
   { first, last }: IdRange,
@@ -100,7 +106,7 @@ export function matchMessages(
   return rows.map(({ message }) => message)
 }
 
-/** Of these runs of a tenant, those in which the history was searched. */
+/** Returns those of the tenant's runs that have searched the history. */
 export function searchedRuns(database: Database, tenant: number, runIds: readonly string[]): Set<string> {
   const rows = readAll<{ run: string }>(
     database,
@@ -112,7 +118,7 @@ export function searchedRuns(database: Database, tenant: number, runIds: readonl
   return new Set(rows.map(({ run }) => run))
 }
 
-/** The documents of these ids, in their order; without those that are gone. */
+/** Returns the documents with these ids, in order, without deleted ones. */
 export function loadDocuments(database: Database, ids: readonly number[]): FoundDocument[] {
   const loaded = readAll<Row>(
     database,

@@ -2,18 +2,16 @@ import { sha256 } from '../../../../domain/hash.ts'
 import type { HistoryDocument, HistoryFilters, HistoryRole, HistoryScope } from '../../../../domain/history.ts'
 import { coveringTokens, hourOf, MARK, tokensOfHour } from './time-tokens.ts'
 
-/*
- * Filters are tokens of the full-text index, so that a match skips what they exclude.
- */
+/* Filters are tokens of the full-text index, so that a match skips documents that they exclude. */
 
-/** All tokens that a document can be filtered by, joined by spaces. */
+/** Returns all filter tokens of a document, joined by spaces. */
 export function scopeText(document: HistoryDocument): string {
   const { feedback = [] } = document
   const texts = [sharedText(document), kindText(document), ...feedback.map((rating) => token('f', rating))]
   return texts.join(' ')
 }
 
-/** What documents of a kind share: there are few kinds. */
+/** Returns the tokens that documents of one kind share. There are few kinds. */
 function kindText({ role, toolName, status }: HistoryDocument): string {
   const name = `${role} ${status ?? ''}${toolName === undefined ? '' : ` ${toolName}`}`
   const made =
@@ -29,7 +27,10 @@ function kindText({ role, toolName, status }: HistoryDocument): string {
 }
 const kinds = new Map<string, string>()
 
-/** What most documents share with the one before: making these tokens anew took a twentieth of what indexing takes. */
+/**
+ * Returns the tokens that most documents share with the previous one. Computing them again took a twentieth of the time
+ * of indexing.
+ */
 function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocument): string {
   const of = [tenant, session, owner, agent, runId, hourOf(time)]
   if (shared?.of.every((value, place) => value === of[place]) === true) return shared.text
@@ -46,13 +47,16 @@ function sharedText({ tenant, session, owner, agent, runId, time }: HistoryDocum
 }
 let shared: { readonly of: readonly unknown[]; readonly text: string } | undefined
 
-/** The bounds of a match within its tenant's range: expressions that must match, and one that must not. */
+/** Bounds of a match within its tenant's range: expressions that must match, and one that must not. */
 export interface Bounds {
   readonly must: readonly string[]
   readonly not: readonly string[]
 }
 
-/** The tokens that all documents of a scope have, of those that the tenant has. A session's and an owner's name their tenant. */
+/**
+ * Returns the tokens that all documents of a scope have, within the tenant's range. Tokens of sessions and owners
+ * include the tenant.
+ */
 export function scopeTokensOf({ tenant, session, owner }: HistoryScope): string[] {
   return [
     ...optional(session, (name) => token('s', tenant, name)),
@@ -60,7 +64,7 @@ export function scopeTokensOf({ tenant, session, owner }: HistoryScope): string[
   ]
 }
 
-/** What the scope and the filters admit, times to the hour. */
+/** Returns the bounds of the scope and the filters; times are rounded to the hour. */
 export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
   const { tenant } = scope
   const wanted = [
@@ -81,13 +85,13 @@ export function boundsOf(scope: HistoryScope, filters: HistoryFilters): Bounds {
   }
 }
 
-/** Bounds that admit one session alone. */
+/** Restricts bounds to one session. */
 export const withinSession = ({ must, not }: Bounds, tenant: string, session: string): Bounds => ({
   must: [...must, sessionToken(tenant, session)],
   not,
 })
 
-/** Bounds that leave these sessions out. */
+/** Excludes sessions from bounds. */
 export const withoutSessions = ({ must, not }: Bounds, tenant: string, sessions: Iterable<string>): Bounds => ({
   must,
   not: [...not, ...Array.from(sessions, (session) => sessionToken(tenant, session))],
@@ -95,11 +99,11 @@ export const withoutSessions = ({ must, not }: Bounds, tenant: string, sessions:
 
 const sessionToken = (tenant: string, session: string): string => quote(token('s', tenant, session))
 
-/** Matches any of these expressions; nothing, where there is none. */
+/** Matches any of these expressions, or nothing if there are none. */
 const anyOf = (expressions: readonly string[]): string =>
   `(${(expressions[0] === undefined ? [quote(token('none'))] : expressions).join(' OR ')})`
 
-/** An expression within bounds; without an expression, everything of the tenant within them. */
+/** Returns an expression within bounds. Without an expression, it matches everything of the tenant within them. */
 export function within(expression: string | undefined, tenant: string, { must, not }: Bounds): string {
   const all = [...(expression === undefined ? [] : [expression]), ...must]
   const joined = all.length === 0 ? quote(tenantToken(tenant)) : all.join(' AND ')
@@ -112,7 +116,10 @@ export const roleToken = (role: HistoryRole): string => token('r', role)
 /** Quotes a token for a match expression. */
 export const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** Ids may hold anything: a hash is always one token. 80 bits, and the rows found are compared with the ids themselves. */
+/**
+ * Returns a token for an id. Ids may contain any character, but a hash is always one token. It has 80 bits, and found
+ * rows are compared with the ids themselves.
+ */
 function token(kind: string, ...values: readonly string[]): string {
   const name = kind + JSON.stringify(values)
   const made = hashed.get(name) ?? MARK + kind + sha256(JSON.stringify(values)).slice(0, 20)
@@ -121,7 +128,7 @@ function token(kind: string, ...values: readonly string[]): string {
   return made
 }
 
-/** Documents share most tokens with those before them: hashing took a thirtieth of what indexing takes. */
+/** Cache of hashes. Most tokens recur in the next documents, and hashing took a thirtieth of the time of indexing. */
 const hashed = new Map<string, string>()
 const REMEMBERED = 1_000
 

@@ -1,29 +1,35 @@
-/** Begins every token that a document can be filtered by: a private-use character, which no text's token has. */
+/** Prefix of every filter token: a private-use character, which no token of a text has. */
 export const MARK = '\uE000'
 
 const HOUR_MS = 3_600_000
-/** Hours, and blocks of 32 of the level before: 1 hour, 32 hours, 43 days, 3.7 years. */
+/**
+ * Levels of time blocks. The lowest is an hour, and each higher one has 32 blocks of the level below: 32 hours, 43
+ * days, 3.7 years.
+ */
 const TIME_LEVELS = 4
 const BLOCK = 32
 
-/** A block of time that the index knows: all documents of the time have its token. */
+/** A block of time in the index. All documents within it have its token. */
 export interface TimeBlock {
   readonly level: number
   readonly place: number
 }
 
 const sizeOf = (level: number): number => BLOCK ** level * HOUR_MS
-/** The first and the last moment of a block, in milliseconds since 1970. */
+/** Return the first and last millisecond of a block, since 1970. */
 export const firstOf = ({ level, place }: TimeBlock): number => place * sizeOf(level)
 export const lastOf = ({ level, place }: TimeBlock): number => (place + 1) * sizeOf(level) - 1
 
-/** The largest blocks from 1850 to 2448, oldest first. Entries of other times are in no list that is sorted by time. */
+/**
+ * The largest blocks from 1850 to 2448, oldest first. Entries of other times are absent from lists that are sorted by
+ * time.
+ */
 export const LARGEST_BLOCKS: readonly TimeBlock[] = Array.from({ length: 160 }, (_, place) => ({
   level: TIME_LEVELS - 1,
   place: place - 32,
 }))
 
-/** The blocks that a block consists of, oldest first; none for an hour. */
+/** Returns the blocks inside a block, oldest first; none for an hour. */
 export const innerBlocks = ({ level, place }: TimeBlock): TimeBlock[] =>
   level === 0 ? [] : Array.from({ length: BLOCK }, (_, inner) => ({ level: level - 1, place: place * BLOCK + inner }))
 
@@ -33,11 +39,11 @@ export const hourOf = (time: number): number => Math.floor(time / HOUR_MS)
 const timeToken = (level: number, hour: number): string =>
   blockToken({ level, place: Math.floor(hour / BLOCK ** level) })
 
-/** The tokens of an hour: one for each level. */
+/** Returns the tokens of an hour, one per level. */
 export const tokensOfHour = (hour: number): string[] =>
   Array.from({ length: TIME_LEVELS }, (_, level) => timeToken(level, hour))
 
-/** Tokens that cover the hours from `since` to `until`, as few as there are; undefined where neither is set. */
+/** Returns the fewest tokens that cover the hours from `since` to `until`; undefined if neither is set. */
 export function coveringTokens(since: number | undefined, until: number | undefined): string[] | undefined {
   if (since === undefined && until === undefined) return undefined
   const end = BLOCK ** (TIME_LEVELS - 1) * 64

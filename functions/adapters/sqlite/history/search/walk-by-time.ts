@@ -12,10 +12,10 @@ import {
   type WalkPlace,
 } from './walk.ts'
 
-/** Documents of a block that are read and sorted at once. A block with more is divided. */
+/** Maximum documents of a block that are read and sorted at once. A block with more is divided. */
 const MAX_SORTED = 500
 
-/** A document that matches. */
+/** A matching document. */
 interface Timed {
   readonly id: number
   readonly event: number
@@ -25,10 +25,10 @@ interface Timed {
 type Order = 'newest' | 'oldest'
 
 /**
- * The walk by time. An event stands where the first of its matching documents does, and shows the documents of that moment: its
- * result with the newest first, its call with the oldest first.
+ * Creates the walk by time. An event is at the position of its first matching document, and shows its documents of that
+ * time: its result with the newest first, its call with the oldest first.
  *
- * The index knows blocks of time, so that a common word of a long history costs no more than its first hits: blocks with few
+ * The index has blocks of time. So a common word of a long history costs no more than its first hits: blocks with few
  * matches are sorted, others are divided.
  */
 export function walkByTime(search: Search, order: Order): Walk {
@@ -39,14 +39,14 @@ export function walkByTime(search: Search, order: Order): Walk {
       const seen = new Set<number>()
       let looked = 0
       for (const rows of timedRows(search, expression, order, from)) {
-        const moments = snapshot(database, () => momentsOf(search, expression(), rows))
+        const groups = snapshot(database, () => groupByTime(search, expression(), rows))
         for (const { id, event, time } of rows) {
           if (seen.has(event)) continue
-          const moment = firstMoment(moments.get(event) ?? [], order)
-          // The event stands at another moment, where it was passed before.
-          const isHere = moment?.time === time
+          const group = firstGroup(groups.get(event) ?? [], order)
+          // The event belongs to another time, where the walk has passed it before.
+          const isHere = group?.time === time
           if (isHere) seen.add(event)
-          yield isHere ? stepOf(search, moment, isNewest) : { documents: [], passed: id, time }
+          yield isHere ? stepOf(search, group, isNewest) : { documents: [], passed: id, time }
         }
         looked += rows.length
         if (looked >= MAX_SCANNED_DOCUMENTS) return false
@@ -62,35 +62,35 @@ export function walkByTime(search: Search, order: Order): Walk {
   }
 }
 
-function stepOf(search: Search, { time, ids }: Moment, isNewest: boolean): Step {
+function stepOf(search: Search, { time, ids }: TimeGroup, isNewest: boolean): Step {
   const loaded = snapshot(search.database, () => loadDocuments(search.database, ids.slice(0, DOCUMENTS_AT_ONCE)))
   return { documents: visible(search, loaded), time, passed: isNewest ? Math.min(...ids) : Math.max(...ids) }
 }
 
-/** Documents of one event that match and have the same time. */
-interface Moment {
+/** Matching documents of one event with equal times. */
+interface TimeGroup {
   readonly event: number
   readonly time: number
   readonly ids: readonly number[]
 }
 
-const firstMoment = (moments: readonly Moment[], order: Order): Moment | undefined =>
-  moments.toSorted((left, right) => (order === 'newest' ? right.time - left.time : left.time - right.time))[0]
+const firstGroup = (groups: readonly TimeGroup[], order: Order): TimeGroup | undefined =>
+  groups.toSorted((left, right) => (order === 'newest' ? right.time - left.time : left.time - right.time))[0]
 
-/** All documents that match of the events of these. */
-function momentsOf(search: Search, expression: string, rows: readonly Timed[]): Map<number, Moment[]> {
+/** Returns all matching documents of the rows' events, grouped by event and time. */
+function groupByTime(search: Search, expression: string, rows: readonly Timed[]): Map<number, TimeGroup[]> {
   const sql = `SELECT d.message AS event, d.time, json_group_array(d.id) AS ids ${FROM_TIMED}
      AND historyWords.rowid IN (SELECT id FROM historyDocuments WHERE message IN (SELECT value FROM json_each(?)))
      GROUP BY d.message, d.time`
   const events = JSON.stringify([...new Set(rows.map(({ event }) => event))])
-  const found = readTimed<Omit<Moment, 'ids'> & { readonly ids: string }>(search, sql, expression, events)
+  const found = readTimed<Omit<TimeGroup, 'ids'> & { readonly ids: string }>(search, sql, expression, events)
   return Map.groupBy(
-    found.map((moment) => ({ ...moment, ids: JSON.parse(moment.ids) as number[] })),
+    found.map((group) => ({ ...group, ids: JSON.parse(group.ids) as number[] })),
     ({ event }) => event,
   )
 }
 
-/** The documents that match, in the order of their times, some at a time. */
+/** Yields the matching documents, ordered by time, in batches. */
 function* timedRows(
   search: Search,
   expression: Expression,
@@ -121,7 +121,7 @@ function sorted(rows: readonly Timed[], order: Order, from: WalkPlace | undefine
   return rest.toSorted(compare)
 }
 
-/** An hour with very many matches. */
+/** Yields the documents of an hour with very many matches; SQLite sorts them. */
 function* sortedByEngine(
   search: Search,
   expression: Expression,

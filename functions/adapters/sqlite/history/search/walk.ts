@@ -2,12 +2,12 @@ import { reading, snapshot, type Database } from '../../database.ts'
 import { visible, type Search } from './best.ts'
 import { firstDocument, loadDocuments, matchRows, type FoundDocument } from './rows.ts'
 
-/** Documents that are looked through at a time. */
+/** Documents that are read at a time. */
 export const DOCUMENTS_AT_ONCE = 150
-/** Documents that are looked through for one page, at most. */
+/** Maximum documents that are read for one page. */
 export const MAX_SCANNED_DOCUMENTS = 2_000
 
-/** A place in a walk: right after an event. */
+/** A position in a walk, directly after an event. */
 export interface WalkPlace {
   /** The event's last document in the order of the walk. */
   readonly passed: number
@@ -15,23 +15,26 @@ export interface WalkPlace {
   readonly time: number
 }
 
-/** An event that a walk has come to, with its documents that match. */
+/** An event of a walk, with its matching documents. */
 export interface Step extends WalkPlace {
   readonly documents: readonly FoundDocument[]
 }
 
-/** Which documents match: what they must match may change while a walk goes on. */
+/** Returns the match expression. It may change during a walk. */
 export type Expression = () => string
 
-/** Goes through the events that match, each once. */
+/** Visits each matching event once. */
 export interface Walk {
-  /** The events after a place, or all. Returns whether these were all there are. */
+  /** Yields the events after a position, or all. Returns whether the walk reached its end. */
   steps(expression: Expression, from: WalkPlace | undefined): Generator<Step, boolean>
-  /** Some documents that match and come before a step. */
+  /** Returns some matching documents before a step. */
   before(expression: string, step: Step): number[]
 }
 
-/** The walk by age of the rows, newest first. The documents of an event are contiguous, because they are written together. */
+/**
+ * Creates the walk by the age of rows, newest first. The documents of an event are contiguous, because they are written
+ * together.
+ */
 export function walkByRow(search: Search): Walk {
   const { database, query, audience } = search
   const { filters } = query
@@ -61,7 +64,9 @@ export function walkByRow(search: Search): Walk {
   }
 }
 
-/** The first document of an event of which these were found, or the first of these where it is removed by now. */
+/**
+ * Returns the first document of the event of these documents. If the event has none left, returns the first of these.
+ */
 function beginningOf(database: Database, documents: readonly FoundDocument[]): number {
   const first = reading(database, () => documents[0] && firstDocument(database, documents[0].event))
   return Math.min(first ?? Infinity, ...documents.map(({ id }) => id))

@@ -3,10 +3,13 @@ import type { SessionKey } from '../../../../domain/session.ts'
 import { readOne, statement, write, type Database } from '../../database.ts'
 import { quote, scopeTokensOf } from '../search/scope.ts'
 
-/** Ids of each tenant's documents, and of its words: eight thousand million of them, of a million tenants. */
+/**
+ * Number of ids for each tenant's documents, and for its words: about eight thousand million each. There is space for a
+ * million tenants.
+ */
 const SPAN = 2 ** 33
 
-/** Ids from `first` to `last`. */
+/** Ids from `first` to `last`, both included. */
 export interface IdRange {
   readonly first: number
   readonly last: number
@@ -14,21 +17,21 @@ export interface IdRange {
 
 const rangeOf = (tenant: number): IdRange => ({ first: tenant * SPAN, last: (tenant + 1) * SPAN - 1 })
 
-/** Who may see what: all of a tenant, an owner's sessions, or one session. */
+/** The documents that a search may see: all of a tenant, an owner's sessions, or one session. */
 export interface Audience {
   readonly tenant: number
-  /** The row of the session, or else of the owner; none for the whole tenant. */
+  /** The row of the session, or otherwise of the owner. Neither is set for a whole tenant. */
   readonly session?: number
   readonly owner?: number
-  /** Of its documents. */
+  /** Range of its document ids. */
   readonly range: IdRange
-  /** Of its tenant's words. */
+  /** Range of its tenant's word ids. */
   readonly wordRange: IdRange
   /** Tokens that all its documents have, within the range. */
   readonly tokens: readonly string[]
-  /** How many documents it may see. */
+  /** Number of its documents. */
   readonly documents: number
-  /** Changes whenever any of the tenant's documents do. */
+  /** Changes with every change of the tenant's documents. */
   readonly version: string
 }
 
@@ -46,7 +49,7 @@ interface AudienceRow {
 
 const SELECT_AUDIENCE = 'SELECT id, owner, documents FROM historyAudiences WHERE tenant = ? AND kind = ? AND name = ?'
 
-/** The audience of a scope; undefined if there is nothing that it may see. */
+/** Returns the audience of a scope; undefined if it has no documents. */
 export function findAudience(database: Database, scope: HistoryScope): Audience | undefined {
   const sql = 'SELECT id, documents, lastDocument FROM historyTenants WHERE tenant = ?'
   const tenant = readOne<TenantRow>(database, sql, scope.tenant)
@@ -69,7 +72,7 @@ export function findAudience(database: Database, scope: HistoryScope): Audience 
   return { ...base, ...row, documents: narrowest.documents }
 }
 
-/** Who sees a session without being bound to it: its tenant, and its owner. */
+/** Returns the wider audiences of a session: its tenant, and its owner. */
 export function audiencesOf(
   database: Database,
   rows: SessionRows,
@@ -84,19 +87,22 @@ export function audiencesOf(
   }
 }
 
-/** A session as the tables keep it, with what its documents are counted in. */
+/** Row ids of a session and of everything its documents are counted in. */
 export interface SessionRows {
   readonly tenant: number
   readonly session: number
   readonly owner: number | undefined
 }
 
-/** The tenant's number; undefined if nothing of it was ever indexed. */
+/** Returns the tenant's number; undefined if nothing of it was ever indexed. */
 function findTenant(database: Database, tenant: string): number | undefined {
   return readOne<{ id: number }>(database, 'SELECT id FROM historyTenants WHERE tenant = ?', tenant)?.id
 }
 
-/** Inside a transaction: the session's rows, created if they are missing. The first document decides on the owner. */
+/**
+ * Returns the session's rows, and creates missing ones. The first document determines the owner. Call it inside a
+ * transaction.
+ */
 export function sessionRows(
   database: Database,
   document: Pick<HistoryDocument, keyof SessionKey | 'owner'>,
@@ -123,7 +129,7 @@ function findRow(database: Database, tenant: number, kind: 'owner' | 'session', 
   return readOne<AudienceRow>(database, SELECT_AUDIENCE, tenant, kind, name)
 }
 
-/** The session's rows; undefined if nothing of it is indexed. */
+/** Returns the session's rows; undefined if nothing of it is indexed. */
 export function findSessionRows(database: Database, { tenant, session }: SessionKey): SessionRows | undefined {
   const number = findTenant(database, tenant)
   if (number === undefined) return undefined
@@ -132,23 +138,25 @@ export function findSessionRows(database: Database, { tenant, session }: Session
 }
 
 /*
- * No statement here that FTS5 would take for a savepoint (`RETURNING`, several rows, upserts): it writes what it has gathered
- * as a segment of its own then, which costs more than all else.
+ * The statements below avoid forms that FTS5 treats as a savepoint (`RETURNING`, several rows, upserts). At a
+ * savepoint, FTS5 writes its buffered words as a separate segment, which costs more than all else.
  */
 
-/** The greatest id of the tenant's documents that was ever reserved. */
+/** Returns the greatest document id that was ever reserved for the tenant. */
 export function lastDocument(database: Database, tenant: number): number {
   const sql = 'SELECT lastDocument AS id FROM historyTenants WHERE id = ?'
   return rangeOf(tenant).first + idOf(readOne(database, sql, tenant))
 }
 
-/** Inside a transaction: reserves the ids up to this one, greater than all of the tenant's before. */
+/**
+ * Reserves the document ids up to `last`, greater than all earlier ones of the tenant. Call it inside a transaction.
+ */
 export function reserveDocuments(database: Database, tenant: number, last: number): void {
   const sql = 'UPDATE historyTenants SET lastDocument = ? WHERE id = ?'
   write(database, sql, last - rangeOf(tenant).first, tenant)
 }
 
-/** Inside a transaction: returns the first of so many ids of words. */
+/** Reserves `count` word ids, and returns the first. Call it inside a transaction. */
 export function reserveWords(database: Database, tenant: number, count: number): number {
   const last = lastWord(database, tenant)
   const { first } = rangeOf(tenant)
@@ -156,14 +164,14 @@ export function reserveWords(database: Database, tenant: number, count: number):
   return last + 1
 }
 
-/** Changes whenever anybody reserves words of the tenant. */
+/** Returns the last word id of the tenant. It changes whenever any process reserves words. */
 export function lastWord(database: Database, tenant: number): number {
   return (
     rangeOf(tenant).first + idOf(readOne(database, 'SELECT lastWord AS id FROM historyTenants WHERE id = ?', tenant))
   )
 }
 
-/** Inside a transaction: there are so many documents more, or fewer. */
+/** Changes the document counts by `change`. Call it inside a transaction. */
 export function countDocuments(database: Database, { tenant, session, owner }: SessionRows, change: number): void {
   if (change === 0) return
   write(database, 'UPDATE historyTenants SET documents = documents + ? WHERE id = ?', change, tenant)
@@ -172,17 +180,20 @@ export function countDocuments(database: Database, { tenant, session, owner }: S
     write(database, 'UPDATE historyAudiences SET documents = documents + ? WHERE id = ?', change, audience)
 }
 
-/** Whether no document of the session is left. */
+/** Whether the session has no documents left. */
 export const isEmpty = (database: Database, { session }: SessionRows): boolean => hasNone(database, session)
 
-/** Whether the session has an owner of whom no document is left. */
+/** Whether the session has an owner who has no documents left. */
 export const isLastOfOwner = (database: Database, { owner }: SessionRows): boolean =>
   owner !== undefined && hasNone(database, owner)
 
 const hasNone = (database: Database, audience: number): boolean =>
   readOne(database, 'SELECT 1 FROM historyAudiences WHERE id = ? AND documents > 0', audience) === undefined
 
-/** Inside a transaction: forgets a session without documents and words, and its owner when it was the last. */
+/**
+ * Removes a session without documents and words, and its owner if this was the last session. Call it inside a
+ * transaction.
+ */
 export function removeSession(database: Database, { session, owner }: SessionRows): void {
   write(database, 'DELETE FROM historyAudiences WHERE id = ? AND documents = 0', session)
   if (owner === undefined) return

@@ -4,24 +4,27 @@ import type { Database } from '../../database.ts'
 import { lastWord, type SessionRows } from './audiences.ts'
 import { sessionWords } from './session-words.ts'
 
-/** Bits of a number that cost nothing more: so many sessions, and so many owners and tenants, are told apart at a time. */
+/**
+ * Bits of a number without extra memory. It limits how many sessions, and how many owners and tenants, are
+ * distinguished at a time.
+ */
 const MAX_MARK_BITS = 30
 
-/** What says of a word that the tables have it, and of a run that they have all of its words: bits, and their age. */
+/** Bits that mark a word as stored in the tables, and a run as having only stored words, with the age of the bits. */
 export interface Marking {
   readonly sessionAge: number
   readonly session: number
   readonly audienceAge: number
   readonly tenant: number
-  /** None, for a session without. */
+  /** Zero for a session without an owner. */
   readonly owner: number
 }
 
-/** Whether nothing is new to the session. */
+/** Whether the session already has the word or run. */
 export const hasSession = (marks: Marks, { sessionAge, session }: Marking): boolean =>
   marks.sessionAge === sessionAge && (marks.sessions & session) !== 0
 
-/** Which of the tenant and the owner have it. */
+/** Returns the bits of the tenant and the owner that already have the word or run. */
 export const audiencesOn = (marks: Marks, { audienceAge, tenant, owner }: Marking): number =>
   marks.audienceAge === audienceAge ? marks.audiences & (tenant | owner) : 0
 
@@ -35,7 +38,7 @@ export function markAudiences(marks: Marks, { audienceAge, tenant, owner }: Mark
   marks.audienceAge = audienceAge
 }
 
-/** Gives out marks; a new age begins when there are no more. */
+/** Assigns bits. When all are used, a new age begins. */
 function createMarks() {
   const given = new Map<number, number>()
   let age = 1
@@ -46,7 +49,7 @@ function createMarks() {
   return {
     begin,
     has: (id: number): boolean => given.has(id),
-    /** The bits of these, in the same age. */
+    /** Returns the bits of these ids, all of one age. */
     of(...ids: readonly number[]): { readonly age: number; readonly bits: readonly number[] } {
       if (given.size + ids.filter((id) => !given.has(id)).length > MAX_MARK_BITS) begin()
       for (const id of ids) if (!given.has(id)) given.set(id, 1 << given.size)
@@ -56,8 +59,8 @@ function createMarks() {
 }
 
 /**
- * Remembers on the words themselves which of them the tables have: most come again. Nothing is known any more when the tenant's
- * words are not as they were left: another process has changed them, some were forgotten, or a transaction was undone.
+ * Remembers in the word objects which words the tables have, because most words recur. All marks become invalid if the
+ * tenant's words changed meanwhile: another process changed them, some were removed, or a transaction was rolled back.
  */
 export function createKnownWords(database: Database, { word }: Pick<DocumentReader, 'word'>) {
   const left = new Map<number, number>()
@@ -67,7 +70,7 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
   const markingOf = ({ tenant, owner, session }: SessionRows): Marking => {
     const isKnown = sessions.has(session)
     const ofSession = sessions.of(session)
-    // Ids of tenants and of owners are numbers of different tables.
+    // Tenants are negated, because ids of tenants and owners come from different tables and may be equal.
     const ofAudiences = audiences.of(-tenant, ...(owner === undefined ? [] : [owner]))
     const marking = {
       sessionAge: ofSession.age,
@@ -88,7 +91,10 @@ export function createKnownWords(database: Database, { word }: Pick<DocumentRead
       work(markingOf)
       left.set(tenant, lastWord(database, tenant))
     },
-    /** A transaction was undone: others may add as many words as it had added, so their number does not say it. */
+    /**
+     * Call it after a rollback. Another process may add as many words as were rolled back, so their number does not
+     * show the change.
+     */
     doubt: (): void => left.clear(),
   }
 }

@@ -5,15 +5,15 @@ import { isEmpty, type SessionRows } from './audiences.ts'
 import { addSessionWords } from './session-words.ts'
 import type { SessionWords, VocabularyWriter } from './vocabulary-writer.ts'
 
-/** Words of documents that were put, which their vocabularies do not have yet. */
+/** Words of stored documents that are not in their vocabularies yet. */
 export interface PendingWords {
   defer(words: SessionWords): void
-  /** Stores them, except for those of sessions that are gone meanwhile. */
-  settle(): void
+  /** Stores the words, except those of sessions that were deleted meanwhile. */
+  flush(): void
   forget(): void
 }
 
-/** Pending words of one process. */
+/** Creates the pending words of one process. */
 export function createPendingWords(database: Database, vocabulary: VocabularyWriter): PendingWords {
   const sessions = new Map<number, SessionWords>()
   return {
@@ -22,7 +22,7 @@ export function createPendingWords(database: Database, vocabulary: VocabularyWri
       if (pending === undefined) sessions.set(rows.session, { rows, runs })
       else pending.runs.push(...runs)
     },
-    settle() {
+    flush() {
       vocabulary.add([...sessions.values()].filter(({ rows }) => !isEmpty(database, rows)))
       sessions.clear()
     },
@@ -39,8 +39,9 @@ const SELECT_STORED = `SELECT d.role, d.text, m.tool AS toolName, m.call FROM hi
   JOIN historyMessages m ON m.id = d.message WHERE d.message = ?`
 
 /**
- * Inside a transaction, before documents of a message go whose words are pending: gives their words to the session. Because these
- * documents had them, other sessions that went left them in the vocabularies of the owner and the tenant; this session forgets them.
+ * Gives the pending words of a message to its session, before the message's documents are removed. While these
+ * documents existed, deletions of other sessions kept the words in the vocabularies of the owner and the tenant. The
+ * deletion of this session now removes them. Call it inside a transaction.
  */
 export function keepPendingWords(
   { database, reader }: { readonly database: Database; readonly reader: DocumentReader },

@@ -3,7 +3,7 @@ import type { DocumentReader, DocumentWords } from '../../../../search/tokens/do
 
 export type WordsOf = (document: HistoryDocument) => DocumentWords
 
-/** The words of documents, read before they are asked for or then. */
+/** Creates a cache of documents' words, which are read in advance or on demand. */
 export function createPreparedWords({ read }: DocumentReader): {
   prepare(document: HistoryDocument): void
   readonly of: WordsOf

@@ -1,9 +1,15 @@
 import { readAll, readOne, write, type Database } from '../../database.ts'
 
-/** Words of a row: a row for each would cost many times as much to write, and more of them longer to forget at a time. */
+/**
+ * Words per row. One row per word would be many times as expensive to write. With more words per row, each step of a
+ * removal would take longer.
+ */
 const WORDS_IN_ROW = 100
 
-/** Inside a transaction: adds words, of letters and digits alone. Those that the session has already take room twice. */
+/**
+ * Adds words, which have letters and digits only. Words that the session already has are stored again. Call it inside a
+ * transaction.
+ */
 export function addSessionWords(database: Database, session: number, words: readonly string[]): void {
   for (let start = 0; start < words.length; start += WORDS_IN_ROW)
     write(
@@ -14,13 +20,16 @@ export function addSessionWords(database: Database, session: number, words: read
     )
 }
 
-/** All words that the session has, each once and in no order. */
+/** Returns all words of the session, without duplicates, in no order. */
 export function sessionWords(database: Database, session: number): string[] {
   const sql = 'SELECT words FROM historySessionWords WHERE session = ?'
   return [...new Set(readAll<{ words: string }>(database, sql, session).flatMap(({ words }) => words.split(' ')))]
 }
 
-/** Inside a transaction: removes rows of the session with about so many words, one at least; returns their words, each once. */
+/**
+ * Removes rows of the session with about `limit` words, at least one row, and returns their words without duplicates.
+ * Call it inside a transaction.
+ */
 export function takeSessionWords(database: Database, session: number, limit: number): string[] {
   const sql = 'SELECT id, words FROM historySessionWords WHERE session = ? LIMIT ?'
   const rows = readAll<{ id: number; words: string }>(

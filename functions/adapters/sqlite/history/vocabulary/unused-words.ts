@@ -3,21 +3,21 @@ import { readAll, transaction, write, type Database } from '../../database.ts'
 import { findAudience, reserveWords } from './audiences.ts'
 import { hasWord, removeWord, type KnownWord } from './vocabulary-writer.ts'
 
-/** Words looked up at a time, in one transaction: some 10 ms. */
+/** Words that are looked up per transaction, which takes about 10 ms. */
 const WORDS_AT_ONCE = 256
-/** Rows of owners' words looked up at a time. */
+/** Rows of owners' words that are looked up per transaction. */
 const ROWS_AT_ONCE = 1_000
 
 /**
- * Removes words of tenants that no document has, and then words of owners that name none, some at a time. A deletion leaves neither;
- * files of older versions may have both.
+ * Removes tenants' words without documents, and then owners' words without a word, in batches. A deletion leaves
+ * neither, but files of older versions may have both.
  */
 export async function removeUnusedWords(database: Database): Promise<void> {
   await inPages(database, -1, (after) => removeSomeWords(database, after))
   await inPages(database, { owner: -1, word: -1 }, (after) => removeSomeOfOwners(database, after))
 }
 
-/** Each page in a transaction of its own; `work` returns where the next one begins. */
+/** Runs each page in its own transaction. `work` returns where the next page begins, or undefined at the end. */
 async function inPages<Place>(
   database: Database,
   first: Place,
@@ -29,7 +29,10 @@ async function inPages<Place>(
   }
 }
 
-/** Inside a transaction: goes on behind the word of this id; returns the id of the last one, undefined at the end. */
+/**
+ * Removes unused words after the word with this id. Returns the id of the last word, or undefined at the end. Call it
+ * inside a transaction.
+ */
 function removeSomeWords(database: Database, after: number): number | undefined {
   const sql = `SELECT v.id, v.word, v.tenant, t.tenant AS name FROM historyVocabulary v JOIN historyTenants t ON t.id = v.tenant
     WHERE v.id > ? ORDER BY v.id LIMIT ?`
@@ -45,7 +48,7 @@ function removeSomeWords(database: Database, after: number): number | undefined 
     return audience === undefined || !hasWord(database, audience, word)
   })
   for (const one of unused) removeWord(database, one)
-  // What other processes remember of a tenant's words is not true any more.
+  // Invalidates what other processes remember of the tenant's words.
   for (const tenant of new Set(unused.map((one) => one.tenant))) reserveWords(database, tenant, 1)
   return words.at(-1)?.id
 }
@@ -55,7 +58,7 @@ interface OwnerWord {
   readonly word: number
 }
 
-/** The same for words of owners. */
+/** Like `removeSomeWords`, for words of owners. */
 function removeSomeOfOwners(database: Database, { owner, word }: OwnerWord): OwnerWord | undefined {
   const sql = `SELECT o.owner, o.word, v.id AS known FROM historyOwnerWords o LEFT JOIN historyVocabulary v ON v.id = o.word
     WHERE (o.owner, o.word) > (?, ?) ORDER BY o.owner, o.word LIMIT ?`

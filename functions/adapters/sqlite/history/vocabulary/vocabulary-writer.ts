@@ -6,37 +6,39 @@ import { audiencesOn, createKnownWords, hasSession, markAudiences, markSession, 
 import { quote } from '../search/scope.ts'
 import { addSessionWords, hasSessionWords, takeSessionWords } from './session-words.ts'
 
-/** Keeps the words of each session, of its owner and of its tenant, in the transactions that change their documents. */
+/**
+ * Maintains the words of each session, of its owner and of its tenant, in the transactions that change their documents.
+ */
 export interface VocabularyWriter {
-  /** Words that stand in documents of these sessions. */
+  /** Adds the words of documents of these sessions. */
   add(sessions: Iterable<SessionWords>): void
   /**
-   * Forgets about so many words of a session without documents, unless another session has them, and then those that its owner has
-   * left without a document; returns whether there are more.
+   * Removes about `limit` words of a session without documents, except those that another session has. Then removes
+   * words of an owner without documents. Returns whether there are more.
    */
   forget(rows: SessionRows, limit: number): boolean
-  /** Call when a transaction that has added words was undone. */
+  /** Call it after a rollback of a transaction that added words. */
   undone(): void
 }
 
 export interface SessionWords {
   readonly rows: SessionRows
-  /** Of each of its documents. */
+  /** The runs of each document. */
   readonly runs: (readonly Run[])[]
 }
 
 /** Words that tenants and owners may not have yet. */
 interface Fresh {
-  /** Those of the tenant, each with the owner who has it. */
+  /** Words that may be new to the tenant, each with its owner. */
   readonly tenant: { readonly word: string; readonly owner: number }[]
-  /** Those of owners that the tenant has. */
+  /** Words that the tenant has, but that may be new to an owner. */
   readonly owners: Map<number, string[]>
 }
 
-/** Stands for the owner of a session that has none. */
+/** Owner id of a session without an owner. */
 const NO_OWNER = 0
 
-/** The vocabulary's tables, for words of this reader. */
+/** Creates the writer of the vocabulary's tables, for words of this reader. */
 export function createVocabularyWriter(database: Database, reader: Pick<DocumentReader, 'word'>): VocabularyWriter {
   const known = createKnownWords(database, reader)
   return {
@@ -48,13 +50,14 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
           let changed = false
           for (const one of all) changed = addToSession(database, one, of(one.rows), fresh) || changed
           if (!changed) return
-          // The number of the last word says that something has changed: it grows in any case.
+          // The last word's number must increase in any case, because it shows other processes that words have changed.
           const count = Math.max(1, fresh.tenant.length)
           const first = reserveWords(database, tenant, count)
           addFresh(database, { tenant, first }, fresh)
           ranges.push([first, first + count - 1])
         })
-      // At the end: each statement for several rows would write what the one before has gathered as a segment of its own.
+      // These writes come last. FTS5 would otherwise write its buffered words as a separate segment before each
+      // multi-row statement.
       for (const [first, last] of ranges) write(database, INSERT_PARTS, first, last)
     },
     forget(rows, limit) {
@@ -67,7 +70,10 @@ export function createVocabularyWriter(database: Database, reader: Pick<Document
   }
 }
 
-/** Returns whether any of the words may be new to the session, its owner or its tenant. */
+/**
+ * Adds the words of documents to their session. Returns whether any word may be new to the session, its owner or its
+ * tenant.
+ */
 function addToSession(database: Database, { rows, runs }: SessionWords, marking: Marking, fresh: Fresh): boolean {
   const owner = rows.owner ?? NO_OWNER
   const ofOwner = listOf(fresh.owners, owner)
@@ -101,7 +107,10 @@ function listOf(lists: Map<number, string[]>, owner: number): string[] {
   return found
 }
 
-/** New words get ids from `first` on. Each table is written in order and in one statement, and hardly a word is read back. */
+/**
+ * Adds the new words with ids from `first` on. Each table is written in order and in one statement, and few words are
+ * read back.
+ */
 function addFresh(
   database: Database,
   { tenant, first }: { readonly tenant: number; readonly first: number },
@@ -111,14 +120,14 @@ function addFresh(
   const words = JSON.stringify(sorted.map(({ word }) => word))
   const added = sorted.length === 0 ? 0 : write(database, INSERT_WORDS, first, tenant, words)
   if (added === sorted.length) addOwners(database, first, sorted)
-  // The tenant has had some of them before, under other ids.
+  // The tenant already has some of these words, with other ids.
   else for (const { word, owner } of sorted) listOf(fresh.owners, owner).push(word)
   for (const [owner, others] of fresh.owners)
     if (owner !== NO_OWNER && others.length > 0)
       write(database, INSERT_KNOWN_OF_OWNER, owner, JSON.stringify(others.toSorted()), tenant)
 }
 
-/** Words that the tenant did not have before, with ids from `first` on. */
+/** Adds words that are new to the tenant to their owners; their ids start at `first`. */
 function addOwners(database: Database, first: number, words: Fresh['tenant']): void {
   if (words.some(({ owner }) => owner !== NO_OWNER))
     write(database, INSERT_NEW_OF_OWNERS, first, JSON.stringify(words.map(({ owner }) => owner)))
@@ -133,13 +142,13 @@ const INSERT_KNOWN_OF_OWNER = `INSERT OR IGNORE INTO historyOwnerWords (owner, w
 const INSERT_PARTS = `INSERT INTO historyWordParts (rowid, word)
   SELECT id, word FROM historyVocabulary WHERE id BETWEEN ? AND ?`
 
-/** A word of a tenant. */
+/** A word of a tenant, with its id. */
 export interface KnownWord {
   readonly id: number
   readonly word: string
 }
 
-/** Forgets those of the words that no document of the owner, or of the tenant, has any more. */
+/** Removes the words that no document of the owner, or of the tenant, has. */
 function forgetWords(database: Database, rows: SessionRows, words: readonly string[]): void {
   const { tenant, owner } = audiencesOf(database, rows)
   const gone: KnownWord[] = []
@@ -152,20 +161,21 @@ function forgetWords(database: Database, rows: SessionRows, words: readonly stri
       write(database, 'DELETE FROM historyOwnerWords WHERE owner = ? AND word = ?', rows.owner, id)
     if (tenant === undefined || !hasWord(database, tenant, word)) gone.push({ id, word })
   }
-  // FTS5 writes what it has gathered as a segment of its own whenever an id is less than the one before.
+  // Sorted by id, because FTS5 writes its buffered words as a separate segment whenever an id decreases.
   for (const one of gone.toSorted((left, right) => left.id - right.id)) removeWord(database, one)
 }
 
-/** Inside a transaction: removes a word of a tenant. Those of owners that name it stay. */
+/** Removes a word of a tenant, but not the owners' references to it. Call it inside a transaction. */
 export function removeWord(database: Database, { id, word }: KnownWord): void {
   write(database, 'DELETE FROM historyVocabulary WHERE id = ?', id)
-  // This table keeps no content: the delete must say what it had.
+  // This table stores no content, so the delete must repeat the word.
   write(database, "INSERT INTO historyWordParts (historyWordParts, rowid, word) VALUES ('delete', ?, ?)", id, word)
 }
 
 /**
- * Forgets about so many words of an owner without documents; returns whether there are more. Another session may have forgotten a word
- * of the tenant while the owner's last session still had it: that word has no id any more by which the session could forget it.
+ * Removes about `limit` words of an owner without documents, and returns whether there are more. They can remain if
+ * another session removed a tenant's word while the owner's last session still had it. Such a word has no id, so the
+ * session cannot remove it.
  */
 function forgetOwner(database: Database, owner: number, limit: number): boolean {
   const some = 'SELECT word FROM historyOwnerWords WHERE owner = ?1 LIMIT ?2'
@@ -173,7 +183,7 @@ function forgetOwner(database: Database, owner: number, limit: number): boolean 
   return readOne(database, 'SELECT 1 FROM historyOwnerWords WHERE owner = ? LIMIT 1', owner) !== undefined
 }
 
-/** Whether a document that the audience sees has the word. */
+/** Whether a document of the audience has the word. */
 export function hasWord(database: Database, { documents, range, tokens }: Audience, word: string): boolean {
   if (documents === 0) return false
   const sql = 'SELECT 1 FROM historyWords WHERE historyWords MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1'

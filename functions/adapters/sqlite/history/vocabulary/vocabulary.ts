@@ -5,19 +5,22 @@ import type { Audience } from './audiences.ts'
 import { quote } from '../search/scope.ts'
 import { sessionWords } from './session-words.ts'
 
-/** Letters of the shortest word that is known. */
+/** Minimum characters of a word in the vocabulary. */
 const MIN_WORD_CHARACTERS = 3
-/** From this length on, half a word is enough to look for words that resemble it. */
+/** Minimum characters at which half a word is enough to find similar words. */
 const MIN_HALVED_CHARACTERS = 6
-/** Documents with a token that are counted: what stands in more is common in every history. */
+/** Maximum count of a token's documents. A token in more documents is common in every history. */
 const COUNTED = 20_000
-/** Frequencies above this are costly to count, and remembered until the tenant's documents change; so many of them. */
+/**
+ * Frequency above which counting is expensive. Such frequencies are cached until the tenant's documents change, at most
+ * `REMEMBERED` of them.
+ */
 const COUNTED_EACH_TIME = 500
 const REMEMBERED = 20_000
-/** Sorts after every word that continues a prefix. */
+/** Sorts after every word with a given prefix. */
 const LAST = '\u{10FFFF}'
 
-/** Reads the words that an audience may see, as the query planner wants them. */
+/** Creates the reader of an audience's words, for the query planner. */
 export function createVocabulary(database: Database): { of(audience: Audience): Vocabulary } {
   const counted = new Map<string, { readonly version: string; readonly frequency: number }>()
   return {
@@ -42,14 +45,14 @@ export function createVocabulary(database: Database): { of(audience: Audience): 
 
 type Words = Omit<Vocabulary, 'documents' | 'frequency'>
 
-/** The words of an owner or a tenant. */
+/** Returns the words of an owner or a tenant. */
 const wordsOfMany = (database: Database, audience: Audience): Words => ({
   startingWith: (prefix, limit) => startingWith(database, audience, prefix, limit),
   resembling: (word) => resembling(database, audience, word),
   containing: (part, limit) => containing(database, audience, part, limit),
 })
 
-/** The words of a session, read once they are asked for. */
+/** Returns the words of a session, which are read on first use. */
 function wordsOfSession(database: Database, session: number): Words {
   let read: string[] | undefined
   const those = (isWanted: (word: string) => boolean): string[] =>
@@ -84,7 +87,10 @@ function frequencyOf(database: Database, { range, tokens }: Audience, token: str
   return readOne<{ n: number }>(database, sql, [quote(token), ...tokens].join(' AND '), range.first, range.last)?.n ?? 0
 }
 
-/** What holds a query of `historyVocabulary v` to the audience: to its tenant in the query, to less here. */
+/**
+ * Returns the condition that restricts a query of `historyVocabulary v` to an owner. The query itself restricts it to
+ * the tenant.
+ */
 const mine = ({ owner }: Audience): string =>
   owner === undefined ? '' : `AND EXISTS (SELECT 1 FROM historyOwnerWords o WHERE o.owner = ${owner} AND o.word = v.id)`
 
@@ -136,7 +142,7 @@ function resembling(database: Database, audience: Audience, word: string): strin
   )
 }
 
-/** The match expression for words with these letters inside, and maybe others. */
+/** Returns the match expression for words that contain these letters. It may also match other words. */
 function triples(part: string): string {
   const characters = Array.from(part)
   const all = characters.slice(2).map((last, index) => quote(`${characters[index]}${characters[index + 1]}${last}`))

@@ -18,7 +18,7 @@ import { findLiveSession } from '../sessions/session-rows.ts'
 
 const ONE_OF_TENANT = `${SELECT_DELIVERIES} WHERE d.tenant = ? AND d.kind = ? AND d.id = ?`
 
-/** What runs owe to channels, on SQLite. */
+/** Creates the outbox on SQLite. */
 export function createSqliteOutbox({
   database,
   clock,
@@ -67,7 +67,7 @@ function changeDelivery(database: Database, seen: Delivery, change: DeliveryChan
   return transaction(database, () => write(database, sql, ...values)) === 1 ? now : undefined
 }
 
-/** The tenants that have due deliveries, found by a step in the index each. */
+/** Selects the tenants with due deliveries, with one index lookup per tenant. */
 const DUE_TENANTS = `WITH RECURSIVE tenants(tenant) AS (
     SELECT min(tenant) FROM deliveries WHERE due IS NOT NULL
     UNION ALL
@@ -90,7 +90,7 @@ function dueOfTenants(database: Database, now: number, limit: number): { key: De
   })
 }
 
-/** One more than the page shows whether another follows. */
+/** Builds a page. One extra row shows whether another page follows. */
 function pageOf({
   tenant,
   kind,

@@ -17,10 +17,10 @@ import { counted, introduced, withCounted } from '../sessions/session-outline.ts
 import { findLiveSession, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 
-/** Milliseconds since 1970 that never come. */
+/** A time in the infinite future. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Adds turns that were executed elsewhere, on SQLite. */
+/** Creates the import of turns that were executed elsewhere, on SQLite. */
 export function createSqliteLogImport(dependencies: LogDependencies): LogImport {
   const { database, clock } = dependencies
   return {
@@ -69,7 +69,7 @@ function append(
   })
 }
 
-/** Nobody works on the session, and nobody has since. */
+/** Whether the session is idle, and has been since it was read. */
 const isIdleAs = (row: SessionRow, seen: SessionHeader): boolean =>
   row.generation === seen.generation && row.leaseOwner === null && row.activeRun === null && row.queued === 0
 

@@ -14,22 +14,22 @@ import { findLiveSession } from '../sessions/session-rows.ts'
 
 type Value = string | number
 
-/** Greater than every ULID. */
+/** Sorts after every ULID. */
 const AFTER_ALL_IDS = '~'
 
-/** Characters of messages. To read more holds up the event loop. */
+/** Characters of messages after which the reader yields to the event loop. */
 const LARGE = 256 * 1024
 
-/** Reads sessions' logs, on SQLite. A deleted session reads like one that never was. */
+/** Creates the reader of sessions' logs on SQLite. A deleted session reads like one that never existed. */
 export function createSqliteLogReader({ database }: { database: Database }): LogReader {
-  /** Reads the session of this number, or returns `absent` if there is no such session. */
+  /** Reads the session with this number, or returns `absent` if it does not exist. */
   const readNow = <Result>(key: SessionKey, absent: Result, work: (session: number) => Result): Result =>
     snapshot(database, () => {
       const row = findLiveSession(database, key)
       return row === undefined ? absent : work(row.number)
     })
   const read = async <Result>(...given: Parameters<typeof readNow<Result>>): Promise<Result> => readNow(...given)
-  /** An embedded store never yields to the event loop by itself: after a large read, others get their turn. */
+  /** SQLite never yields to the event loop by itself, so the reader yields after a large read. */
   let turn: Promise<void> | undefined
   async function afterLarge(messages: readonly Message[]): Promise<void> {
     if (messages.reduce((sum, message) => sum + messageLength(message), 0) <= LARGE) return
@@ -67,7 +67,7 @@ function readMessages(
 ): Awaited<ReturnType<LogReader['messages']>> {
   const run = query.run === undefined ? undefined : findRun(database, session, query.run)
   if (query.run !== undefined && run === undefined) return { messages: [], more: false }
-  // A run's messages have an index, in the order of their numbers, which is that of their ids.
+  // A run's messages have an index by number, which is the order of their ids.
   const conditions: (readonly [sql: string, values: readonly Value[]])[] =
     run === undefined ? [['m.session = ?', [session]]] : [['m.run = ?', [run.number]]]
   if (query.after !== undefined) conditions.push(['m.id > ?', [query.after]])
@@ -80,7 +80,7 @@ function readMessages(
     ORDER BY ${run === undefined ? 'm.id' : 'm.number'} ${query.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`
   const values = conditions.flatMap(([, bound]) => bound)
   const page = createPage(messageLength, query.limit, query.mostCharacters)
-  // One at a time: what comes after the page's end is not held in memory, nor unpacked if nothing has room.
+  // Rows are read one at a time. Rows after the page's end are neither kept in memory nor unpacked.
   for (const row of readEach<MessageRow>(database, sql, ...values, query.limit + 1))
     if (page.isFull() || !page.take(messageOf(row))) return { messages: page.entries, more: true }
   return { messages: page.entries, more: false }

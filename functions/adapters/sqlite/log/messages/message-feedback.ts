@@ -4,7 +4,7 @@ import { findMessage, updateBody } from './message-rows.ts'
 import { findLiveSession } from '../sessions/session-rows.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 
-/** What people think of completions, on SQLite: part of the message's row. */
+/** Creates the store of feedback on SQLite; feedback is a part of the message's row. */
 export function createSqliteMessageFeedback(dependencies: LogDependencies): MessageFeedback {
   const { database } = dependencies
   return {

@@ -18,14 +18,14 @@ export interface MessageRow {
   readonly body: string | Uint8Array
 }
 
-/** What every read of messages selects, as `MessageRow`. */
+/** Selects messages as `MessageRow`. */
 export const SELECT_MESSAGES = `SELECT m.id, r.id AS runId, m.role, m.agent, m.status, m.generation, m.body
   FROM messages m JOIN runs r ON r.number = m.run`
 
 const SELECT_LIVE_MESSAGE = `${SELECT_MESSAGES.replace('SELECT', 'SELECT m.session,')}
   WHERE m.session = (SELECT number FROM sessions WHERE tenant = ? AND session = ? AND live = 1) AND m.id = ?`
 
-/** The message that a row holds. */
+/** Returns the message of a row. */
 export function messageOf(row: MessageRow): Message {
   const columns = { id: row.id, runId: row.runId, role: roleOf(row.role), agent: fromColumn(row.agent) }
   if (row.status === null || row.generation === null) return decodeBody(columns, unpack(row.body))
@@ -52,7 +52,7 @@ export function insertMessage(database: Database, session: number, run: number, 
   if (message.role === 'assistant') insertNumbers(database, session, message.numbered ?? [])
 }
 
-/** Replaces a tool message's former state. */
+/** Replaces a tool message. */
 export function updateToolMessage(database: Database, session: number, message: ToolMessage): void {
   write(
     database,
@@ -65,19 +65,19 @@ export function updateToolMessage(database: Database, session: number, message: 
   )
 }
 
-/** Replaces what an assistant message's row says. */
+/** Replaces the text of an assistant message's row. */
 export function updateBody(database: Database, session: number, message: AssistantMessage): void {
   const sql = 'UPDATE messages SET body = ? WHERE session = ? AND id = ?'
   write(database, sql, pack(encodeBody(message)), session, message.id)
 }
 
-/** The message of this id in this session. */
+/** Returns the message with this id in this session. */
 export function findMessage(database: Database, session: number, id: string): Message | undefined {
   const row = readOne<MessageRow>(database, `${SELECT_MESSAGES} WHERE m.session = ? AND m.id = ?`, session, id)
   return row && messageOf(row)
 }
 
-/** The tool message of this id in a live session, by one statement, and the session's number. */
+/** Returns the tool message with this id in a live session, and the session's number, with one statement. */
 export function findLiveCall(
   database: Database,
   { tenant, session }: SessionKey,
@@ -88,32 +88,32 @@ export function findLiveCall(
   return row !== undefined && call?.role === 'tool' ? { session: row.session, call } : undefined
 }
 
-/** The tool message of this id in this session. */
+/** Returns the tool message with this id in this session. */
 export function findToolMessage(database: Database, session: number, id: string): ToolMessage | undefined {
   const message = findMessage(database, session, id)
   return message?.role === 'tool' ? message : undefined
 }
 
-/** The message that began a run; undefined when none did. */
+/** Returns the first message of a run; undefined if it has none. */
 export function firstMessage(database: Database, run: number): Message | undefined {
   const sql = `${SELECT_MESSAGES} WHERE m.run = ? ORDER BY m.number LIMIT 1`
   const row = readOne<MessageRow>(database, sql, run)
   return row && messageOf(row)
 }
 
-/** The run's calls that have not ended, in order. */
+/** Returns the run's open calls, in order. */
 export function openCalls(database: Database, run: number): ToolMessage[] {
   const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status < 3 ORDER BY m.number`
   return toolMessages(readAll<MessageRow>(database, sql, run))
 }
 
-/** The run's calls, in order. */
+/** Returns the run's calls, in order. */
 export function callsOfRun(database: Database, run: number): ToolMessage[] {
   const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.role = ${roleCode('tool')} ORDER BY m.number`
   return toolMessages(readAll<MessageRow>(database, sql, run))
 }
 
-/** The run's calls that its end at this time closed, in order. */
+/** Returns the run's calls that its end closed at this time, in order. */
 export function callsClosedAt(database: Database, run: number, completedAt: number): ToolMessage[] {
   const codes = CLOSED_AT_END.map(toolStatusCode).join(', ')
   const sql = `${SELECT_MESSAGES} WHERE m.run = ? AND m.status IN (${codes}) ORDER BY m.number`

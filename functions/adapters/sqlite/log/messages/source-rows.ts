@@ -2,19 +2,19 @@ import { MAX_SOURCES, type NumberedSources } from '../../../../domain/messages/s
 import type { LogReader } from '../../../../ports/log-reader.ts'
 import { readAll, write, type Database } from '../../database.ts'
 
-/** Adds the numbers that a completion records. */
+/** Adds the source numbers that a completion records. */
 export function insertNumbers(database: Database, session: number, numbered: readonly NumberedSources[]): void {
   const sql = 'INSERT INTO sources (session, number, count, message) VALUES (?, ?, ?, ?)'
   for (const { from, count, message } of numbered) write(database, sql, session, from, count, message)
 }
 
-/** A page of a session's numbers. */
+/** Returns a page of a session's source numbers. */
 export function readNumbers(
   database: Database,
   session: number,
   { order, after = 0, limit }: Parameters<LogReader['sources']>[1],
 ): Awaited<ReturnType<LogReader['sources']>> {
-  // No result has more sources, so this is where the index begins to be read.
+  // The lower bound is where the index read begins, because no result has more sources.
   const sql = `SELECT number AS "from", count, message FROM sources
     WHERE session = ? AND number > ? AND number + count - 1 > ?
     ORDER BY number ${order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`

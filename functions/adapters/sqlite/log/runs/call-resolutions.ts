@@ -8,7 +8,7 @@ import { resolvedRun } from './run-rows.ts'
 import { woken } from '../sessions/session-changes.ts'
 import { liveSession, saveSession } from '../sessions/session-rows.ts'
 
-/** Stores what people and clients give to waiting calls, all or nothing; the last one makes the session due. */
+/** Stores results and decisions for waiting calls, all or nothing. The last one makes the session due. */
 export async function resolveCalls(
   dependencies: LogDependencies,
   key: SessionKey,

@@ -17,7 +17,7 @@ import { countUsage } from '../usage/usage-rows.ts'
 
 type Ended = { run: Run; closed: readonly ToolMessage[]; queued: boolean }
 
-/** Releases the lease with the run paused if a call waits and no cancel has come in. */
+/** Releases the lease with the run paused, if a call waits and no cancel was requested. */
 export function pause({ database, clock }: LogDependencies, lease: Lease): Run | undefined {
   const now = clock.now()
   return transaction(database, () => {
@@ -32,7 +32,7 @@ export function pause({ database, clock }: LogDependencies, lease: Lease): Run |
   })
 }
 
-/** Ends the run with its last message and whatever calls are open, and gives the lease back. */
+/** Ends the run with its last message, closes its open calls, and releases the lease. */
 export function endRun(
   dependencies: LogDependencies,
   lease: Lease,
@@ -80,8 +80,8 @@ function storeEnd(database: Database, row: SessionRow, lease: Lease, end: RunEnd
 }
 
 /**
- * The same end, if this holder stored it before: its message is there, or, without one, nobody has held the lease since.
- * Throws `LeaseLost` otherwise.
+ * Returns the end that this holder has stored before: its message exists or, without one, no process has held the lease
+ * since. Throws `LeaseLost` otherwise.
  */
 function endedBefore(database: Database, row: SessionRow | undefined, lease: Lease, end: RunEnd): Ended {
   const stored = row && findRun(database, row.number, lease.runId)

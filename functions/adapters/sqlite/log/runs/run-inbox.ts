@@ -18,10 +18,10 @@ import { counted, introduced } from '../sessions/session-outline.ts'
 import { headerOf, liveSession, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { requireBudgetOf } from '../usage/usage-rows.ts'
 
-/** How long an idempotency key is remembered, in milliseconds. */
+/** Time for which an idempotency key is remembered. */
 export const CLAIM_MS = 86_400_000
 
-/** Takes what clients send, on SQLite. */
+/** Creates the inbox for clients' requests on SQLite. */
 export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
   const { database, clock } = dependencies
   return {
@@ -87,7 +87,7 @@ function startAtOnce(
   return { runId: run.id, repeated: false, started }
 }
 
-/** During a pause whose calls still wait, the paused run gives way to the new one. */
+/** Queues a run. If the active run is paused and its calls still wait, the new run supersedes it. */
 function putInQueue(database: Database, before: SessionRow, accepted: SessionRow, run: Run, now: number): Enqueued {
   const row = woken({ ...accepted, queued: accepted.queued + 1 }, now)
   const superseded: Partial<SessionRow> = isBlocked(headerOf(before))
@@ -98,7 +98,7 @@ function putInQueue(database: Database, before: SessionRow, accepted: SessionRow
   return { runId: run.id, repeated: false }
 }
 
-/** The run that was accepted before under this idempotency key. */
+/** Returns the run that was accepted earlier with this idempotency key. */
 function knownRun(
   database: Database,
   row: SessionRow,
@@ -150,7 +150,7 @@ function requireAcceptable(database: Database, row: SessionRow, { trigger, onBus
     throw new TooltrailError('session_busy', `session ${row.session} has a run that has not ended`, { retryable: true })
 }
 
-/** The status of the run that the log ends with: later runs may have been cancelled before they began. */
+/** Returns the status of the run of the log's last message. Later runs may have been cancelled before they began. */
 function statusAtEnd(database: Database, { number, head }: SessionRow): number | undefined {
   const sql = 'SELECT r.status FROM messages m JOIN runs r ON r.number = m.run WHERE m.session = ? AND m.id = ?'
   return readOne<{ readonly status: number }>(database, sql, number, head)?.status

@@ -11,10 +11,10 @@ import { heldSession, leased, leaseOf, released, atStart, withRun } from '../ses
 import { counted } from '../sessions/session-outline.ts'
 import { findLiveSession, findSession, headerOf, saveSession, type SessionRow } from '../sessions/session-rows.ts'
 
-/** A heartbeat moves `due` at most this often, in milliseconds. */
+/** Minimum interval at which heartbeats also move `due`. */
 const DUE_STEP_MS = 60_000
 
-/** The right to extend a session's log, on SQLite. */
+/** Creates the lease store of sessions on SQLite. */
 export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
   const { database, clock } = dependencies
   return {
@@ -53,7 +53,10 @@ function start(dependencies: LogDependencies, seen: SessionHeader, owner: string
   })
 }
 
-/** Whether this owner, a nonce of one attempt, got the lease from the header that it had seen: the response was lost. */
+/**
+ * Whether this owner, a nonce of one attempt, acquired the lease after the header that it had read. The response was
+ * lost then.
+ */
 const isOwnedSince = (row: SessionRow, seen: SessionHeader, owner: string): boolean =>
   row.leaseOwner === owner && row.generation === seen.generation + 1
 

@@ -24,7 +24,7 @@ import { counted, withCounted } from '../sessions/session-outline.ts'
 import { saveSession, type SessionRow } from '../sessions/session-rows.ts'
 import { countUsage } from '../usage/usage-rows.ts'
 
-/** Extends one session's log, on SQLite. */
+/** Creates the log writer of a session on SQLite. */
 export function createSqliteRunLog(dependencies: LogDependencies): RunLog {
   const { database } = dependencies
   return {
@@ -74,7 +74,7 @@ function append(dependencies: LogDependencies, lease: Lease, messages: readonly 
   })
 }
 
-/** Adds messages after all others of the session; returns the id of the last. */
+/** Adds messages after all others of the session, and returns the id of the last one. */
 function insertAfter(database: Database, row: SessionRow, run: StoredRun, messages: readonly Message[]): string | null {
   let { head } = row
   for (const message of messages) {
@@ -85,7 +85,7 @@ function insertAfter(database: Database, row: SessionRow, run: StoredRun, messag
   return head
 }
 
-/** Whether this very round is in the log; throws when its id is taken by another message. */
+/** Whether this round is already in the log. Throws if another message has its id. */
 function isStored(database: Database, row: SessionRow, { assistant, tools }: Round): boolean {
   // No message has an id after the head.
   if (row.head === null || assistant.id > row.head) return false
@@ -116,7 +116,7 @@ function completeCall(
 ): Promise<ToolMessage> {
   const { database } = dependencies
   return writeLog(dependencies, () => {
-    // Does not check who holds the lease, so that parallel calls need not wait for each other: the row's generation shows it.
+    // The row's generation shows whether the lease is held, so parallel calls need not wait for each other.
     const found = findLiveCall(database, lease, messageId)
     if (found?.call.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
     const { session, call } = found
@@ -164,7 +164,7 @@ async function repair(
   })
 }
 
-/** The queued run whose input becomes a message, and where. */
+/** The queued run whose input becomes a message, and the message's position. */
 interface Steering {
   readonly queuedRunId: string
   readonly messageId: string

@@ -11,17 +11,17 @@ export interface RunRow {
   readonly body: string
   readonly request: string | Uint8Array | null
 }
-/** A run and the number by which its messages name it. */
+/** A run with the number that its messages refer to. */
 export interface StoredRun {
   readonly number: number
   readonly run: Run
 }
 
-/** What every read of runs selects, as `RunRow`. */
+/** Selects runs as `RunRow`. */
 export const SELECT_RUNS = `SELECT r.number, r.id, r.status, r.apiKey, r.body, q.body AS request
   FROM runs r LEFT JOIN requests q ON q.run = r.number`
 
-/** The run that a row holds. */
+/** Returns the run of a row. */
 export function runOf(row: RunRow): StoredRun {
   const columns = {
     id: row.id,
@@ -29,11 +29,11 @@ export function runOf(row: RunRow): StoredRun {
     ...(row.apiKey === null ? {} : { keyId: row.apiKey }),
   }
   const request = row.request === null ? { clientTools: [] } : (JSON.parse(unpack(row.request)) as object)
-  // `bodyOf` and `requestOf` wrote the texts from a run.
+  // The cast is safe: `bodyOf` and `requestOf` wrote the texts from a run.
   return { number: row.number, run: { ...(JSON.parse(row.body) as object), ...columns, ...request } as Run }
 }
 
-/** Adds a run; returns it with its number. */
+/** Adds a run, and returns it with its number. */
 export function insertRun(database: Database, session: number, run: Run): StoredRun {
   const row = readOne<{ number: number }>(
     database,
@@ -50,7 +50,7 @@ export function insertRun(database: Database, session: number, run: Run): Stored
   return { number: row.number, run }
 }
 
-/** Replaces a run's former state. */
+/** Replaces a run. */
 export function saveRun(database: Database, before: StoredRun, run: Run): StoredRun {
   if (before.run.status === run.status)
     write(database, 'UPDATE runs SET body = ? WHERE number = ?', bodyOf(run), before.number)
@@ -66,29 +66,29 @@ export function saveRun(database: Database, before: StoredRun, run: Run): Stored
   return { number: before.number, run }
 }
 
-/** The run of this id in this session. */
+/** Returns the run with this id in this session. */
 export function findRun(database: Database, session: number, id: string): StoredRun | undefined {
   const row = readOne<RunRow>(database, `${SELECT_RUNS} WHERE r.session = ? AND r.id = ?`, session, id)
   return row && runOf(row)
 }
 
-/** The run of this id, or the one that it was merged into. */
+/** Returns the run with this id, or the run that it was merged into. */
 export function resolvedRun(database: Database, session: number, id: string): StoredRun | undefined {
   const stored = findRun(database, session, id)
   const target = stored?.run.mergedInto
   return target === undefined ? stored : findRun(database, session, target)
 }
 
-/** The session's queued runs in the order in which they were accepted. */
+/** Returns the session's queued runs, in the order of acceptance. */
 export function queuedRuns(database: Database, session: number, limit: number): StoredRun[] {
   const sql = `${SELECT_RUNS} WHERE r.session = ? AND r.status = 0 ORDER BY r.id LIMIT ?`
   return readAll<RunRow>(database, sql, session, limit).map(runOf)
 }
 
-/** As the index `runs_steering` has it. */
+/** Has the conditions of the index `runs_steering`. */
 const STEERING = `SELECT id FROM runs WHERE session = ? AND status = 0 AND body ->> 'onBusy' = 'steer' ORDER BY id LIMIT ?`
 
-/** Ids of queued runs that steer, in the order in which they were accepted. */
+/** Returns the ids of queued runs that steer, in the order of acceptance. */
 export const steeringRuns = (database: Database, session: number, limit: number): string[] =>
   readAll<{ readonly id: string }>(database, STEERING, session, limit).map(({ id }) => id)
 

@@ -14,19 +14,19 @@ import { counting, heldSession } from './session-changes.ts'
 import { findLiveSession, saveSession, sessionNotFound, type SessionRow } from './session-rows.ts'
 import { countUsage } from '../usage/usage-rows.ts'
 
-/** What was decided for the requests of the session of this number. */
+/** Returns the decisions for the requests of the session with this number. */
 export function findContext(database: Database, session: number): SessionContext {
   const row = readOne<{ body: string | Uint8Array }>(database, 'SELECT body FROM contexts WHERE session = ?', session)
   return row === undefined ? {} : (JSON.parse(unpack(row.body)) as SessionContext)
 }
 
-/** Replaces it. */
+/** Replaces the decisions. */
 export function saveContext(database: Database, session: number, context: SessionContext): void {
   const sql = 'INSERT INTO contexts (session, body) VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body'
   write(database, sql, session, pack(JSON.stringify(context)))
 }
 
-/** Records a policy's decision of the run that this lease holds. */
+/** Records a policy's decision for the run of this lease. */
 export function recordDecision(database: Database, lease: Lease, decision: Decision): void {
   transaction(database, () => {
     const row = heldSession(database, lease)
@@ -55,7 +55,7 @@ function count(database: Database, row: SessionRow, completion: AssistantMessage
 
 type Summaries = Pick<SessionStore, 'summaryUnder' | 'recordSummary'>
 
-/** The summaries that people ask for. */
+/** Creates the store of summaries that people request. */
 export function summariesByHand(database: Database, now: () => number): Summaries {
   return {
     summaryUnder: async (key, idempotency) => summaryUnder(database, key, idempotency, now()),

@@ -3,17 +3,17 @@ const LEADING = ['owner', 'agent', 'runStatus', 'folder', 'source'] as const
 
 /** A column by which lists are sorted. */
 export type SortColumn = (typeof SORTS)[number]
-/** A column of which one value may lead a list: its page is then read from an index, and nothing else. */
+/** A column whose value may select a list. A page with only this condition is read from an index. */
 export type LeadingColumn = (typeof LEADING)[number]
 
-/** The index that has the sessions of a tenant, or those of one value, in the order of a column. */
+/** Returns the index of a tenant's sessions, or of those with one value, ordered by a column. */
 export const indexOf = (sort: SortColumn, leading?: LeadingColumn): string =>
   `sessions_by_${sort}${leading === undefined ? '' : `_of_${leading}`}`
 
-/** The index that has sessions without messages in the order of their creation. */
+/** Index of sessions without messages, ordered by creation. */
 export const INDEX_WITHOUT_MESSAGES = 'sessions_without_messages'
 
-/** Rows of the same time stand in the order of their numbers. */
+/** Rows with equal times are ordered by number. */
 const INDEXES = SORTS.flatMap((sort) =>
   [undefined, ...LEADING].map((leading) => {
     const columns = ['tenant', leading, sort].filter((name) => name !== undefined)
@@ -24,9 +24,9 @@ const INDEXES = SORTS.flatMap((sort) =>
 )
 
 /**
- * What lists of sessions show and sort by. `messageCount` is null for a session that an earlier version stored: until it is
- * counted (`session-outline.ts`), its first and last message have the times of the session itself. `folder` and `source` are
- * those of the metadata. An opening is the beginning of the first input.
+ * Adds the columns that lists of sessions show and sort by. `messageCount` is null for a session of an earlier version.
+ * Until it is counted (`session-outline.ts`), the session's own times stand for its first and last message. `folder`
+ * and `source` come from the metadata. An opening is the beginning of the first input.
  */
 export const LISTS_SCHEMA = `
 ALTER TABLE sessions ADD COLUMN titleSource INTEGER;

@@ -13,22 +13,22 @@ import { encodeTotals, findSession, totalsOf, type SessionRow } from './session-
 
 const DAY_MS = 86_400_000
 
-/** Whether this lease is the session's: *mine* in the protocol. */
+/** Whether this lease holds the session: *mine* in the protocol. */
 export function isHeld(row: SessionRow | undefined, lease: Lease): row is SessionRow {
   return row?.live === 1 && row.generation === lease.generation && row.activeRun === lease.runId
 }
 
-/** The row of the session that this lease holds; throws `LeaseLost` if it does not. */
+/** Returns the row of the session that this lease holds. Throws `LeaseLost` if it does not hold it. */
 export function heldSession(database: Database, lease: Lease): SessionRow {
   const row = findSession(database, lease)
   if (!isHeld(row, lease)) throw new LeaseLost(lease.session, lease.generation)
   return row
 }
 
-/** Work is available: the sweeper looks now, or already does so earlier. */
+/** Makes the session due now, unless it is due already. */
 export const woken = (row: SessionRow, now: number): SessionRow => ({ ...row, due: row.due ?? now })
 
-/** The lease is given back. The generation grows, so that nothing late revives it. */
+/** Releases the lease. The generation is increased, so that no late write can revive the lease. */
 export const released = (row: SessionRow): SessionRow => ({
   ...row,
   leaseOwner: null,
@@ -36,7 +36,7 @@ export const released = (row: SessionRow): SessionRow => ({
   generation: row.generation + 1,
 })
 
-/** The lease goes to `owner` until a lease's length from now. */
+/** Gives the lease to `owner` for the length of a lease. */
 export const leased = (row: SessionRow, owner: string, now: number): SessionRow => ({
   ...row,
   leaseOwner: owner,
@@ -45,7 +45,7 @@ export const leased = (row: SessionRow, owner: string, now: number): SessionRow 
   due: now + LEASE_MS,
 })
 
-/** The lease that `leased` made. */
+/** Returns the lease after `leased`. */
 export const leaseOf = (row: SessionRow, owner: string, runId: string): Lease => ({
   tenant: row.tenant,
   session: row.session,
@@ -56,30 +56,33 @@ export const leaseOf = (row: SessionRow, owner: string, runId: string): Lease =>
   head: row.head ?? undefined,
 })
 
-/** A run begins, pauses or ends: the session expires that much later. */
+/** Renews the session's expiry when a run begins, pauses or ends. */
 export const alive = (row: SessionRow, now: number): SessionRow => ({
   ...row,
   expiresAt: row.ttlDays === null ? null : now + row.ttlDays * DAY_MS,
 })
 
-/** Something that lists show has happened. Never moves back, whatever the clock does. */
+/** Records an activity. The time never decreases, even if the clock is set back. */
 export const active = (row: SessionRow, now: number): SessionRow => ({
   ...row,
   updatedAt: Math.max(row.updatedAt, now),
 })
 
-/** The latest run's state is the session's. */
+/** Copies the status of the latest run to the session. */
 export const withRun = (row: SessionRow, run: Run): SessionRow =>
   row.run === run.id ? { ...row, runStatus: runStatusCode(run.status) } : row
 
-/** The session's totals count one more completion. */
+/** Counts one more completion in the session's totals. */
 export function counting(row: SessionRow, message: AssistantMessage): SessionRow {
   const { byAgent, ...totals } = totalsOf(row)
   const { usageByAgent, ...counted } = withCompletion({ ...totals, usageByAgent: byAgent }, message)
   return { ...row, totals: encodeTotals({ ...counted, byAgent: usageByAgent }) }
 }
 
-/** A counted session and its run at the start of that run, which `begin` makes. The caller stores both, and the message. */
+/**
+ * Returns a counted session and its run at the run's start, which `begin` creates. The caller stores both, and the
+ * message.
+ */
 export function atStart(
   row: SessionRow,
   queued: Run,

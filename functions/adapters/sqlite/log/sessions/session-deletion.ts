@@ -11,9 +11,12 @@ import { messageOf, SELECT_MESSAGES, type MessageRow } from '../messages/message
 import { encodeTotals, findLiveSession, findSession, saveSession, type SessionRow } from './session-rows.ts'
 
 const TOMBSTONE_MS = 30 * 86_400_000
-/** Old tombstones removed whenever a new one is made, so that they do not pile up. */
+/** Number of old tombstones that each new one removes, so that they do not accumulate. */
 const FORGOTTEN_AT_ONCE = 10
-/** Documents, some KB each, that one transaction removes, which takes some 10 ms: a long output has very many. */
+/**
+ * Maximum documents that one transaction removes, which takes about 10 ms. A document has some KB, and a long output
+ * has very many.
+ */
 const DOCUMENTS_AT_ONCE = 16
 
 interface Dependencies {
@@ -22,7 +25,7 @@ interface Dependencies {
   readonly history: HistoryProjection
 }
 
-/** Deletes sessions step by step, on SQLite. */
+/** Creates the stepwise deletion of sessions on SQLite. */
 export function createSqliteSessionDeletion({ database, clock, history }: Dependencies): SessionDeletion {
   return {
     tombstone: async (key, options) => tombstone(database, key, options?.ifExpired ?? false, clock.now()),
@@ -78,7 +81,7 @@ function findTombstone(database: Database, key: SessionKey): SessionRow | undefi
   return row?.live === 0 ? row : undefined
 }
 
-/** Messages first, as they name their runs; then the runs; last what is one row or few. */
+/** Removes messages first, because they refer to their runs; then runs; and last the tables with few rows. */
 function removeRows(database: Database, history: HistoryProjection, key: SessionKey, limit: number): { more: boolean } {
   return transaction(database, () => {
     const row = findTombstone(database, key)
@@ -121,7 +124,7 @@ function removeMessages(
   return { removed, more: removed < messages.length }
 }
 
-/** A message that is not indexed yet counts with as many documents as it would have had at most. */
+/** Counts the documents of a message that is not indexed yet, as its possible maximum. */
 function unmade(database: Database, number: number): Removed {
   const sql = `${SELECT_MESSAGES} JOIN historyMarks h ON h.message = m.number WHERE m.number = ?`
   const row = readOne<MessageRow>(database, sql, number)
@@ -133,7 +136,7 @@ function documentsOf(row: MessageRow): number {
     const message = messageOf(row)
     return isSearched(message) ? mostDocuments(message) : 0
   } catch {
-    // A row that cannot be read has no documents, and must go like all others.
+    // An unreadable row has no documents, and must be removed like all others.
     return 0
   }
 }

@@ -7,13 +7,13 @@ import { readOne, write, type Database } from '../../database.ts'
 import { toColumn } from '../../exact-text.ts'
 import type { SessionRow } from './session-rows.ts'
 
-/** The fields of a session that a row of `details` keeps as JSON. */
+/** The fields of a session that are stored as JSON in `details`. */
 export type Details = Pick<
   Session,
   'user' | 'title' | 'instructions' | 'metadata' | 'ownerBound' | 'byChannel' | 'forkedFrom'
 >
 
-/** The details of these fields; null and undefined mean that a field is absent. */
+/** Makes details of these fields. Null and undefined mean that a field is absent. */
 export function detailsOf(given: {
   readonly user?: string | null | undefined
   readonly title?: string | null | undefined
@@ -42,14 +42,14 @@ export function writeDetails(database: Database, row: SessionRow, details: Detai
   write(database, 'UPDATE details SET body = ? WHERE session = ?', JSON.stringify(details), row.number)
 }
 
-/** The details of a session. */
+/** Returns the details of a session. */
 export function readDetails(database: Database, row: SessionRow): Details {
   const details = readOne<{ body: string }>(database, 'SELECT body FROM details WHERE session = ?', row.number)
   if (details === undefined) throw new Error(`session ${row.session} has no details`)
   return JSON.parse(details.body) as Details
 }
 
-/** The columns of the metadata fields that indexes have. */
+/** Returns the columns of the metadata fields that have indexes. */
 export function indexedColumns(metadata: JsonObject): Pick<SessionRow, IndexedMetadata> {
   const columns = INDEXED_METADATA.map((name) => [name, columnOf(metadataText(metadata[name]))] as const)
   return Object.fromEntries(columns) as Pick<SessionRow, IndexedMetadata>

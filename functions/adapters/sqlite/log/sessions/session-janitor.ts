@@ -5,7 +5,7 @@ import { readAll, snapshot, transaction, write, type Database } from '../../data
 import { counted } from './session-outline.ts'
 import { findLiveSession, headerOf, saveSession, type SessionRow } from './session-rows.ts'
 
-/** What runs by the clock, on SQLite. */
+/** Creates the reader of due and expired sessions on SQLite. */
 export function createSqliteSessionJanitor({ database }: { database: Database }): SessionJanitor {
   /** Numbers of sessions that could not be adopted. */
   const damaged = new Set<number>()
@@ -24,7 +24,7 @@ export function createSqliteSessionJanitor({ database }: { database: Database })
 
 const keyOf = ({ tenant, session }: SessionKey): SessionKey => ({ tenant, session })
 
-/** The tenants that have due sessions, found by a step in the index each. */
+/** Selects the tenants with due sessions, with one index lookup per tenant. */
 const DUE_TENANTS = `WITH RECURSIVE tenants(tenant) AS (
     SELECT min(tenant) FROM sessions WHERE due IS NOT NULL
     UNION ALL
@@ -33,7 +33,9 @@ const DUE_TENANTS = `WITH RECURSIVE tenants(tenant) AS (
   )
   SELECT tenant FROM tenants WHERE tenant IS NOT NULL`
 
-/** Of each tenant its oldest: of one alone up to `limit`, of several their shares of twice as many. */
+/**
+ * Returns each tenant's oldest due sessions: up to `limit` for a single tenant, otherwise fair shares of twice as many.
+ */
 function dueOfTenants(database: Database, now: number, limit: number): DueSession[] {
   const oldest = 'SELECT tenant, session, due FROM sessions WHERE tenant = ? AND due <= ? ORDER BY due LIMIT ?'
   return snapshot(database, () => {

@@ -28,34 +28,34 @@ interface Indexed {
   readonly value: string | number
 }
 
-/** One stretch of a list, read from one index. */
+/** One range of a list, read from one index. */
 interface Range {
   readonly index: string
   readonly column: SortColumn
-  /** Of sessions without messages, which come last. */
+  /** Whether the range has the sessions without messages, which come last. */
   readonly isWithout: boolean
   readonly leading: Indexed | undefined
-  /** The conditions that the index does not decide. */
+  /** The conditions that the index cannot decide. */
   readonly others: readonly Indexed[]
 }
 
-/** Where a page ended: in the stretch, by the time and the number of a row. */
+/** The position where a page ended: the range, and the time and number of a row. */
 interface Place {
   readonly isWithout: boolean
   readonly time: number
   readonly number: number
 }
 
-/** Reads what a list shows of a row. */
+/** Reads the listed fields of a row. */
 export interface ListedRows<Shown = Session> {
   session(row: SessionRow): Shown
-  /** The session and the opening of its first input, as a filter compares them. */
+  /** Returns the session and the opening of its first input, for comparison with a filter. */
   compared(row: SessionRow): { readonly session: Session; readonly opening: string | undefined }
 }
 
 /**
- * Inside a snapshot: a page of the sessions that fit. One condition leads, whose index has them in their order. Of those that it
- * finds, a bounded number is compared with the other conditions.
+ * Returns a page of the matching sessions. One condition selects the index, which has them in order. A limited number
+ * of its rows is compared with the other conditions. Call it inside a snapshot.
  */
 export function listSessions<Shown>(
   database: Database,
@@ -88,7 +88,7 @@ export function listSessions<Shown>(
   }
 }
 
-/** Inside a snapshot: as `SessionStore.findIds`. */
+/** See `SessionStore.findIds`. Call it inside a snapshot. */
 export function findIds(
   database: Database,
   conditions: SessionConditions,
@@ -110,7 +110,7 @@ function rangesOf(filter: SessionFilter): Range[] {
   return [main, { ...without, leading: undefined, others: conditions }]
 }
 
-/** The conditions that have an index: first the one that usually leaves the fewest sessions. */
+/** Returns the conditions that have an index. The first is the one that usually matches the fewest sessions. */
 function indexedConditions({ owner, agent, runStatus, metadata = [] }: SessionFilter): Indexed[] {
   const fields = INDEXED_METADATA.flatMap((column) =>
     metadata
@@ -131,7 +131,7 @@ const isIndexed = ({ key, isPrefix }: MetadataFilter): boolean =>
 
 type Term = readonly [sql: string, ...values: (string | number)[]]
 
-/** The rows of a stretch in their order, from behind the place on. */
+/** Yields the rows of a range in order, after the position. */
 function* rowsOf(
   database: Database,
   filter: SessionFilter,
@@ -147,7 +147,7 @@ function* rowsOf(
     yield* select(database, filter, range, [...since, ...until])
     return
   }
-  // SQLite would compare a pair of time and number with all rows of that time, so these are a statement of their own.
+  // SQLite would compare a pair of time and number with all rows of that time. So these rows have a separate statement.
   const comparison = filter.order === 'asc' ? '>' : '<'
   const sameTime: Term[] = [
     [`${column} = ?`, after.time],

@@ -8,18 +8,18 @@ import { messageOf, SELECT_MESSAGES, type MessageRow } from '../messages/message
 import { indexedColumns, readDetails, writeDetails, type Details } from './session-details.ts'
 import type { SessionRow } from './session-rows.ts'
 
-/** Messages at each end of a log that are read for the times of a session that an earlier version stored. */
+/** Messages at each end of a log that are read for the times of a session of an earlier version. */
 const MESSAGES_READ = 20
-/** User messages of such a session in which a title is looked for. */
+/** Maximum user messages of such a session that are searched for a title. */
 const INPUTS_READ = 5
 
-/** The session with these messages counted, which are appended in the same write. */
+/** Counts these messages, which are appended in the same write. */
 export const withCounted = (row: SessionRow, messages: readonly Message[]): SessionRow => ({
   ...row,
   ...columnsOf(withMessages(messagesOf(row), messages)),
 })
 
-/** The messages that a row has counted. */
+/** Returns the message counts and times of a row. */
 export const messagesOf = ({ messageCount, firstMessageAt, lastMessageAt }: SessionRow): SessionMessages => ({
   count: messageCount ?? 0,
   ...(firstMessageAt === null ? {} : { firstAt: firstMessageAt }),
@@ -41,21 +41,24 @@ export function introduced(database: Database, row: SessionRow, opening: Opening
   return { ...row, titleSource: titleSourceCode('input') }
 }
 
-/** The stored beginning of the first input. */
+/** Returns the stored beginning of the first input. */
 export const readOpening = (database: Database, row: SessionRow): string | undefined =>
   readOne<{ text: string }>(database, 'SELECT text FROM openings WHERE session = ?', row.number)?.text
 
 const hasOpening = (database: Database, { number }: SessionRow): boolean =>
   readOne(database, 'SELECT 1 FROM openings WHERE session = ?', number) !== undefined
 
-/** What lists show of a session, made of the rows that an earlier version stored. */
+/** The listed fields of a session of an earlier version. */
 export interface Outline {
   readonly row: SessionRow
   readonly details: Details
   readonly opening: Opening | undefined
 }
 
-/** The outline of a session that is not counted. Reads a bounded number of messages, and counts the others in their table. */
+/**
+ * Returns the outline of a session that is not counted. Reads a limited number of messages, and counts the others in
+ * their table.
+ */
 export function outlineOf(database: Database, row: SessionRow, stored: Details): Outline {
   const details = { ...stored, metadata: withPlaceNames(stored.metadata) }
   const ends = [...messagesAt(database, row, 'ASC'), ...messagesAt(database, row, 'DESC')]
@@ -71,7 +74,10 @@ export function outlineOf(database: Database, row: SessionRow, stored: Details):
   return { row: titled, details: { ...details, title: opening.title }, opening }
 }
 
-/** The session, counted if it was not: then its title and opening are stored. The caller saves the row. */
+/**
+ * Returns the session with its messages counted. If they were not, its title and opening are stored too. The caller
+ * saves the row.
+ */
 export function counted(database: Database, before: SessionRow): SessionRow {
   if (before.messageCount !== null) return before
   const { row, details, opening } = outlineOf(database, before, readDetails(database, before))

@@ -2,7 +2,7 @@ import type { SessionHeader, SessionKey, SessionTotals } from '../../../../domai
 import { TooltrailError } from '../../../../domain/errors.ts'
 import { readOne, write, type Database } from '../../database.ts'
 
-/** A row of `sessions`: the header, what lists look at, and the totals. */
+/** A row of `sessions`: the header, the columns for lists, and the totals. */
 export interface SessionRow extends SessionKey {
   readonly number: number
   readonly live: number
@@ -25,12 +25,12 @@ export interface SessionRow extends SessionKey {
   readonly updatedAt: number
   readonly ttlDays: number | null
   readonly expiresAt: number | null
-  /** The latest run accepted, or the one that it was merged into. */
+  /** The latest accepted run, or the run that it was merged into. */
   readonly run: string | null
   readonly runStatus: number | null
   readonly totals: string
   readonly titleSource: number | null
-  /** Null: an earlier version has stored the session, and nothing has counted its messages (`session-outline.ts`). */
+  /** Null if an earlier version stored the session and its messages are not counted yet (`session-outline.ts`). */
   readonly messageCount: number | null
   readonly firstMessageAt: number | null
   readonly lastMessageAt: number | null
@@ -38,7 +38,7 @@ export interface SessionRow extends SessionKey {
   readonly source: string | null
 }
 
-/** The columns that differ between the two are written; indexes of the others stay untouched. */
+/** Writes the columns that differ; indexes of the others are not touched. */
 export function saveSession(database: Database, before: SessionRow, after: SessionRow): void {
   const names = Object.keys(after) as (keyof SessionRow)[]
   const changed = names.filter((name) => before[name] !== after[name])
@@ -47,12 +47,12 @@ export function saveSession(database: Database, before: SessionRow, after: Sessi
   write(database, sql, ...changed.map((name) => after[name]), before.number)
 }
 
-/** The session's row, live or tombstone. */
+/** Returns the session's row, live or tombstone. */
 export function findSession(database: Database, key: SessionKey): SessionRow | undefined {
   return readOne(database, 'SELECT * FROM sessions WHERE tenant = ? AND session = ?', key.tenant, key.session)
 }
 
-/** The row of a session that is neither unknown nor deleted. */
+/** Returns the row of a live session; undefined if it is unknown or deleted. */
 export function findLiveSession(database: Database, key: SessionKey): SessionRow | undefined {
   const row = findSession(database, key)
   return row?.live === 1 ? row : undefined
@@ -61,14 +61,14 @@ export function findLiveSession(database: Database, key: SessionKey): SessionRow
 export const sessionNotFound = ({ session }: SessionKey): TooltrailError =>
   new TooltrailError('session_not_found', `there is no session ${session}`)
 
-/** The row of a live session; throws `session_not_found` when there is none. */
+/** Returns the row of a live session. Throws `session_not_found` if there is none. */
 export function liveSession(database: Database, key: SessionKey): SessionRow {
   const row = findLiveSession(database, key)
   if (row === undefined) throw sessionNotFound(key)
   return row
 }
 
-/** The coordination state that a row holds. */
+/** Returns the coordination state of a row. */
 export function headerOf(row: SessionRow): SessionHeader {
   return {
     tenant: row.tenant,
@@ -88,8 +88,8 @@ export function headerOf(row: SessionRow): SessionHeader {
   }
 }
 
-/** Totals as a row keeps them. */
+/** Encodes totals for a row. */
 export const encodeTotals = (totals: SessionTotals): string => JSON.stringify(totals)
 
-/** The totals that a row holds. */
+/** Decodes the totals of a row. */
 export const totalsOf = (row: SessionRow): SessionTotals => JSON.parse(row.totals) as SessionTotals

@@ -33,7 +33,7 @@ import { countUsage } from '../usage/usage-rows.ts'
 
 const DAY_MS = 86_400_000
 
-/** Sessions as their users see them, on SQLite. */
+/** Creates the session store for users' requests on SQLite. */
 export function createSqliteSessionStore({ database, clock }: { database: Database; clock: Clock }): SessionStore {
   return {
     create: async (session) => create(database, session, clock.now()),
@@ -74,9 +74,9 @@ function create(database: Database, session: NewSession, now: number): Session {
   })
 }
 
-/** Removes a tombstone that is old enough and whose deletion is finished; throws `session_exists` otherwise. */
+/** Removes a tombstone that is old enough and whose deletion is finished. Throws `session_exists` otherwise. */
 function removeTombstone(database: Database, before: SessionRow, now: number): void {
-  // In the same words: whoever may not see the session must not learn whether it lives.
+  // The message is equal in both cases, so that a caller without access cannot learn whether the session is live.
   if (before.live === 1 || before.due !== null || (before.expiresAt ?? now) > now)
     throw new TooltrailError('session_exists', `session ${before.session} exists, or was deleted less than 30 days ago`)
   write(database, 'DELETE FROM deletions WHERE session = ?', before.number)
@@ -133,7 +133,7 @@ function update(database: Database, key: SessionKey, change: SessionChange, now:
   })
 }
 
-/** A title that was removed gives way to the one that the first input makes. */
+/** A removed title is replaced by the title of the first input. */
 function changedTitle(
   database: Database,
   row: SessionRow,
@@ -193,7 +193,7 @@ function listedRows(database: Database): ListedRows {
   }
 }
 
-/** The session of a row, without its summary, and the opening of one that is not counted. */
+/** Returns the session of a row without its summary, and the opening of a session that is not counted. */
 function sessionAt(database: Database, row: SessionRow): { readonly session: Session; readonly opening?: string } {
   const details = readDetails(database, row)
   if (row.messageCount !== null) return { session: sessionOf(row, details) }

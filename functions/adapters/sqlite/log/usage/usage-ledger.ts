@@ -10,7 +10,7 @@ interface Row extends Counts {
   readonly day: string
   readonly agent: string
   readonly model: string
-  /** Of a row of a session. */
+  /** The owner and the session of a session's row. */
   readonly owner?: string
   readonly session?: string
 }
@@ -19,7 +19,7 @@ const COUNTS = USAGE_COLUMNS.join(', ')
 const OF_SESSIONS = `SELECT day, owner, session, agent, model, ${COUNTS} FROM usage_of_sessions WHERE tenant = ?`
 const OF_TENANT = `SELECT day, agent, model, ${COUNTS} FROM usage_of_tenants WHERE tenant = ? AND day BETWEEN ? AND ?`
 
-/** What completions have used, on SQLite. */
+/** Creates the ledger of completions' usage on SQLite. */
 export function createSqliteUsageLedger({ database }: { database: Database }): UsageLedger {
   return {
     count: async (key, completion, account) =>
@@ -60,7 +60,7 @@ function* ofSessions(
   { tenant, from, to, owner }: Pick<UsageQuery, 'tenant' | 'from' | 'to'> & { readonly owner: string | undefined },
 ): Generator<Row> {
   if (owner === undefined) yield* readEach<Row>(database, `${OF_SESSIONS} AND day BETWEEN ? AND ?`, tenant, from, to)
-  // An owner's rows of one day stand together.
+  // An owner's rows of one day are adjacent.
   else
     for (const day of daysBetween(from, to))
       yield* readEach<Row>(database, `${OF_SESSIONS} AND day = ? AND owner = ?`, tenant, day, toColumn(owner))

@@ -15,10 +15,10 @@ import { readAll, readOne, write, type Database } from '../../database.ts'
 import { fromColumn, toColumn } from '../../exact-text.ts'
 import { USAGE_COLUMNS } from './usage-schema.ts'
 
-/** The owner column of a session without an owner: no owner has an empty name. */
+/** The owner column of a session without an owner, because no owner has an empty name. */
 export const NO_OWNER = ''
 
-/** If one side of a sum is null, the sum is the other side: null means that no provider reported it. */
+/** Null means that no provider reported the value. If one side of a sum is null, the sum is the other side. */
 const SUMS = USAGE_COLUMNS.map(
   (name) => `${name} = coalesce(${name} + excluded.${name}, ${name}, excluded.${name})`,
 ).join(', ')
@@ -33,7 +33,7 @@ const ADD_TO_TENANT = upsert('usage_of_tenants', ['tenant', 'day', 'agent', 'mod
 const ADD_TO_KEY = `INSERT INTO usage_of_keys (apiKey, day, tokens) VALUES (?, ?, ?)
   ON CONFLICT (apiKey, day) DO UPDATE SET tokens = tokens + excluded.tokens`
 
-/** Counts a message that is a completion. Nothing for any other. */
+/** Counts a message if it is a completion. */
 export function countUsage(
   database: Database,
   key: SessionKey,
@@ -44,7 +44,7 @@ export function countUsage(
   if (completion !== undefined) countCompletion(database, key, completion, account)
 }
 
-/** Adds to the counts of a completion's session and tenant, and of its key. */
+/** Adds a completion to the counts of its session, its tenant and its key. */
 export function countCompletion(
   database: Database,
   { tenant, session }: SessionKey,
@@ -67,7 +67,7 @@ const countsOf = (usage: Usage): (number | null)[] =>
 
 const OF_TENANT_TODAY = `SELECT model, ${USAGE_COLUMNS.join(', ')} FROM usage_of_tenants WHERE tenant = ? AND day = ?`
 
-/** Refuses a run whose key or tenant has used up its budget for this day. */
+/** Throws if the run's key or tenant has used up its budget for this day. */
 export function requireBudgetOf(database: Database, tenant: string, { keyId, budget }: RunLimits, now: number): void {
   if (budget === undefined) return
   const day = dayOf(now)

@@ -1,4 +1,4 @@
-/** Counts of a usage, as columns. */
+/** Counters of a usage, as columns. */
 export const USAGE_COLUMNS = [
   'completions',
   'inputTokens',
@@ -11,7 +11,7 @@ export const USAGE_COLUMNS = [
 
 const COUNTS = USAGE_COLUMNS.map((name) => `  ${name} INTEGER`).join(',\n')
 
-/** What completions used: sums of a session, a tenant and a key on a day. They outlive their session. */
+/** Stores the usage of completions: daily sums of a session, a tenant and a key. They outlive their session. */
 export const USAGE_SCHEMA = `
 -- The owner is empty for a session without one.
 CREATE TABLE usage_of_sessions (
