@@ -36,28 +36,28 @@ import { transferRoutes } from './v1/transfer/routes.ts'
 import { usageRoutes } from './v1/usage/routes.ts'
 import { refuseInvalid } from './middleware/validation.ts'
 
-/** What pages of other origins may read of a response. */
+/** Response headers that pages of other origins may read. */
 const HEADERS_FOR_PAGES = [
   'Location',
   'X-Session-Id',
   'X-Run-Id',
   'Preference-Applied',
   'Retry-After',
-  // Without it OpenAI's package sends again what it must not.
+  // Without it, OpenAI's SDKs retry errors that must not be retried.
   'X-Should-Retry',
   'X-Request-Id',
   'Content-Range',
   'Accept-Ranges',
   'ETag',
 ]
-/** The HTTP API over a composed backend. Every refusal, whatever its cause, is a problem document. */
+/** Creates the HTTP API over a composed backend. Every error response is a problem document. */
 export function createApp(dependencies: AppDependencies): App {
   const { settings, log } = dependencies
   const app: App = new OpenAPIHono<AppEnv>({ defaultHook: refuseInvalid })
   app.onError((error, c) => errorResponse(error, c, log))
 
   app.use(requestLog(dependencies), headOnly())
-  // Also responds when the storage does not, which every other request needs first.
+  // Registered first, because the health check must respond even if the storage, which all other routes need, does not.
   healthRoutes(app, dependencies)
   const budget = createBodyBudget()
   serviceRoutes(app, dependencies)
@@ -67,7 +67,8 @@ export function createApp(dependencies: AppDependencies): App {
       cors({
         origin: settings.corsOrigins.includes('*') ? '*' : [...settings.corsOrigins],
         allowMethods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-        // Whatever a page asks for, as packages add headers of their own: no header of a browser's own makes a caller.
+        // Empty: all requested headers are allowed, because SDKs add their own. None of a browser's own headers
+        // authenticates a caller.
         allowHeaders: [],
         exposeHeaders: HEADERS_FOR_PAGES,
         maxAge: 600,
@@ -78,7 +79,7 @@ export function createApp(dependencies: AppDependencies): App {
   const access = { ...dependencies, keyUse: createKeyUse(dependencies) }
   app.use('/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
   app.use('/openai/v1/*', authentication(access), refuseWhenStopping(dependencies), body)
-  // All that this door offers only reads, although every request is a POST.
+  // All MCP requests only read, although each of them is a POST.
   app.use('/mcp', authentication(access, 'read'), refuseWhenStopping(dependencies), body)
 
   const parts = {

@@ -9,14 +9,17 @@ interface Content {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A file that stays as it is while the program runs, also compressed: all readers share these bytes. */
+/** A file that does not change while the program runs, plain and compressed. All readers share these bytes. */
 export interface ConstantFile {
   readonly plain: Uint8Array<ArrayBuffer>
   readonly zipped: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Files by name. Each is made for whoever asks first, once for all who ask meanwhile; what failed is made again. */
+/**
+ * Creates a cache of files by name. Concurrent requests for a file share one build. A failed build is repeated with the
+ * next request.
+ */
 export function createConstantFiles(): (name: string, make: () => Content | Promise<Content>) => Promise<ConstantFile> {
   const files = new Map<string, Promise<ConstantFile>>()
   return (name, make) => {
@@ -24,7 +27,7 @@ export function createConstantFiles(): (name: string, make: () => Content | Prom
     if (known !== undefined) return known
     const file = prepared(make)
     files.set(name, file)
-    // Whoever asks is told.
+    // The caller gets the error from the returned promise.
     file.catch(() => files.delete(name))
     return file
   }
@@ -38,7 +41,7 @@ async function prepared(make: () => Content | Promise<Content>): Promise<Constan
   return { plain, zipped, headers: { ...headers, etag, vary: 'accept-encoding' } }
 }
 
-/** Sends it compressed to whoever takes that, and nothing of it to whoever has it. */
+/** Sends a file, compressed if the client accepts that. Responds 304 if the client already has it. */
 export function sendFile(c: Context<AppEnv>, { plain, zipped, headers }: ConstantFile): Response {
   if (c.req.header('if-none-match')?.includes(headers['etag'] ?? '') === true) return c.body(null, 304, headers)
   const zip = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')

@@ -20,21 +20,21 @@ import type { SharedBytes } from './streaming/response-bodies.ts'
 export interface AppSettings {
   readonly version: string
   /**
-   * Until a key has been made, requests without one act for the tenant `default`. Every request must then name a loopback host
-   * and, if it has an origin, the server's own.
+   * Until a key has been created, requests without a key act for the tenant `default`. Each request must then name a
+   * loopback host and, if it has an origin, the server's own.
    */
   readonly openAccess: boolean
-  /** Origins whose pages may call the API from a browser, `*` for all (with a key); empty: only its own. */
+  /** Origins whose pages may call the API from a browser; `*` for all (with a key). Empty: only the server's own. */
   readonly corsOrigins: readonly string[]
   /** Limits on keys and tenants. */
   readonly caps: Caps
-  /** Folder of the style and the script of `/docs`; left out: where they are in the source. */
+  /** Folder of the style and the script of `/docs`; by default their folder in the source. */
   readonly docsFolder?: string
-  /** Folder of the built page; left out: where `npm run build` puts it. */
+  /** Folder of the built page; by default the output folder of `npm run build`. */
   readonly pageFolder?: string
 }
 
-/** What the HTTP API needs; composed in `runtime/`. */
+/** The dependencies of the HTTP API, composed in `runtime/`. */
 export interface AppDependencies {
   readonly service: AgentService
   readonly sessions: SessionStore
@@ -49,38 +49,41 @@ export interface AppDependencies {
   readonly log: Logger
   readonly shared: SharedBytes
   readonly settings: AppSettings
-  /** Serves one request of the Model Context Protocol, whose caller may read. */
+  /** Serves one request of the Model Context Protocol. The caller must have the scope `read`. */
   readonly mcp: (
     request: Request,
     visit: { readonly caller: Caller; readonly calls: OpenRequests },
   ) => Promise<Response>
-  /** Addresses with guards of their own; left out: there are none. */
+  /** Inbound endpoints that authenticate their own requests; none by default. */
   readonly endpoints?: readonly InboundEndpoint[]
-  /** Checked by each request. Aborts when the process is about to stop: streams and waits end, inputs are refused with 503. */
+  /**
+   * Read at each request. Aborts when the process is about to stop: streams and waits end, and inputs are rejected with
+   * 503.
+   */
   readonly stopping: () => AbortSignal
 }
 
-/** What else the routes share. */
+/** The dependencies of routes, including state that all routes share. */
 export interface RouteDependencies extends AppDependencies {
   readonly calls: OpenRequests
-  /** What is long and made for a request: pages, and runs with their messages. */
+  /** Builds long documents for requests: pages, and runs with their messages. */
   readonly builds: Builds
 }
 
 export interface AppEnv {
   Bindings?: {
-    /** What precedes the paths in the address that the caller used. */
+    /** The prefix before the paths in the address that the caller used. */
     readonly base?: string
-    /** On one machine: what the response is written to. */
+    /** On a local server: the stream that the response is written to. */
     readonly outgoing?: { destroy(): void }
     readonly incoming?: { readonly socket: { readonly remoteAddress?: string | undefined } }
   }
   Variables: {
     requestId: string
-    /** No key has been made yet, and none is needed. */
+    /** No key has been created yet, and none is needed. */
     open: boolean
     caller: Caller
-    /** As it came in: its signal aborts when the client leaves. */
+    /** The original request: its signal aborts when the client disconnects. */
     request: Request
   }
 }

@@ -4,7 +4,10 @@ import { problemResponse } from './middleware/error-response.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
 import { createUnsignedBodies } from './middleware/unsigned-bodies.ts'
 
-/** Addresses that are exempt from API keys and from the guards of origin and host: each has a guard of its own. */
+/**
+ * Serves the inbound endpoints. They need no API key and skip the checks of origin and host, because each authenticates
+ * its own requests.
+ */
 export function serviceRoutes(app: App, dependencies: AppDependencies): void {
   const bodies = createUnsignedBodies()
   for (const { path, open } of dependencies.endpoints ?? []) {
@@ -20,8 +23,8 @@ export function serviceRoutes(app: App, dependencies: AppDependencies): void {
 }
 
 /**
- * The Model Context Protocol at `POST /mcp`: its own messages and errors once the caller may read. It keeps no session, so GET
- * and DELETE are refused with 405.
+ * Serves the Model Context Protocol at `POST /mcp`, with its own messages and errors after authentication. It keeps no
+ * session, so GET and DELETE are rejected with 405.
  */
 export function mcpRoutes(app: App, { mcp, calls }: RouteDependencies): void {
   app.post('/mcp', (c) => mcp(c.req.raw, { caller: c.get('caller'), calls }))
@@ -45,7 +48,7 @@ const readHealth = createRoute({
   },
 })
 
-/** Health, for monitoring; needs no key. */
+/** Serves the health check for monitoring; needs no key. */
 export function healthRoutes(app: App, { keys, settings, log }: AppDependencies): void {
   app.openapi(readHealth, async (c) => {
     const { version } = settings

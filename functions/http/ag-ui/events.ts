@@ -11,18 +11,18 @@ export interface AgUiEvents {
   start(): AgUiEvent[]
   take(step: RunStep): AgUiEvent[]
   end(end: RunEnd): AgUiEvent[]
-  /** Ends what is open while the run goes on. */
+  /** Ends the open blocks, and reports an error while the run continues. */
   breakOff(reason: { readonly message: string; readonly code: string }): AgUiEvent[]
 }
 
-/** How the client calls this run, and how we do. */
+/** The client's ids of the thread and the run, and our id of the run. */
 interface Names {
   readonly threadId: string
   readonly runId: string
   readonly ours: string
 }
 
-/** A run as the events of AG-UI: the leader's rounds, and those of each member as a subagent. */
+/** Converts a run to AG-UI events: the leader's rounds, and each member's rounds as a subagent. */
 export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
   const threads = new Map<string, Thread>()
   const threadOf = (step: Exclude<RunStep, { type: 'notice' }>): { thread: Thread; before: AgUiEvent[] } => {
@@ -34,7 +34,7 @@ export function createAgUiEvents({ threadId, runId, ours }: Names): AgUiEvents {
     const start = { type: 'SUBAGENT_STARTED', subagentRunId: id, name: step.agent ?? 'member' }
     return { thread, before: id === '' ? [] : [start] }
   }
-  /** Ends what is still open; members first. */
+  /** Ends all open threads, members first. */
   const closeAll = (suspended: boolean): AgUiEvent[] =>
     [...threads].toReversed().flatMap(([id, thread]) => {
       threads.delete(id)

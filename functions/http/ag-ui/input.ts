@@ -6,7 +6,7 @@ import type { ChatInput } from '../openai/chat/chat-request.ts'
 import { agUiMessage } from './schemas.ts'
 import type { AgUiMessage, RunAgentInput } from './schemas.ts'
 
-/** What an input of AG-UI says, in our words, and the decisions that it brings. */
+/** Converts an AG-UI input to our format. Also returns the decisions on approvals that it contains. */
 export function readAgUiInput(body: RunAgentInput): {
   readonly input: ChatInput
   readonly decisions: ReadonlyMap<string, boolean>

@@ -22,7 +22,7 @@ const runAgent = createRoute({
   },
 })
 
-/** What AG-UI's `HttpAgent` speaks. What serves it is loaded with the first run: the API loads little before its first request. */
+/** The routes for AG-UI's `HttpAgent`. Their handler is imported with the first run, so that the API starts quickly. */
 export function agUiRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(runAgent, async (c) => {
     const { serveAgUi } = await import('./serve.ts')

@@ -38,7 +38,7 @@ const message = z.discriminatedUnion(
   ],
   'must have the role system, developer, user, assistant, tool, reasoning or activity',
 )
-/** Checked by the handler: generators of requests fail on a schema of this depth. */
+/** Checked by the handler, because API client generators fail on a schema of this depth. */
 export const agUiMessage = message
 export type AgUiMessage = z.output<typeof message>
 

@@ -30,7 +30,7 @@ export const serveAgUi = (
   body: RunAgentInput,
 ): Promise<Response> =>
   whileCounted(dependencies, c, async (call) => {
-    // Here the address names it.
+    // On this path, the agent's name is in the address.
     if (!dependencies.agents.has(agent)) throw new RequestError(404, 'agent_not_found', `there is no agent ${agent}`)
     const { input, decisions } = readAgUiInput(body)
     refuseTakenNames(input.tools)
@@ -44,7 +44,7 @@ export const serveAgUi = (
       session: body.threadId,
       isNamed: false,
       bodyHash: sha256(await c.req.text()),
-      // The client makes one for each of its runs.
+      // AG-UI clients create a new id for each run.
       idempotencyKey: `ag-ui ${body.runId}`,
       isFirstTry: true,
       input,

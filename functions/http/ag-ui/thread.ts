@@ -9,33 +9,39 @@ export interface AgUiEvent {
   readonly [field: string]: unknown
 }
 
-/** The leader, or a member: its texts, reasoning and calls, one after another. */
+/** Converts the steps of the leader or of one member: its texts, reasoning and calls, one after another. */
 export interface Thread {
   take(step: Exclude<RunStep, { type: 'notice' }>): AgUiEvent[]
-  /** Ends what is open. */
+  /** Ends the open block. */
   close(): AgUiEvent[]
 }
 
-/** Whose events they are: a member's name its subagent, which optional fields must not do with null. */
+/** The fields that mark a member's events as a subagent's. Omitted for the leader: null is not allowed. */
 interface Of {
   readonly subagentRunId?: string
 }
 
 type CallLocation = Pick<ToolMessage, 'runId' | 'round' | 'sequence' | 'parentMessageId'>
 
-/** The id of a call: a client keeps all runs of a thread, and models use their ids again. */
+/**
+ * The id of a call for the client. A client keeps all runs of a thread, but models reuse call ids, so the id contains
+ * the run.
+ */
 export const agUiCallId = ({ runId, round, sequence, parentMessageId }: CallLocation): string =>
   `${runId}:${round}:${sequence}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
 
-/** A thread of this run; a member's has the row of the delegate call. */
+/** Creates a thread of this run. For a member, `parentMessageId` is the row of its delegate call. */
 export function createThread(runId: string, parentMessageId: string | undefined): Thread {
   const of: Of = parentMessageId === undefined ? {} : { subagentRunId: parentMessageId }
   const member = parentMessageId === undefined ? {} : { parentMessageId }
   const blocks = createBlocks(of)
   let count = 0
-  /** The message of this round that has its calls. */
+  /** The message of the current round that holds its calls. */
   let holder: string | undefined
-  /** What its round has called so far. A client keeps and executes what it hears of: it hears of calls when they are stored. */
+  /**
+   * The calls of the current round so far. A client keeps and executes each call that it receives, so calls are sent
+   * only after they are stored.
+   */
   const calls = new Map<number, { readonly name: string; arguments: string }>()
   const nameOf = (round: number): string =>
     `${runId}:${round}:m${++count}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`
@@ -87,7 +93,7 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   }
 }
 
-/** Texts and reasoning: one block is open at a time. */
+/** The text and reasoning blocks; one block is open at a time. */
 function createBlocks(of: Of) {
   let open: { readonly type: 'text' | 'reasoning'; readonly messageId: string } | undefined
   const close = (): AgUiEvent[] => {
@@ -121,7 +127,7 @@ function createBlocks(of: Of) {
   }
 }
 
-/** The result of a call that was executed here; the client has that of its own. */
+/** The result of a call executed here. The client already has the results of its own calls. */
 function resultOf(message: ToolMessage, of: Of): AgUiEvent[] {
   if (message.needs === 'result') return []
   const toolCallId = agUiCallId(message)

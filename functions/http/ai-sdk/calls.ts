@@ -10,10 +10,10 @@ export interface UiChunk {
   readonly [field: string]: unknown
 }
 
-/** The output of a delegation whose member waits for somebody. */
+/** The output of a delegation whose member waits for a client or an approval. */
 export const MEMBER_WAITS = '[waiting for an answer]'
 
-/** Arguments as the UI shows them: what is not JSON stays the text that it is. */
+/** Parses arguments for the UI. Text that is not JSON is returned unchanged. */
 export function uiInput(text: string): unknown {
   if (jsonFault(text) !== undefined) return text
   try {
@@ -23,7 +23,10 @@ export function uiInput(text: string): unknown {
   }
 }
 
-/** Calls and their results. `executed`: who executes the tool of this name. */
+/**
+ * Converts calls and their results to chunks. `executed` returns the field that says whether the server executes this
+ * tool.
+ */
 export function createCalls(executed: (name: string) => object) {
   const available = new Set<string>()
   const input = (toolCallId: string, toolName: string, text: string): UiChunk => {
@@ -31,11 +34,11 @@ export function createCalls(executed: (name: string) => object) {
     const fields = { toolCallId, toolName, input: uiInput(text), dynamic: true, ...executed(toolName) }
     return { type: 'tool-input-available', ...fields }
   }
-  /** Arguments of the client's calls, until it is known that they wait for it. */
+  /** Arguments of the client's calls, held back until the pause shows that they wait for the client. */
   const held = new Map<string, string>()
-  /** Our own calls that have begun and not ended. */
+  /** Calls executed here that have started and not ended. */
   const running = new Map<string, ToolMessage>()
-  /** Arguments of members' calls, by their completion and place. */
+  /** Arguments of members' calls, by their completion and index. */
   const ofMembers = new Map<string, string>()
   return {
     piece({ id, round, name, arguments: delta }: Extract<RunStep, { type: 'call' }>, isNew: boolean): UiChunk[] {
@@ -57,13 +60,16 @@ export function createCalls(executed: (name: string) => object) {
       if (message.needs === undefined) running.set(message.id, message)
       return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
     },
-    /** Delegations whose members wait. With a call without an output beside them, the client would not send decisions. */
+    /**
+     * Delegations whose members wait. A call without an output would keep the client from sending its decisions, so
+     * each delegation gets a placeholder output.
+     */
     working: (): UiChunk[] =>
       [...running].map(([, { toolName, ...call }]) => {
         const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName) }
         return { type: 'tool-output-available', ...fields, output: MEMBER_WAITS }
       }),
-    /** A call of a pause. A member's has not been told. */
+    /** A call that a pause waits for. A member's call was not sent before. */
     asked(message: ToolMessage, text: string): UiChunk[] {
       const toolCallId = clientCallId(message)
       if (message.needs !== 'approval')
@@ -71,7 +77,7 @@ export function createCalls(executed: (name: string) => object) {
       available.add(toolCallId)
       return approvalChunks(message, text)
     },
-    /** A completion of a member, whose calls are told only if somebody else has to resolve them. */
+    /** Records a member's completion. Its calls are sent only if a client must resolve them. */
     note({ id, toolCalls }: AssistantMessage): void {
       for (const [sequence, call] of toolCalls.entries()) ofMembers.set(`${id} ${sequence}`, call.arguments)
     },
@@ -85,7 +91,7 @@ export function createCalls(executed: (name: string) => object) {
   }
 }
 
-/** What a member does, once it is done; its calls that somebody else has to resolve are told like the leader's. */
+/** Converts a member's finished messages. Calls that a client must resolve are sent like the leader's. */
 export function memberChunks(
   step: Exclude<RunStep, { type: 'notice' }>,
   calls: ReturnType<typeof createCalls>,
@@ -96,7 +102,10 @@ export function memberChunks(
   return [memberPart(step.message)]
 }
 
-/** A call that waits for a decision: told anew as the client's business, for it sends nothing before all that is its own is done. */
+/**
+ * A call that waits for a decision. It is sent again as the client's call, because the client responds only when all of
+ * its own calls are done.
+ */
 function approvalChunks(message: ToolMessage, text: string): UiChunk[] {
   const [toolCallId, toolName] = [clientCallId(message), message.toolName]
   return [
@@ -115,7 +124,7 @@ function endOf(message: ToolMessage, fields: object): UiChunk[] {
   return [{ type: 'tool-output-available', ...fields, output: text }, ...sources]
 }
 
-/** A completion of a member, or a call of its that has ended. */
+/** A member's completion or ended call, as a data part. */
 export function memberPart(message: AssistantMessage | ToolMessage): UiChunk {
   const { agent, parentToolCallId: parent } = message
   const did = message.role === 'tool' ? { call: message.call, status: message.status } : { text: textOf(message.parts) }

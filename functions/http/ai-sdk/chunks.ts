@@ -11,25 +11,25 @@ export interface UiChunks {
 }
 
 interface Options {
-  /** Whether the client executes the tool of this name. */
+  /** Whether the client executes the tool with this name. */
   isClients(name: string): boolean
-  /** The client knows `reset-step`. */
+  /** Whether the client supports `reset-step`. */
   readonly canReset: boolean
 }
 
-/** How a run's end is called there. */
+/** The AI SDK's name for the end of a run. */
 function uiFinishReason({ status, stopReason }: Run): string {
   if (status === 'paused') return 'tool-calls'
   return stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget' ? 'length' : 'stop'
 }
 
-/** What the UI is told of a run beside its parts. */
+/** The metadata of the message that shows a run. */
 export const uiMetadata = ({ id, usage }: Run) => ({ run_id: id, usage: usageResource(usage) })
 
-/** A run as the chunks of one message: each round a step, with its calls and their results. */
+/** Converts a run to the chunks of one message. Each round is a step, with its calls and their results. */
 export function createUiChunks(options: Options): UiChunks {
   const blocks = createBlocks()
-  /** Calls of this round that have begun, by their place. */
+  /** Indexes of this round's calls that have started. */
   const begun = new Set<number>()
   const executed = (name: string) => (options.isClients(name) ? {} : { providerExecuted: true })
   const calls = createCalls(executed)
@@ -39,7 +39,7 @@ export function createUiChunks(options: Options): UiChunks {
         const { type } = step.event
         const data = noticeData(step.event)
         if ('message' in data) return []
-        // Not kept among the parts of the message: there may be many.
+        // Transient, so that the message does not keep these parts: there may be many.
         if (type === 'tool_call.progress') return [{ type: 'data-progress', data, transient: true }]
         return [{ type: type === 'warning' ? 'data-warning' : 'data-context', data }]
       }
@@ -57,7 +57,7 @@ export function createUiChunks(options: Options): UiChunks {
         case 'call': {
           const isNew = !begun.has(step.sequence)
           begun.add(step.sequence)
-          // Text that is streamed beside a call's arguments is one part of the completion.
+          // Text between the deltas of one call's arguments belongs to the same part of the completion.
           return [...(isNew ? blocks.close() : []), ...calls.piece(step, isNew)]
         }
         case 'completion':
@@ -85,7 +85,7 @@ export function createUiChunks(options: Options): UiChunks {
   }
 }
 
-/** Texts and reasoning, one block after another, and the steps that they stand in. */
+/** The steps, and their text and reasoning blocks; one block is open at a time. */
 function createBlocks() {
   let open: { readonly type: 'text' | 'reasoning'; readonly id: string } | undefined
   let count = 0
@@ -108,7 +108,7 @@ function createBlocks() {
       isInStep = true
       return [...before, { type: 'start-step' }]
     },
-    /** What is open is gone with its step. */
+    /** Forgets the open block, because the client drops it with its step. */
     reset(): UiChunk[] {
       open = undefined
       return []

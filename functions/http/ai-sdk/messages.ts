@@ -16,13 +16,14 @@ export interface UiMessage {
 }
 
 /**
- * A log's messages as the UI shows them: a run is one message of the assistant, with the run's id. Behind a steered input another
- * begins: it has the id, and each one before it has that of its first completion. `runs`: those of the messages, by id.
+ * Converts a log's messages to UI messages. A run is one assistant message with the run's id. A steered input starts
+ * another assistant message: the last one has the run's id, and each earlier one has the id of its first completion.
+ * `runs`: the runs of the messages, by id.
  */
 export function uiMessagesOf(session: string, log: readonly Message[], runs: ReadonlyMap<string, Run>): UiMessage[] {
   const parts = createParts(log, runs)
   const shown: UiMessage[] = []
-  /** Of each run, where its newest message of the assistant is in `shown`, and its first completion. */
+  /** For each run: the index of its newest assistant message in `shown`, and its first completion. */
   const open = new Map<string, { readonly at: number; readonly completion: string }>()
   const openOf = (runId: string): UiMessage | undefined => shown[open.get(runId)?.at ?? -1]
   for (const one of log) {
@@ -50,7 +51,7 @@ export function uiMessagesOf(session: string, log: readonly Message[], runs: Rea
   return shown.filter(({ parts: some }) => some.length > 0)
 }
 
-/** What completions and calls of this log are shown as. */
+/** Converts the completions and calls of this log to parts. */
 function createParts(log: readonly Message[], runs: ReadonlyMap<string, Run>) {
   const rows = new Map<string, ToolMessage>()
   const sent = new Map<string, string>()
@@ -84,7 +85,7 @@ function createParts(log: readonly Message[], runs: ReadonlyMap<string, Run>) {
       })
       return [...shown, ...sources]
     },
-    /** A member's calls that somebody else has to resolve are shown like the leader's. */
+    /** A member's calls that a client must resolve are shown like the leader's. */
     ofMember(one: AssistantMessage | ToolMessage): UiChunk[] {
       if (one.role !== 'tool' || one.needs === undefined) return isOpen(one) ? [] : [memberPart(one)]
       const text = sent.get(placeOf(one.assistantMessageId, one.sequence)) ?? ''
@@ -97,7 +98,7 @@ function createParts(log: readonly Message[], runs: ReadonlyMap<string, Run>) {
 interface ShownCall {
   readonly toolCallId: string
   readonly name: string
-  /** Its arguments as the model sent them. */
+  /** The arguments as the model sent them. */
   readonly text: string
   readonly row: ToolMessage | undefined
   readonly runId: string
@@ -105,7 +106,10 @@ interface ShownCall {
 
 const placeOf = (completion: string, sequence: number): string => `${completion} ${sequence}`
 
-/** It waits for a decision, or for others beside it: until it is executed, it is the client's business. */
+/**
+ * Whether a call waits for a decision, or for decisions on other calls of its round. Until it is executed, the client
+ * treats it as its own.
+ */
 const isUndecided = (row: ToolMessage | undefined): boolean =>
   row?.needs === 'approval' && (row.status === 'waiting' || row.status === 'approved')
 

@@ -30,7 +30,7 @@ import { chatRequest, uiMessage, UiMessageListSchema } from './schemas.ts'
 import type { ChatRequest } from './schemas.ts'
 import { acceptCallOutputs, acceptUserMessage } from './turn.ts'
 
-/** Messages of the log that `GET /v1/chat/{chat}` shows at most: the newest. */
+/** Messages of the log that `GET /v1/chat/{chat}` shows: at most the newest ones up to this number. */
 const MAX_MESSAGES = 500
 
 const tags = ['AI SDK']
@@ -74,7 +74,7 @@ const readChat = createRoute({
   },
 })
 
-/** Undefined before it has begun: a page that resumes asks as soon as it opens. */
+/** The chat's session; undefined before its first message, because a page asks to resume as soon as it opens. */
 async function begunChat(dependencies: RouteDependencies, c: Context<AppEnv>): Promise<Session | undefined> {
   try {
     return await findSession(dependencies, c.get('caller'), c.req.param('chat') ?? '')
@@ -84,7 +84,7 @@ async function begunChat(dependencies: RouteDependencies, c: Context<AppEnv>): P
   }
 }
 
-/** What `useChat` of the AI SDK speaks. */
+/** The routes for the AI SDK's `useChat`. */
 export function chatRoutes(app: App, dependencies: RouteDependencies): void {
   const { reader } = dependencies
   const builds = createBuilds()
@@ -102,7 +102,7 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
     if (session === undefined) return c.body(null, 204)
     const key = keyOf(session)
     const latest = session.run === undefined ? undefined : await reader.run(key, session.run.id)
-    // An input that waits comes after what is under way.
+    // A queued input comes after the run in progress.
     const running = latest?.status === 'queued' ? await reader.runs(key, { status: 'running', limit: 1 }) : undefined
     const run = running?.runs[0] ?? latest
     if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)
@@ -131,7 +131,7 @@ async function newestMessages(reader: LogReader, key: SessionKey): Promise<Uint8
   return Buffer.from(JSON.stringify(uiMessagesOf(key.session, log, known)))
 }
 
-/** Without the first run if something before its first message was left out. */
+/** Drops the first run if its first messages are not on the page. */
 function wholeRuns(log: readonly Message[], more: boolean): readonly Message[] {
   if (!more || log[0]?.role === 'user') return log
   const begin = log.findIndex(({ runId }) => runId !== log[0]?.runId)

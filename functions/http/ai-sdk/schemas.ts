@@ -18,7 +18,7 @@ const userMessage = z.object({
     .min(1)
     .max(64),
 })
-/** What a client has done with a call; other parts are ours and are ignored. */
+/** The client's answers to calls. Other parts come from us and are ignored. */
 const assistantMessage = z.object({
   id: z.string().min(1).max(256),
   role: z.literal('assistant'),
@@ -35,7 +35,7 @@ const assistantMessage = z.object({
 export type UserUiMessage = z.output<typeof userMessage>
 export type AssistantUiMessage = z.output<typeof assistantMessage>
 
-/** Only the last message is read: the history is ours. */
+/** Only the last message is read: the server keeps the history. */
 export const uiMessage = z.discriminatedUnion('role', [userMessage, assistantMessage], 'must be user or assistant')
 
 export const chatRequest = z

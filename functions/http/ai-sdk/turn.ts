@@ -28,10 +28,10 @@ import { existing, openSession } from '../run-steps/open-session.ts'
 import { seenBefore } from '../run-steps/pause-lookup.ts'
 import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './schemas.ts'
 
-/** Rows read at a time. */
+/** Rows in one page. */
 const PAGE = 200
 
-/** The client sends the user's message: it starts a run, or is given the run that it started before. */
+/** Accepts a user message: starts a run, or finds the run that an earlier attempt started. */
 export async function acceptUserMessage(
   dependencies: RouteDependencies,
   caller: Caller,
@@ -40,7 +40,7 @@ export async function acceptUserMessage(
 ): Promise<FollowedRun> {
   const { service, agents, settings } = dependencies
   const { id, tools = [] } = body
-  // A session keeps its agent unless the client names another.
+  // A session keeps its agent unless the client names another one.
   const known = await existing(dependencies, caller, id)
   const agent = body.agent ?? known?.agent ?? 'default'
   const at = `body.messages[${body.messages.length - 1}].parts`
@@ -67,7 +67,10 @@ export async function acceptUserMessage(
   return { key: keyOf(session), runId }
 }
 
-/** The client sends what it and its user have done with the calls of its last message; what is known already is left out. */
+/**
+ * Accepts the client's results and its user's decisions for the calls of its last message. Answers that are already
+ * known are skipped.
+ */
 export async function acceptCallOutputs(
   dependencies: RouteDependencies,
   caller: Caller,
@@ -77,14 +80,14 @@ export async function acceptCallOutputs(
   const { service, reader } = dependencies
   const session = await enterSession(dependencies, caller, id)
   const key = keyOf(session)
-  // A run is one message of the client's, and the session may have gone on behind it.
+  // The client's message has the id of its run. The session may have newer runs.
   const named = isUlid(message.id) ? await findRun(reader, key, message.id) : undefined
   const run = named ?? (session.run && (await reader.run(key, session.run.id)))
   if (run === undefined) throw new RequestError(409, 'no_run', `session ${id} has no run whose calls could be answered`)
   const given = new Map(message.parts.map((part) => [part.toolCallId, part]))
   const partOfCall = (row: ToolMessage): Part | undefined => given.get(clientCallId(row))
   const asked = (await callsOf(reader, key, run)).filter((row) => row.needs !== undefined && partOfCall(row))
-  // An empty stream would not do: clients send their answers again until there is a new step, or an error.
+  // An empty stream must not be sent: clients would repeat their answers until they get a new step or an error.
   if (run.status === 'cancelled' || (asked.length === 0 && message.parts.some(isAnswer)))
     throw new RequestError(
       409,
@@ -94,7 +97,7 @@ export async function acceptCallOutputs(
   const resolutions = isEnded(run.status) ? [] : asked.flatMap((row) => resolutionOf(row, partOfCall(row)))
   if (resolutions.length > 0) await service.resolve(session, run.id, resolutions, { here: true })
   const seen = await seenBefore(reader, key, run, new Set(asked.map((row) => row.id)))
-  // The client shows no end of a delegation but that its member waits.
+  // The client shows a delegation only as waiting, without its real end.
   const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id
@@ -103,13 +106,13 @@ export async function acceptCallOutputs(
 
 type Part = AssistantUiMessage['parts'][number]
 
-/** The client shows how this call has ended. */
+/** Whether the client shows the end of this call. */
 const hasEnd = (part: Part | undefined): boolean => part?.state?.startsWith('output-') === true
-/** What the client, or its user, has done with a call. */
+/** Whether the part is an answer of the client or its user. */
 const isAnswer = (part: Part): boolean =>
   part['providerExecuted'] !== true && (hasEnd(part) || part.state === 'approval-responded')
 
-/** The calls of a run, in order. */
+/** All calls of a run, in order. */
 async function callsOf(reader: LogReader, key: SessionKey, { id: run }: Run): Promise<ToolMessage[]> {
   const rows: ToolMessage[] = []
   for (let after: string | undefined; ;) {

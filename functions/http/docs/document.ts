@@ -1,4 +1,4 @@
-/** What the page reads of an OpenAPI document. */
+/** The parts of an OpenAPI document that the page reads. */
 export interface ApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly security?: readonly unknown[]
@@ -28,7 +28,7 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-/** By media type. */
+/** Content by media type. */
 export type Content = Readonly<Record<string, { readonly schema?: Schema }>>
 
 export interface Schema {
@@ -62,7 +62,7 @@ export function resolveSchema(document: ApiDocument, schema: Schema): Schema {
   return name === undefined ? schema : (document.components.schemas[name] ?? {})
 }
 
-/** The example that the schema gives, or one made from those of its fields. */
+/** The schema's own example, or one made from the examples of its fields. */
 export function exampleOf(document: ApiDocument, reference: Schema): unknown {
   const schema = resolveSchema(document, reference)
   if (schema.example !== undefined) return schema.example

@@ -9,11 +9,11 @@ type Response = [status: string, Operation['responses'][string]]
 
 export interface OperationAddress {
   readonly method: string
-  /** As in the document: with the names of its parameters in braces. */
+  /** The path as in the document, with parameter names in braces. */
   readonly path: string
 }
 
-/** All about one operation: what goes in, what comes back, an example, and a form to try it. */
+/** All about one operation: its input, its responses, an example, and a form to try it. */
 export function operationHtml(document: ApiDocument, address: OperationAddress, operation: Operation): Html {
   const { method, path } = address
   const parameters = operation.parameters ?? []
@@ -44,7 +44,7 @@ export function operationHtml(document: ApiDocument, address: OperationAddress, 
   </article>`
 }
 
-/** There are many, and all look the same. */
+/** Collapsed, because an operation has many of them and they look alike. */
 const refusalsHtml = (refusals: readonly Response[]): Html =>
   html`<details>
     <summary>Refused with ${refusals.map(([status]) => status).join(', ')}: a <a href="#Problem">Problem</a></summary>
@@ -108,7 +108,7 @@ function responseExampleHtml(document: ApiDocument, { responses }: Operation): H
     <pre>${pretty(exampleOf(document, found.schema))}</pre>`
 }
 
-/** A form that the page's script sends. */
+/** A form that the page's script submits. */
 function tryHtml(document: ApiDocument, { method, path }: OperationAddress, operation: Operation): Html {
   const body = exampleBody(document, operation)
   const types = Object.entries(operation.responses).flatMap(([status, { content = {} }]) =>

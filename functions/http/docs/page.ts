@@ -13,7 +13,7 @@ export interface PageAssets {
   readonly script: string
 }
 
-/** Reads them from the source tree, or from where a bundle has them. */
+/** Reads the assets from the source tree, or from the folder of a bundle. */
 export async function readPageAssets(folder = import.meta.dirname): Promise<PageAssets> {
   const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8')
   return { style: await read('page.css'), script: await read('browser.js') }
@@ -25,8 +25,8 @@ interface Entry {
 }
 
 /**
- * The API's description for people: one page, which loads nothing else until a request is tried. Others have their turn between
- * its operations.
+ * Renders the API reference as one page, which loads nothing else until a request is tried. Yields to the event loop
+ * between operations.
  */
 export async function docsPage(document: ApiDocument, { style, script }: PageAssets): Promise<string> {
   const { title, version, description } = document.info
@@ -97,7 +97,7 @@ const menuHtml = (name: string, entries: readonly Entry[]): Html =>
       )}
     </ul>`
 
-/** How requests are authenticated, and the field for the key of those tried here. */
+/** The description of authentication, and the field for the key of requests that are tried. */
 function keyHtml({ security, components }: ApiDocument): Html {
   const { description } = components.securitySchemes?.['key'] ?? {}
   const example = 'TOOLTRAIL=<span id="address">https://…</span>'
@@ -113,7 +113,7 @@ function keyHtml({ security, components }: ApiDocument): Html {
     }`
 }
 
-/** Lets the page run its own script and style, word for word, and talk to its own server, nothing else. */
+/** The content security policy: the page may run only its own script and style, and connect only to its own server. */
 export function docsPolicy({ style, script }: PageAssets): string {
   const hash = (text: string): string => `'sha256-${sha256(text, 'base64')}'`
   return [

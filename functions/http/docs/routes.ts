@@ -3,7 +3,7 @@ import { createConstantFiles, sendFile } from '../constant-files.ts'
 import type { ApiDocument } from './document.ts'
 import { RunEventSchema } from '../v1/runs/event-schema.ts'
 
-/** The API's description, and a page for people made from it. Nothing comes from another server. */
+/** Serves the API's OpenAPI document, and a page made from it. Nothing is loaded from other servers. */
 export function docsRoutes(app: App, { settings }: AppDependencies): void {
   app.openAPIRegistry.register('RunEvent', RunEventSchema)
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
@@ -33,7 +33,7 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
 }
 
 async function makePage(document: ApiDocument, folder: string | undefined) {
-  // What makes the page is loaded with its first reader.
+  // Imported with the first request for the page.
   const { docsPage, docsPolicy, readPageAssets } = await import('./page.ts')
   const assets = await readPageAssets(folder)
   const headers = {

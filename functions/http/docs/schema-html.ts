@@ -4,15 +4,15 @@ import { referredName, type Schema } from './document.ts'
 /** Escaped markup; `html` escapes everything else in a template. */
 export type Html = ReturnType<typeof html>
 
-/** Markup of a list with a separator. */
+/** Joins markup with a separator. */
 export const joined = (parts: readonly unknown[], between: string): Html =>
   html`${parts.map((part, place) => (place === 0 ? part : html`${between}${part}`))}`
 
-/** A description: text between backticks is code. */
+/** Renders a description; text between backticks becomes code. */
 export const prose = (text: string | undefined): Html =>
   html`${(text ?? '').split('`').map((piece, place) => (place % 2 === 1 ? html`<code>${piece}</code>` : piece))}`
 
-/** A schema's type in a few words. A named one links to its place on the page. */
+/** Renders a schema's type in a few words. A named type links to its section on the page. */
 export function typeHtml(schema: Schema): Html {
   const name = referredName(schema)
   if (name !== undefined) return html`<a href="#${name}">${name}</a>`
@@ -30,7 +30,7 @@ export function typeHtml(schema: Schema): Html {
   return html`${types.join(' or ')}${schema.format === undefined ? '' : ` (${schema.format})`}`
 }
 
-/** The limits of its values, and its default. */
+/** Renders the limits of the schema's values, and its default. */
 function limitsHtml(schema: Schema): Html {
   const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern } = schema
   const limits = [
@@ -49,7 +49,7 @@ function range(least: number | undefined, most: number | undefined, unit: string
   return most === undefined ? `at least ${least} ${unit}` : `${least} to ${most} ${unit}`
 }
 
-/** The fields within a schema, down to the named ones, which are links. */
+/** Renders the fields of a schema. A field with a named type links to that type. */
 export function fieldsHtml(schema: Schema): Html {
   if (schema.items !== undefined) return fieldsHtml(schema.items)
   const variants = schema.oneOf ?? schema.anyOf
@@ -61,7 +61,7 @@ export function fieldsHtml(schema: Schema): Html {
   </dl>`
 }
 
-/** One field or parameter. */
+/** Renders one field or parameter. */
 export const fieldHtml = (name: string, field: Schema, required: boolean, place?: string): Html =>
   html`<dt>
       <code class="name">${name}</code> ${place === undefined ? '' : html`<em>${place}</em>`} ${typeHtml(field)}
@@ -69,7 +69,7 @@ export const fieldHtml = (name: string, field: Schema, required: boolean, place?
     </dt>
     <dd>${prose(field.description)} ${limitsHtml(field)} ${fieldsHtml(field)}</dd>`
 
-/** Variants are named by their `type` if they have one. */
+/** Renders one variant of a union, named by its `type` if it has one. */
 function variantHtml(variant: Schema): Html {
   const names = variant.properties?.['type']?.enum
   const fields = fieldsHtml(variant)

@@ -13,8 +13,8 @@ import { RequestError } from './request-error.ts'
 const BEARER = /^Bearer +(\S+) *$/i
 
 /**
- * Finds the caller of a request, and enforces the scopes, the expiry and the request rate of its key. Without `scope`, the method
- * decides which scope is needed.
+ * Finds the caller of a request, and enforces the scopes, expiry and request rate of its key. Without `scope`, the HTTP
+ * method decides which scope is needed.
  */
 export function authentication(
   dependencies: AppDependencies & { readonly keyUse: KeyUse },
@@ -48,7 +48,8 @@ async function callerOf(
     throw unauthorized('an API key is needed: Authorization: Bearer tt_…')
   }
   const secret = BEARER.exec(authorization)?.[1]
-  // OpenAI's clients do not start without a key, so people make one up while none is needed. A key of ours is not made up.
+  // OpenAI's SDKs require a key, so users invent one while none is needed. A key in our own format is not invented and
+  // must be valid.
   if (open && mustSendKey && secret !== undefined && !looksLikeKey(secret)) return OPEN_CALLER
   const caller = secret === undefined ? undefined : await findCaller(keys, secret, settings.caps.keys)
   if (caller === undefined) throw unauthorized('this API key is not known')
@@ -58,9 +59,9 @@ async function callerOf(
   return caller
 }
 
-/** The refusal of an open call whose key was revoked or has expired. */
+/** The error of an open request whose key was revoked or has expired. */
 export const keyRevoked = (): RequestError => unauthorized('this API key has been revoked, or has expired')
 
-/** The refusal of a caller without a good key. */
+/** The error for a caller without a valid key. */
 const unauthorized = (detail: string, code: 'unauthorized' | 'key_expired' = 'unauthorized'): RequestError =>
   new RequestError(401, code, detail, { headers: { 'www-authenticate': 'Bearer realm="tooltrail"' } })

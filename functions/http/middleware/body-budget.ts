@@ -1,27 +1,35 @@
 import { MAX_BODY_BYTES } from '../../domain/body-bytes.ts'
 import { RequestError } from './request-error.ts'
 
-/** Bytes of a body that count for nothing: so much each connection may hold. */
+/** Bytes of each body that do not count against the budget. */
 const FREE = 64 * 1024
-/** Bytes of larger bodies that are on their way, of all and of one tenant. */
+/** Limits of the bytes of larger bodies being received: of all tenants and of one tenant. */
 const MAX_BYTES = 256 * 1024 * 1024
 const MAX_BYTES_OF_TENANT = 64 * 1024 * 1024
-/** Milliseconds that a body may wait for room. */
+/** Longest wait of a body for budget. */
 const BUDGET_TIMEOUT_MS = 10_000
-/** Bytes that a body which has room brings at least within so many milliseconds, as others may wait for that room. */
+/**
+ * Minimum rate of a body that holds budget: `STEP` bytes in each `STEP_MS`, because others may wait for that budget.
+ */
 const STEP = 16 * 1024
 const STEP_MS = 10_000
 
-/** A body on its way. */
+/** A body that is being received. */
 export interface EnteringBody {
-  /** Takes room for the whole of it once more than a little has come. Rejects with `busy` where there is none for a while. */
+  /**
+   * Reserves budget for the whole body as soon as it exceeds `FREE` bytes. Rejects with `busy` if the wait for budget
+   * times out.
+   */
   holds(bytes: number): Promise<void>
   leave(): void
 }
 
-/** Bounds what bodies hold that have begun to come: a client may send all but the end of as many as it has connections. */
+/**
+ * Limits the memory of bodies that are being received. Without it, a client could hold nearly complete bodies on all of
+ * its connections.
+ */
 export interface BodyBudget {
-  /** `who`: a tenant, whose bodies wait for each other. `declared`: its length, if it is known. */
+  /** `who`: the tenant; its bodies share one budget. `declared`: the declared length, if there is one. */
   enter(who: string, declared: string | undefined): EnteringBody
 }
 
@@ -31,7 +39,7 @@ interface Waiting {
   enter(): void
 }
 
-/** The room of this process. */
+/** Creates the body budget of this process. */
 export function createBodyBudget({
   most = MAX_BYTES,
   mostOfTenant = MAX_BYTES_OF_TENANT,
@@ -87,7 +95,7 @@ export function createBodyBudget({
   }
 }
 
-/** The same body, which is read as far as there is room for it. */
+/** The body, read only within the budget. */
 export const withinBudget = (body: ReadableStream<Uint8Array>, entering: EnteringBody): ReadableStream<Uint8Array> =>
   ReadableStream.from(readAndLeave(body, entering))
 
@@ -100,13 +108,13 @@ async function* readAndLeave(body: ReadableStream<Uint8Array>, entering: Enterin
 }
 
 interface Reading {
-  /** Rejects when the body has to give way. */
+  /** Rejects when the body is evicted. */
   readonly evicted?: Promise<never>
-  /** The body must come at the least rate from its first byte, and not only once it holds room. */
+  /** Whether the minimum rate applies from the first byte on, not only once the body holds budget. */
   readonly isHurried?: boolean
 }
 
-/** The pieces of a body as far as there is room for them. Refuses one that breaks off, or that has room and hardly comes. */
+/** Chunks of a body within the budget. Rejects aborted bodies, and bodies slower than `STEP` bytes in `STEP_MS`. */
 export async function* chunksWithinBudget(
   body: ReadableStream<Uint8Array>,
   entering: EnteringBody,
@@ -130,7 +138,7 @@ export async function* chunksWithinBudget(
       yield value
     }
   } finally {
-    // One that has broken off says so again.
+    // The cancel of an aborted body rejects with the same error again.
     await reader.cancel().catch(() => undefined)
   }
 }
@@ -143,7 +151,7 @@ async function within<Value>(milliseconds: number, value: Promise<Value>): Promi
   return Promise.race([value, stalled]).finally(() => clearTimeout(late))
 }
 
-/** Refuses a body whose client has left: nothing here has failed. */
+/** Rejects a body whose client has disconnected, as an error of the client. */
 function brokenOff(): never {
   throw new RequestError(400, 'malformed_body', 'the body broke off')
 }

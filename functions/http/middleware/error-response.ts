@@ -76,12 +76,13 @@ const DETAILS: { readonly [status: number]: string } = {
   415: 'the body must be JSON, and say so: content-type: application/json',
 }
 
-/** Seconds after which a request that was refused for now may be sent again. */
+/** Seconds after which a temporarily rejected request may be retried. */
 const RETRY_SECONDS = 5
 
 /**
- * Responds to any error with `application/problem+json`. An unexpected one is logged with its stack and shown as 500 only. What
- * is refused for now, because there is too much to do or the server stops, is a line without a stack: nothing has failed.
+ * Converts any error to a response with `application/problem+json`. An unexpected error is logged with its stack and
+ * shown only as 500. A temporary rejection (overload, or a stopping server) is logged without a stack, because nothing
+ * has failed.
  */
 export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Response {
   const problem = describeError(error)
@@ -92,14 +93,14 @@ export function errorResponse(error: Error, c: Context<AppEnv>, log: Logger): Re
   return problemResponse(c, problem)
 }
 
-/** One problem document, with the request's id and path; under OpenAI's paths, an error as that API has them. */
+/** One problem document, with the request's id and path. Under OpenAI's paths: an error in that API's format. */
 export function problemResponse(c: Context<AppEnv>, problem: Problem): Response {
   const instance = new URL(c.req.url).pathname.slice(0, 512)
   if (isOpenAiPath(instance)) return openAiError(problem)
   return problemDocument(problem, { instance, request_id: c.get('requestId') })
 }
 
-/** The response to a malformed request: its host or address cannot be read, so no route ever sees it. */
+/** The response to a malformed request. Its host or address cannot be read, so no route receives it. */
 export function unreadableRequest(error: unknown): Response {
   const detail = `the request cannot be read: ${error instanceof Error ? error.message : 'it is malformed'}`
   return problemDocument({ status: 400, code: 'malformed_request', detail }, { request_id: randomUUID() })
@@ -120,7 +121,7 @@ function problemDocument(problem: Problem, of: { readonly request_id: string; re
   })
 }
 
-/** What a refusal says of any error. */
+/** The problem document for any error. */
 export function describeError(error: Error): Problem {
   if (error instanceof RequestError)
     return error.errors === undefined ? plain(error) : { ...plain(error), errors: error.errors }
@@ -143,7 +144,7 @@ const plain = (error: RequestError): Problem => ({
   headers: error.headers,
 })
 
-/** A write whose response is lost may have been done. */
+/** A write may have succeeded although its response was lost. */
 const STORAGE_FAILED =
   'the storage did not respond; what was asked for may be stored all the same, and can be sent again under the same Idempotency-Key'
 
@@ -153,7 +154,7 @@ function describeTooltrailError(error: TooltrailError): Problem {
   return {
     status,
     code: error.code,
-    // A store's own message may name paths and hosts.
+    // The detail must not contain the store's own message, which may name paths and hosts.
     detail: error.code === 'storage_failed' ? STORAGE_FAILED : error.message,
     ...(error.code === 'cursor_not_found' ? { errors: [{ path: 'query.after', message: error.message }] } : {}),
     ...(later ? { headers: { 'retry-after': String(error.retryAfterSeconds ?? RETRY_SECONDS) } } : {}),

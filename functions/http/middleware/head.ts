@@ -2,8 +2,8 @@ import type { MiddlewareHandler } from 'hono'
 import type { AppEnv } from '../dependencies.ts'
 
 /**
- * A HEAD has the headers of its GET. Nobody reads the body, so what makes it ends here, as if the client had left: an event stream
- * gives its open call back, an export and a download read nothing.
+ * Answers a HEAD with the headers of its GET. The body is not sent, so its producer is cancelled as if the client had
+ * disconnected. An event stream then no longer counts as open; an export or a download reads nothing.
  */
 export function headOnly(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {

@@ -1,6 +1,6 @@
 import type { Problem } from './request-error.ts'
 
-/** Whether the path belongs to the API that OpenAI's clients speak. */
+/** Whether the path belongs to the API for OpenAI's clients. */
 export const isOpenAiPath = (path: string): boolean => path.startsWith('/openai/v1/')
 
 const TYPES: { readonly [status: number]: string } = {
@@ -9,7 +9,7 @@ const TYPES: { readonly [status: number]: string } = {
   429: 'rate_limit_error',
 }
 
-/** Those that its clients would send again by themselves, and that would do harm or no good a second time. */
+/** Statuses that OpenAI's clients would retry by themselves, although a retry is useless or harmful. */
 const FINAL = new Set([409, 502, 504])
 
 export interface OpenAiError {
@@ -19,7 +19,10 @@ export interface OpenAiError {
   readonly code: string | null
 }
 
-/** An error as OpenAI's API says it. `param` is the first wrong field, as its caller named it. */
+/**
+ * Converts a problem to an error in the format of OpenAI's API. `param` is the first wrong field, by its name in the
+ * request.
+ */
 export function openAiErrorOf({ status, code, detail, errors }: Problem): OpenAiError {
   const [first] = errors ?? []
   return {
@@ -30,7 +33,7 @@ export function openAiErrorOf({ status, code, detail, errors }: Problem): OpenAi
   }
 }
 
-/** A refusal under OpenAI's paths. */
+/** The error response under OpenAI's paths. */
 export function openAiError(problem: Problem): Response {
   const headers = {
     ...problem.headers,

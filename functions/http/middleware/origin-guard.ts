@@ -5,9 +5,9 @@ import { RequestError } from './request-error.ts'
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 /**
- * Keeps pages of other sites away from a server that needs no key. The request must name a loopback host (a rebound DNS name is not
- * one), and a browser's `Origin` must be this server's own or an allowed one. A request without `Origin`, such as one for an image,
- * must not come from another site (`Sec-Fetch-Site`), unless a person follows a link.
+ * Rejects requests from pages of other sites while the server needs no key. The request must name a loopback host,
+ * which a rebound DNS name is not. A browser's `Origin` must be this server's own or an allowed one. A request without
+ * `Origin`, such as one for an image, must not come from another site (`Sec-Fetch-Site`), unless it is a followed link.
  */
 export function originGuard({ keys, settings }: AppDependencies): MiddlewareHandler<AppEnv> {
   let keysExist = !settings.openAccess
@@ -30,7 +30,9 @@ export function originGuard({ keys, settings }: AppDependencies): MiddlewareHand
 
 const OWN_SITES: readonly string[] = ['same-origin', 'none']
 
-/** Whether a browser says that a page of another site, or of another port, makes the request. Programs send no such header. */
+/**
+ * Whether the browser says that a page of another site or port makes the request. Other programs send no such header.
+ */
 function isOfOtherSite(method: string, header: (name: string) => string | undefined): boolean {
   const site = header('sec-fetch-site')
   if (site === undefined || OWN_SITES.includes(site)) return false

@@ -7,16 +7,19 @@ import { withinBudget, chunksWithinBudget } from './body-budget.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { RequestError } from './request-error.ts'
 
-/** Bytes. To take in a larger body holds up the event loop for a moment: they come one after another, others in between. */
+/**
+ * Bytes above which parsing a body blocks the event loop for a moment. Such bodies are parsed one after another, and
+ * each first yields to other requests.
+ */
 const LARGE = 256 * 1024
-/** Bytes of a streamed body that are in memory (`functions/http/v1/transfer/import-lines.ts`). */
+/** Memory for a streamed body, in bytes (`functions/http/v1/transfer/import-lines.ts`). */
 const STREAMED = String(1024 * 1024)
-/** Methods without a body that anybody reads. Of a TRACE, no second request can be made. */
+/** Methods whose body is ignored. For a TRACE, the `Request` constructor would throw. */
 const BODILESS = new Set(['GET', 'HEAD', 'TRACE'])
 
 /**
- * Reads a body once, whole and bounded, whatever `Content-Length` says, and hands it on as text. Refuses bodies that are too
- * large, not UTF-8, nested too deeply, or of too many values.
+ * Reads a body once, completely and within the limit, whatever `Content-Length` says, and passes it on. Rejects bodies
+ * that are too large, not UTF-8, nested too deeply, or have too many values.
  */
 export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
   let turn = Promise.resolve()
@@ -40,7 +43,7 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
       if (bytes.length > LARGE) await (turn = turn.then(others))
       requireBearable(decode(bytes), 'the body')
       if (bytes.length > LARGE) await others()
-      // Bytes, because a string would set a content type of its own.
+      // Passed as bytes, because a string would set its own content type.
       c.req.raw = bytes.length === 0 ? untyped(c.req.raw) : new Request(c.req.raw, { body: bytes })
     } finally {
       entering.leave()
@@ -49,24 +52,27 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
   }
 }
 
-/** A request without a body, whatever it says of its body's type: some clients name one for every request. */
+/** A request without a body. Its `Content-Type` is removed, because some clients set one on every request. */
 function untyped(request: Request): Request {
   const headers = new Headers(request.headers)
   headers.delete('content-type')
   return new Request(request.url, { method: request.method, headers, signal: request.signal })
 }
 
-/** Lines that an import reads one after another, however many there are. */
+/** Whether the body is lines that an import reads as a stream, without a limit of their number. */
 export const isStreamed = (request: Pick<HonoRequest, 'path' | 'header'>): boolean =>
   request.path.endsWith('/import') && (request.header('content-type') ?? '').startsWith('application/x-ndjson')
 
-/** Refuses JSON text that would hold up others, before it is parsed. The text of one line is bounded as a body is. */
+/**
+ * Rejects JSON text that would block the event loop, before it is parsed. The limits apply to a body or to one line of
+ * an import.
+ */
 export function requireBearable(text: string, what: string): void {
   const fault = jsonFault(text)
   if (fault !== undefined) throw new RequestError(400, 'malformed_body', `${what} ${fault}`)
 }
 
-/** Refuses a request without a body, which would otherwise count as `{}`. */
+/** Rejects a request without a body, which would otherwise count as `{}`. */
 export const requireBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   if ((await c.req.text()) === '') throw new RequestError(400, 'malformed_body', 'this request needs a body')
   await next()

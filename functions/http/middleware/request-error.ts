@@ -1,10 +1,10 @@
 export interface InvalidField {
-  /** Where in the request: `body.content[0].data`, `query.limit`, `path.session`. */
+  /** The path of the field in the request: `body.content[0].data`, `query.limit`, `path.session`. */
   readonly path: string
   readonly message: string
 }
 
-/** What a refusal says. */
+/** The content of an error response. */
 export interface Problem {
   readonly status: number
   readonly code: string
@@ -13,7 +13,7 @@ export interface Problem {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A request that is refused before it reaches the backend. `code` becomes the last part of the problem's `type`. */
+/** A request that is rejected before it reaches the backend. `code` becomes the last part of the problem's `type`. */
 export class RequestError extends Error {
   readonly status: RequestErrorStatus
   readonly code: string

@@ -14,8 +14,8 @@ const HEADERS = {
 } as const
 
 /**
- * Gives every request an id (the caller's `X-Request-Id` if it is well-formed), and every response that id, our security
- * headers and one line in the log: no bodies, no queries, no secrets.
+ * Gives each request an id (the caller's `X-Request-Id` if it is well-formed). Adds that id and our security headers to
+ * the response, and writes one log line without bodies, queries or secrets.
  */
 export function requestLog({ clock, log, settings }: AppDependencies): MiddlewareHandler<AppEnv> {
   return async (c, next) => {

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { AppDependencies, AppEnv } from '../dependencies.ts'
 import { RequestError } from './request-error.ts'
 
-/** Refuses what begins something while the process is about to stop. */
+/** Rejects requests that start something while the process is about to stop. */
 export function refuseWhenStopping({ stopping }: AppDependencies): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     if (stopping().aborted && c.req.method === 'POST')

@@ -4,12 +4,12 @@ import type { EnteringBody } from './body-budget.ts'
 import { RequestError } from './request-error.ts'
 
 const MIB = 1024 * 1024
-/** Limits of the bytes that unsigned bodies hold: all of them, those for one endpoint or webhook, and those of one sender. */
+/** Limits of the bytes held for unsigned bodies: in total, per endpoint or webhook, and per sender. */
 const MAX_BYTES = 128 * MIB
 const MAX_ENDPOINT_BYTES = 64 * MIB
 const MAX_SENDER_BYTES = 32 * MIB
 
-/** Where an unsigned body goes, and the address that it comes from, if that is known. */
+/** The endpoint that an unsigned body is for, and the sender's address if it is known. */
 interface Origin {
   readonly endpoint: string
   readonly sender: string | undefined
@@ -23,8 +23,8 @@ interface Body extends Origin {
 }
 
 /**
- * Bodies whose sender is known only when all of them has come. They count as their bytes come, whatever length they declare. Where
- * a limit is reached, the slowest body gives way: a sender who keeps many bodies open does not keep a complete one out.
+ * Bodies whose signature can be checked only when they are complete. Received bytes count, not the declared length. If
+ * a limit is reached, the slowest body is evicted, so a sender with many open bodies does not block a complete one.
  */
 export interface UnsignedBodies {
   read(body: ReadableStream<Uint8Array>, origin: Origin): ReadableStream<Uint8Array>
@@ -88,7 +88,7 @@ export function createUnsignedBodies({
   }
 }
 
-/** The slowest first, by the bytes a second since the body began. */
+/** Sorts by the average rate of a body since it began, slowest first. */
 function bySpeed(left: Body, right: Body): number {
   const now = performance.now()
   const speedOf = ({ receivedBytes, beganAt }: Body): number => receivedBytes / (now - beganAt + 1)

@@ -38,9 +38,9 @@ const readModel = createRoute({
   },
 })
 
-/** Agents where clients look for models. */
+/** Lists the agents as models. */
 export function modelRoutes(app: App, { agents, clock }: AppDependencies): void {
-  // They are what they are since this process has read them.
+  // Agents are read once, when the process starts, so this is their creation time.
   const created = Math.floor(clock.now() / 1000)
   const modelResource = (id: string) => ({ id, object: 'model', created, owned_by: 'tooltrail' }) as const
   const mayUse = (caller: Caller, name: string): boolean => caller.key?.agents?.includes(name) ?? true
@@ -52,13 +52,13 @@ export function modelRoutes(app: App, { agents, clock }: AppDependencies): void 
 
   app.openapi(readModel, (c) => {
     const { model } = c.req.valid('param')
-    // What a key may not use is as unknown to it as in the list.
+    // An agent that the key may not use gets the same 404 as an unknown one.
     const known = mayUse(c.get('caller'), model) ? agents : new Map<string, Agent>()
     return c.json(modelResource(modelOf(known, model).name), 200)
   })
 }
 
-/** The agent that a model's name means; refused as OpenAI's API refuses unknown models. */
+/** Finds the agent with a model's name. An unknown model is rejected with the error of OpenAI's API. */
 export function modelOf(agents: ReadonlyMap<string, Agent>, model: string): Agent {
   const agent = agents.get(model)
   if (agent !== undefined) return agent

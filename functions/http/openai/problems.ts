@@ -4,7 +4,7 @@ type Refusals<Status extends number> = {
   [S in Status]: { description: string; content: { 'application/json': { schema: typeof OpenAiErrorSchema } } }
 }
 
-/** How the refusals of an operation under OpenAI's paths are described. */
+/** Describes the error responses of an operation under OpenAI's paths. */
 export function openAiProblems<Status extends number>(...statuses: Status[]): Refusals<Status> {
   const described = {
     description: 'Refused; `error` says why.',

@@ -4,14 +4,17 @@ import type { Context } from 'hono'
 import type { AppEnv } from '../dependencies.ts'
 import { createConstantFiles, sendFile, type ConstantFile } from '../constant-files.ts'
 
-/** Where `npm run build` puts it. */
+/** The output folder of `npm run build`. */
 const BUILT = resolve(import.meta.dirname, '../../../built/page')
 const TYPES: { readonly [extension: string]: string } = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** Only its own script and style, and only its own server: what a tool has put out cannot reach anywhere. */
+/**
+ * Content security policy: only the page's own script and style, and only its own server. Output of a tool cannot
+ * contact other servers.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,7 +28,7 @@ const POLICY = [
 
 export interface PageFiles {
   document(c: Context<AppEnv>): Promise<Response>
-  /** The same document, which says itself that there is nothing at the address. */
+  /** The page's document with status 404; the page itself shows that the address is unknown. */
   nothing(c: Context<AppEnv>): Promise<Response>
   asset(c: Context<AppEnv>, name: string): Promise<Response>
 }
@@ -38,8 +41,8 @@ interface Contents {
 const kept = new Map<string, PageFiles>()
 
 /**
- * The page's files in a folder. They are read at once, all together: a document never names a script that an upgrade has
- * replaced since. Each is compressed when it is asked for, once.
+ * Creates a reader of the page's files in a folder. All files are read together, so that the document never names a
+ * script that an upgrade has replaced. Each file is compressed once, with its first request.
  */
 export function pageFiles(folder = BUILT): PageFiles {
   const known = kept.get(folder)
@@ -52,13 +55,13 @@ export function pageFiles(folder = BUILT): PageFiles {
 function createFiles(folder: string): PageFiles {
   const once = createConstantFiles()
   let reading = readAll(folder)
-  // Whoever asks is told.
+  // Each caller gets the error from its own `await`.
   reading.catch(() => undefined)
   async function contents(): Promise<Contents> {
     try {
       return await reading
     } catch {
-      // What could not be read is read again.
+      // After a failed read, the files are read again.
       return await (reading = readAll(folder))
     }
   }
@@ -85,7 +88,7 @@ function createFiles(folder: string): PageFiles {
   }
 }
 
-/** All of a page that belongs together. Throws while one is being replaced by another. */
+/** Reads all files of the page. Throws if an upgrade replaces them meanwhile. */
 async function readAll(folder: string): Promise<Contents> {
   const document = await readFile(join(folder, 'index.html'), 'utf8')
   const names = await readdir(join(folder, 'assets'))

@@ -7,18 +7,18 @@ import type { AppDependencies } from '../dependencies.ts'
 
 interface Wanted {
   readonly id: string
-  /** Left out: the session keeps its own, and a new one has `default`. */
+  /** Default: the session's agent; for a new session, `default`. */
   readonly agent?: string | undefined
-  /** Of a new session, for a caller who has none of its own. */
+  /** The owner of a new session, if the caller is not bound to one. */
   readonly owner?: string | undefined
-  /** Of the session from now on; left out, they stay as they are. */
+  /** The session's instructions from now on. Undefined: they stay unchanged. */
   readonly instructions?: string | undefined
 }
 
 /**
- * The session of this id, made if there is none, with this agent and these instructions from now on. What is returned has them also
- * where another request changes them meanwhile: a run is executed as its own request says. Rejects as `createSession` and
- * `enterSession` do.
+ * Opens the session with this id, or creates it, and sets its agent and instructions. The returned session has these
+ * values even if another request changes them meanwhile, because a run uses the settings of its own request. Rejects
+ * like `createSession` and `enterSession`.
  */
 export async function openSession(dependencies: AppDependencies, caller: Caller, wanted: Wanted): Promise<Session> {
   const { id, agent, owner, instructions } = wanted
@@ -34,12 +34,13 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
         ...more,
       })
     } catch (error) {
-      // Somebody else has made it meanwhile.
+      // Another request has created the session meanwhile.
       const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
       if (made === undefined) throw error
     }
   }
-  // Who could take a session from an agent that its key does not name could answer that agent's calls, too.
+  // A key limited to other agents must not take over the session: it could then answer the calls of the session's
+  // agent.
   const session = await enterSession(dependencies, caller, id)
   const change = definedFields({
     agent: session.agent === agent ? undefined : agent,
@@ -49,7 +50,7 @@ export async function openSession(dependencies: AppDependencies, caller: Caller,
   return { ...changed, ...definedFields({ agent, instructions }) }
 }
 
-/** The session if the caller may see it, undefined if there is none for them. */
+/** The session if the caller may see it; undefined if it does not exist for this caller. */
 export async function existing(
   dependencies: AppDependencies,
   caller: Caller,

@@ -3,15 +3,18 @@ import type { Run } from '../../domain/runs/run.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 
-/** What a client has seen of a run. */
+/** The part of a run that a client has seen. */
 interface Seen {
-  /** The last message of it. */
+  /** The last message that it has seen. */
   readonly after: string
-  /** Calls whose end it has not seen: those that waited, and the delegate calls of the members that made them. */
+  /** Calls whose end it has not seen: those that waited, and the delegate calls of members that made them. */
   readonly open: readonly ToolMessage[]
 }
 
-/** What a client has seen that answers these calls: all up to the pause in which they waited. Undefined if they never did. */
+/**
+ * Finds what a client has seen if it answers these calls: everything up to the pause in which they waited. Undefined if
+ * they never waited.
+ */
 export async function seenBefore(
   reader: LogReader,
   key: SessionKey,

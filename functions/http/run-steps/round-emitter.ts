@@ -4,18 +4,21 @@ import type { RunStep, StepNames } from './run-step.ts'
 
 export interface RoundEmitter {
   piece(event: DeltaEvent): RunStep[]
-  /** Its model call is tried again: what was told is void. */
+  /** The model call is being retried: discard what was emitted. */
   discard(): RunStep[]
-  /** It is streamed from its start again, to somebody who fell behind: what was told is not told twice. */
+  /** The round is replayed from its start for a slow client. Content already emitted is skipped. */
   repeat(): void
   complete(message: AssistantMessage): RunStep[]
 }
 
-/** The steps of a round. It is told with its first step, and one that nothing was told of has nothing to discard. */
+/**
+ * Turns one round's deltas into steps. The `round` step is emitted before the first other step; a round that emitted
+ * nothing needs no discard.
+ */
 export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
   let hasEmitted = false
   let emitted = nothing()
-  /** What the stream has brought since its start; another than `emitted` only while it repeats that. */
+  /** Content received since the stream (re)started. Differs from `emitted` only during a replay. */
   let seen = emitted
   const emit = (steps: RunStep[]): RunStep[] => {
     if (hasEmitted || steps.length === 0) return steps
@@ -37,7 +40,7 @@ export function createRoundEmitter(round: number, of: StepNames): RoundEmitter {
       add(content, event)
       if (content === emitted) return emit([stepOf(event, of)])
       if (covers(emitted, content)) return []
-      // The round began anew, and brings something else.
+      // The round was restarted with different content.
       const voids = covers(content, emitted) ? [] : discard()
       const rest = restOf(piecesOf(content), emitted)
       emitted = content
@@ -59,7 +62,7 @@ type Piece =
   | (Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly type: 'call'; readonly sequence: number })
 type Call = Extract<Piece, { type: 'call' }>
 
-/** What of a round was streamed. */
+/** The streamed content of a round. */
 interface Content {
   text: string
   reasoning: string
@@ -105,7 +108,7 @@ const piecesOf = ({ text, reasoning, calls }: Content): Piece[] => [
   ...calls.values(),
 ]
 
-/** Of a stored completion, in its order. */
+/** The pieces of a stored completion, in order. */
 const piecesOfMessage = ({ parts, toolCalls }: AssistantMessage): Piece[] =>
   parts.flatMap((part): Piece[] => {
     if (part.type === 'error') return []
@@ -116,7 +119,7 @@ const piecesOfMessage = ({ parts, toolCalls }: AssistantMessage): Piece[] =>
     return [{ type: 'call', sequence, id: call.id, name: call.name, arguments: call.arguments }]
   })
 
-/** Whether one begins with all of another. */
+/** Whether one content begins with all of the other. */
 const covers = (one: Content, other: Content): boolean =>
   one.text.startsWith(other.text) &&
   one.reasoning.startsWith(other.reasoning) &&
@@ -125,7 +128,7 @@ const covers = (one: Content, other: Content): boolean =>
     return id === call.id && name === call.name && whole.startsWith(call.arguments)
   })
 
-/** What of these pieces was not told yet. */
+/** The part of these pieces that was not emitted yet. */
 function restOf(pieces: readonly Piece[], emitted: Content): Piece[] {
   const seen = { text: emitted.text.length, reasoning: emitted.reasoning.length }
   return pieces.flatMap((piece): Piece[] => {

@@ -4,16 +4,16 @@ import type { Run } from '../../domain/runs/run.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { WaitingCall } from '../v1/runs/resource.ts'
 
-/** Whose step it is: a member's names the call that the member works for. */
+/** The thread of a step; empty for the leader. For a member, it names the call that the member works for. */
 export type StepNames = ParentNames & { readonly agent?: string }
 
 /**
- * What other formats are made of. The pieces of a completion come in order and are its whole content, whether its deltas were seen
- * or not.
+ * A step of a run, from which other formats are made. The pieces of a completion come in order and form its whole
+ * content, even if its deltas were not received.
  */
 export type RunStep =
   | (StepNames & { readonly type: 'round'; readonly round: number })
-  /** The pieces of this round so far are void; the same round begins anew. */
+  /** Discards the pieces of this round so far; the round is restarted. */
   | (StepNames & { readonly type: 'discard'; readonly round: number })
   | (StepNames & { readonly type: 'text' | 'reasoning'; readonly round: number; readonly text: string })
   | (StepNames & {
@@ -25,14 +25,14 @@ export type RunStep =
       /** The next piece of the raw string. */
       readonly arguments: string
     })
-  /** Follows its pieces. */
+  /** Follows the pieces of its completion. */
   | (StepNames & { readonly type: 'completion'; readonly message: AssistantMessage })
   | (StepNames & { readonly type: 'call_started' | 'call_ended'; readonly message: ToolMessage })
   | { readonly type: 'notice'; readonly event: NoticeEvent }
 
 type NoticeEvent = WarningEvent | ContextEvent | MessageSteeredEvent | CallProgressEvent
 
-/** What a notice says, without the names of its run. */
+/** The data of a notice, without the ids of the run. */
 export function noticeData({ type: _type, runId: _run, ...rest }: NoticeEvent) {
   const { id: _id, ...data } = { id: undefined, ...rest }
   return data
@@ -42,6 +42,6 @@ export function noticeData({ type: _type, runId: _run, ...rest }: NoticeEvent) {
 export interface RunEnd {
   readonly run: Run
   readonly waiting: readonly WaitingCall[]
-  /** What the run had used when it was last resumed: that is told already. */
+  /** The run's usage when it was last resumed; it was reported before. */
   readonly usedBefore: Usage | undefined
 }

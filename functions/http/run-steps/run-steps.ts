@@ -11,19 +11,19 @@ import type { RoundEmitter } from './round-emitter.ts'
 export interface RunSteps {
   /** The steps of this event. `waiting`: the calls of a `run.paused`, with their arguments. */
   take(event: RunEvent, waiting?: readonly WaitingCall[]): RunStep[]
-  /** After the last event: how it ended. Undefined if the events broke off. */
+  /** How the run ended, after the last event. Undefined if the events stopped earlier. */
   end(): RunEnd | undefined
 }
 
-/** What whoever follows knows already. */
+/** The part of a run that the follower already knows. */
 export interface Known {
-  /** The last of the messages that are known, and make no steps. */
+  /** The last known message. Known messages yield no steps. */
   readonly after?: string | undefined
-  /** Of these, calls whose end is not known. */
+  /** Known calls whose end is not known. */
   readonly open?: ReadonlySet<string> | undefined
 }
 
-/** Makes steps of a run's events. */
+/** Converts a run's events to steps. */
 export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
   const isKnown = (event: RunEvent): boolean => {
     if (!('message' in event) || event.message === undefined || event.message.id > after) return false
@@ -67,7 +67,7 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
   }
 }
 
-/** The rounds under way: the leader's, and those of members. */
+/** The current rounds of the leader and of members. */
 function createThreads() {
   const rounds = new Map<string, RoundEmitter>()
   return {

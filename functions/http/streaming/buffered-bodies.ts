@@ -3,30 +3,30 @@ import { createRecent } from '../../domain/cache/lru-cache.ts'
 import { RequestError } from '../middleware/request-error.ts'
 import type { ResponseBudget } from './response-budget.ts'
 
-/** Bytes of named texts that are kept for the next client when nobody is reading them. */
+/** Bytes of unread named texts that are cached for the next client. */
 const KEPT_BYTES = 16 * 1024 * 1024
 
-/** A text that is made when it is sent, unless it is still kept: the same name is always the same text. */
+/** A text that is created when it is sent, unless it is still cached. One name always means the same text. */
 export interface NamedText {
   readonly name: string
   make(): string
-  /** Its bytes are at hand: whatever they are made of is not asked for again. */
+  /** Called when its bytes exist, so that its source can be dropped. */
   taken?(): void
 }
 
-/** A text that clients of one tenant are sent. */
+/** The bytes of a text while it is sent to clients of one tenant. */
 export interface Held {
   readonly bytes: Uint8Array
   release(): void
 }
 
-/** Texts that clients have not read to their ends; those of a tenant share the bytes of the same text. */
+/** Texts that clients have not read completely. Clients of one tenant share the bytes of equal texts. */
 export interface BufferedBodies {
-  /** Refuses a text of this many bytes, with `busy`, while there is no room for it. */
+  /** Throws `busy` if a text of this many bytes does not fit into the budget. */
   assertBudget(tenant: string, bytes: number): void
-  /** Rejects as `assertBudget` does. */
+  /** Holds a text until it is released. Throws like `assertBudget`. */
   hold(tenant: string, text: string | Uint8Array | NamedText): Held
-  /** The same for which so many bytes are reserved, which are used or given back; undefined when there is no room. */
+  /** As `hold`, using a reservation; the unused part is released. Undefined if it does not fit. */
   holdReserved(tenant: string, bytes: Uint8Array, reserved: number): Held | undefined
 }
 
@@ -37,7 +37,7 @@ interface Shared {
   readers: number
 }
 
-/** Bytes that several clients were given are looked at once. */
+/** Hashes of bytes that several clients get, so that each is computed once. */
 const hashes = new WeakMap<Uint8Array, string>()
 
 function hashOf(bytes: Uint8Array): string {
@@ -64,7 +64,7 @@ export function createBufferedBodies(budget: ResponseBudget): BufferedBodies {
     return shared(name, { tenant, bytes, isNamed, readers: 0 })
   }
 
-  /** One more reader of it. */
+  /** Adds a reader of the text. */
   function shared(name: string, one: Shared): Held {
     held.set(name, one)
     one.readers++

@@ -1,23 +1,23 @@
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { createTenantLine } from '../../domain/fair-queue.ts'
 
-/** Documents that are made at a time: enough to wait for a store, and too few to fill the memory with what they are made of. */
+/** Documents built concurrently: enough to hide the store's latency, few enough to limit the memory. */
 const AT_ONCE = 2
-/** Rounds of the event loop in which a short request is received and gets its response. */
+/** Ticks of the event loop within which a short request is received and answered. */
 const ROUNDS = 4
 
 /**
- * Makes long documents, few at a time. Tenants take turns, so that nobody waits for all that another tenant has asked for. Other
- * requests, such as a health check, get their response in between.
+ * Builds long documents, a few at a time. The queue is fair between tenants, so that a tenant with many requests does
+ * not delay the others. It yields to other requests, such as a health check.
  */
 export interface Builds {
   /**
-   * The tenant's document of this name as of some moment from now on: whoever asks for it before it is begun gets the same one.
+   * Builds a document, coalescing requests that arrive before it starts. The result is never older than the request.
    */
   build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document>
 }
 
-/** What this process makes. */
+/** Creates the document queue of this process. */
 export function createBuilds(atOnce = AT_ONCE): Builds {
   const asked = new Map<string, Promise<unknown>>()
   const waiting = createTenantLine<() => void>()
@@ -26,7 +26,7 @@ export function createBuilds(atOnce = AT_ONCE): Builds {
     build<Document>(tenant: string, name: string, make: () => Promise<Document>): Promise<Document> {
       const whole = JSON.stringify([tenant, name])
       const known = asked.get(whole)
-      // The same name is always the same kind of document.
+      // The cast is safe, because one name always means the same type of document.
       if (known !== undefined) return known as Promise<Document>
       const made = begin(tenant, whole, make)
       asked.set(whole, made)
@@ -57,7 +57,7 @@ export function createBuilds(atOnce = AT_ONCE): Builds {
   }
 }
 
-/** Lets other requests be received and responded to. */
+/** Yields, so that other requests are received and answered. */
 export async function others(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) await yieldToEventLoop()
 }

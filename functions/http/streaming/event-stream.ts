@@ -9,17 +9,17 @@ import type { LongTexts } from './response-bodies.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'
-/** Says that the server ends the stream: the run goes on and can be followed again. */
+/** Sent when the server ends the stream; the run continues and can be followed again. */
 const RECONNECT = ': reconnect\n\n'
 
 export interface ServerSentEvent {
-  /** Absent for what is not stored, so that the client's last id is always durable. */
+  /** Absent for events that are not stored, so that the client's last id is always durable. */
   readonly id?: string
   readonly event: string
   readonly data: unknown
 }
 
-/** One event as it is sent. */
+/** Formats one event for the stream. */
 export function frame({ id, event, data }: ServerSentEvent): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
@@ -32,8 +32,8 @@ interface Dependencies {
 }
 
 /**
- * Responds with server-sent events until they end, the client leaves or the process stops. `open` gets a signal for that and
- * returns the frames. The reader sets the pace, and whatever produces the events does not depend on it.
+ * Responds with server-sent events until they end, the client disconnects or the process stops. `open` gets a signal
+ * for these cases and returns the frames. The client sets the pace; the producer of the events does not depend on it.
  */
 export function eventStream(
   { clock, log, stopping, texts }: Dependencies,
@@ -49,7 +49,7 @@ export function eventStream(
     async return() {
       left.abort()
       const last = await frames.return(undefined)
-      // Frames that were never read do not end by themselves.
+      // A generator that was never read does not run its `finally`.
       await call.close()
       return last
     },
@@ -59,7 +59,7 @@ export function eventStream(
   })
 }
 
-/** The response to a request with server-sent events, as `eventStream` makes it. */
+/** Responds to a request with server-sent events, using `eventStream`. */
 export const streamEvents = (
   { clock, log, stopping, shared }: RouteDependencies,
   c: Context<AppEnv>,
@@ -75,7 +75,7 @@ export const streamEvents = (
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
-/** Whether a response is made here and therefore ends its call itself. */
+/** Whether a response is an event stream, which stops counting as open by itself. */
 export const isEventStream = (response: Response): boolean =>
   response.headers.get('content-type') === 'text/event-stream'
 
@@ -107,7 +107,7 @@ async function* withHeartbeat(
     }
     if (stopping.aborted) yield bytesOf(RECONNECT)
   } catch (error) {
-    // The headers are sent: all we can do is end without a terminal event, so that the client comes back.
+    // The headers are sent already, so the stream can only end without a terminal event, and the client reconnects.
     log.error('an event stream broke off', error)
     yield bytesOf(RECONNECT)
   } finally {

@@ -3,12 +3,12 @@ import type { Context } from 'hono'
 import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import { streamEvents } from './event-stream.ts'
 
-/** A response waits this long for its first frame, in milliseconds: until then a failure has a status of its own. */
+/** Longest wait for the first frame before the headers are sent. Until then, a failure gets its own status. */
 const FIRST_FRAME_TIMEOUT_MS = 5_000
 
 /**
- * Responds with these frames as server-sent events. If making the first of them fails within a few seconds, this rejects with its
- * error, and nothing was sent. Later, `failed` makes the last frame of the error.
+ * Responds with these frames as server-sent events. If the first frame fails within `FIRST_FRAME_TIMEOUT_MS`, rejects
+ * with its error and sends nothing. After that, `failed` builds the last frame from an error.
  */
 export async function streamFrames(
   dependencies: RouteDependencies,

@@ -3,12 +3,12 @@ import type { JSONParsed } from 'hono/utils/types'
 import { bodyOf } from './response-bodies.ts'
 import type { LongTexts } from './response-bodies.ts'
 
-/** Characters. Shorter documents are sent at once. */
+/** Characters up to which a document is sent at once. */
 const SHORT = 16 * 1024
 
 /**
- * A document as JSON. A long one shares its bytes with others and is sent as fast as its client reads; it is refused with
- * `busy` while clients have left too much unread.
+ * Responds with a document as JSON. Equal long documents share their bytes and are sent at the client's pace. Throws
+ * `busy` if clients have left too much unread.
  */
 export function jsonResponse<Body>(
   texts: LongTexts,
@@ -18,7 +18,7 @@ export function jsonResponse<Body>(
   return bytesResponse(texts, JSON.stringify(document), headers)
 }
 
-/** The same for a document whose JSON is made already. */
+/** Responds with a document that is already JSON. */
 export function bytesResponse<Body>(
   texts: LongTexts,
   json: string | Uint8Array<ArrayBuffer>,
@@ -27,6 +27,6 @@ export function bytesResponse<Body>(
   const init = { headers: { ...headers, 'content-type': 'application/json' } }
   if (json.length > SHORT) texts.assertBudget(json.length)
   const body = json.length > SHORT ? bodyOf(texts.pieces(json)) : json
-  // What its JSON says.
+  // The cast is safe: the body is the JSON of a `Body`.
   return new Response(body, init) as Response & TypedResponse<JSONParsed<Body>, 200, 'json'>
 }

@@ -6,8 +6,8 @@ import { describeError } from '../middleware/error-response.ts'
 import type { Pieces } from './sequential-bodies.ts'
 
 /**
- * A body of these pieces. If they fail, the response breaks off, and one line of the log says why; with a stack only if something
- * is wrong. On one machine it is broken off here: the server there would print the error beside the log.
+ * Creates a body of these chunks. If they fail, the response is aborted and one log line gives the reason, with a stack
+ * only for unexpected errors. A local server is aborted here, because it would print the error beside the log.
  */
 export function loggedBody(c: Context<AppEnv>, log: Logger, pieces: Pieces): ReadableStream<Uint8Array> {
   return bodyOf({

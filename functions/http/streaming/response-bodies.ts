@@ -6,33 +6,37 @@ import type { Pieces, BodyChunk } from './sequential-bodies.ts'
 import { createResponseBudget } from './response-budget.ts'
 import type { BudgetLimits } from './response-budget.ts'
 
-/** Characters. A shorter text is not worth sharing. */
+/** Characters up to which a text is not shared. */
 const SHORT = 8 * 1024
 
 /**
- * Long texts on their way to the clients of one tenant. Clients of the same text share its bytes, and what is held is bounded: however
- * many clients read slowly or not at all, each costs a few pieces, and those of other tenants get theirs.
+ * Long texts that are being sent to the clients of one tenant. Clients with the same text share its bytes, and the
+ * total is limited. However many clients read slowly or not at all, each costs a few chunks, and other tenants are not
+ * affected.
  */
 export interface LongTexts {
-  /** The text in pieces, on demand; held from the first to the last. Rejects as `assertBudget` throws. */
+  /**
+   * The text in chunks, on demand; held from the first chunk to the last. Rejects with the errors of `assertBudget`.
+   */
   pieces(text: string | Uint8Array | NamedText): AsyncGenerator<Uint8Array, void, undefined>
   /**
-   * Long texts of responses that have begun and cannot be refused any more: each is made when the one before has been read and there
-   * is room for it. `make` has no effects, and is repeated where there was no room.
+   * Sends long texts of responses that have started and can no longer be rejected. Each text is built when the one
+   * before has been read and budget is free. `make` must have no effects, because it is repeated if its text did not
+   * fit.
    */
   sequential<Place>(first: Place, make: (place: Place) => Promise<BodyChunk<Place>>): Pieces
-  /** Refuses a text of this many bytes, with `busy`, while clients have left too much of other texts unread. */
+  /** Throws `busy` if a text of this many bytes does not fit, because clients have left too much unread. */
   assertBudget(bytes: number): void
 }
 
 /** The long texts of a process. */
 export interface SharedBytes {
   of(tenant: string): LongTexts
-  /** Whether clients leave so much unread that those who do not read should leave sooner. */
+  /** Whether so much is unread that clients that do not read should be disconnected earlier. */
   isCrowded(): boolean
 }
 
-/** The texts that this process is sending. */
+/** Creates the long texts of this process. */
 export function createSharedBytes(limits: BudgetLimits = {}): SharedBytes {
   const budget = createResponseBudget(limits)
   const texts = createBufferedBodies(budget)
@@ -59,10 +63,13 @@ export function createSharedBytes(limits: BudgetLimits = {}): SharedBytes {
   }
 }
 
-/** Bytes of a body, after which others have their turn: the system takes megabytes at once for a client that reads nothing. */
+/** Bytes sent before yielding to the event loop. The kernel buffers megabytes even for a client that does not read. */
 const AT_ONCE = 16 * 1024
 
-/** A body that produces its next piece when the client has read the one before, and releases it when the client leaves. */
+/**
+ * Creates a body that produces its next chunk after the client has read the one before. Releases the chunks when the
+ * client disconnects.
+ */
 export function bodyOf(pieces: Pieces): ReadableStream<Uint8Array> {
   let sent = 0
   return new ReadableStream(

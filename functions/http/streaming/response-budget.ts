@@ -1,4 +1,7 @@
-/** Bytes of long texts that clients have not read yet: of all tenants, and of one, which must not refuse the others theirs. */
+/**
+ * Limits of the bytes of long texts that clients have not read yet: of all tenants, and of one tenant, so that others
+ * keep their share.
+ */
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_BYTES_OF_TENANT = 32 * 1024 * 1024
 
@@ -7,23 +10,25 @@ export interface BudgetLimits {
   readonly mostOfTenant?: number
 }
 
-/** Who waits for room. */
+/** A text that waits for budget. */
 export interface WaitingText {
-  /** Resolves with true when the room is taken, or with false when it has left before. */
+  /** Resolves with true when the budget is reserved, or with false when the wait was ended first. */
   readonly taken: Promise<boolean>
   leave(): void
 }
 
-/** Bounds what a process holds for clients that do not read. A text that is larger than all may come alone. */
+/**
+ * Limits the memory for clients that do not read. A text larger than the whole budget is allowed if it is the only one.
+ */
 export interface ResponseBudget {
-  /** Whether there is room for so many bytes, beside those that the first who waits of this tenant needs. */
+  /** Whether `bytes` fit, after reserving what the tenant's first waiter needs. */
   fits(tenant: string, bytes: number): boolean
-  /** Takes so many bytes that fit. */
+  /** Reserves `bytes`, which must fit. */
   take(tenant: string, bytes: number): void
-  /** Takes so many bytes when there is room: those of a tenant one after another. */
+  /** Waits until `bytes` fit and reserves them. The waiters of one tenant are served in order. */
   wait(tenant: string, bytes: number): WaitingText
   give(tenant: string, bytes: number): void
-  /** Whether so much is held that those who do not read should leave sooner. */
+  /** Whether so much is unread that clients that do not read should be disconnected earlier. */
   isCrowded(): boolean
 }
 
@@ -33,7 +38,7 @@ interface Waiting {
   enter(): void
 }
 
-/** The room of this process. */
+/** Creates the response budget of this process. */
 export function createResponseBudget({
   most = MAX_BYTES,
   mostOfTenant = MAX_BYTES_OF_TENANT,

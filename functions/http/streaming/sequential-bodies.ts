@@ -4,26 +4,26 @@ import type { Held, BufferedBodies } from './buffered-bodies.ts'
 import type { ResponseBudget, WaitingText } from './response-budget.ts'
 
 /**
- * Bytes. A longer text is sent in pieces of this length, on demand: up to three of them wait for a client that reads nothing, since
- * the server for the local machine asks for two before it begins (`functions/runtime/local/http-server.ts`).
+ * Chunk size in bytes. A longer text is sent in chunks of this size, on demand. Up to three chunks wait for a client
+ * that does not read: the local server requests two before it starts (`functions/runtime/local/http-server.ts`).
  */
 export const PIECE = 16 * 1024
-/** Bytes of a text that a client may hold for itself, whatever the others hold. */
+/** Bytes of a text that each client may hold outside of the budget. */
 const OWN_BYTES = 64 * 1024
 
-/** What is sent as its client reads it. */
+/** Chunks that are sent as the client reads them. */
 export type Pieces = Pick<AsyncGenerator<Uint8Array, void, undefined>, 'next'> & { return(): Promise<unknown> }
 
-/** A text, and the place of the one after it; undefined after the last. */
+/** A text, and the position of the next one; undefined after the last. */
 export interface BodyChunk<Place> {
   readonly text: string
   readonly next: Place | undefined
 }
 
-/** Makes a text. It has no effects, and is repeated where there was no room. */
+/** Builds a text. It must have no effects, because it is repeated if the text did not fit. */
 type Make<Place> = (place: Place) => Promise<BodyChunk<Place>>
 
-/** Where the texts of one tenant's clients are held. */
+/** The tenant whose clients read the texts, with its buffers and budget. */
 interface Holder {
   readonly tenant: string
   readonly texts: Pick<BufferedBodies, 'holdReserved'>
@@ -32,8 +32,8 @@ interface Holder {
 
 export interface SequentialBodies {
   /**
-   * Texts in pieces, one text after another. Each is made when the one before it has been read and there is room for it, one at a
-   * time over all clients, whose tenants take turns; nothing else is held.
+   * Yields texts in chunks, one text after another. Each text is built when the one before has been read and budget is
+   * free. One text is built at a time for all clients, with a queue that is fair between tenants.
    */
   sequential<Place>(holder: Holder, first: Place, make: Make<Place>): Pieces
 }
@@ -50,7 +50,7 @@ export function createSequentialBodies(): SequentialBodies {
         text?.release()
         text = undefined
       }
-      /** Holds the next text, unless there is no room: then it has waited, and returns what is reserved for it. */
+      /** Buffers the next body. If it does not fit, waits for budget and returns the reserved bytes. */
       const holdNext = async (from: Place, reserved: number): Promise<number> => {
         const made = await queued(holder, reserved, () => make(from))
         if (made.text === undefined) {
@@ -65,7 +65,7 @@ export function createSequentialBodies(): SequentialBodies {
         async next() {
           let reserved = 0
           while (text === undefined && place !== undefined) reserved = await holdNext(place, reserved)
-          // It has left meanwhile.
+          // The client has disconnected meanwhile.
           if (reserved > 0) holder.budget.give(holder.tenant, reserved)
           if (text === undefined) return { done: true, value: undefined }
           const value = text.bytes.subarray(at, (at += PIECE))
@@ -82,12 +82,12 @@ export function createSequentialBodies(): SequentialBodies {
   }
 }
 
-/** A text that is held, or how many bytes there was no room for. */
+/** A text that is held, or the number of bytes that did not fit. */
 type Made<Place> =
   | { readonly text: Held; readonly next: Place | undefined }
   | { readonly text?: undefined; readonly bytes: number }
 
-/** One text is made and held at a time. */
+/** Builds one text at a time; the queue is fair between tenants. */
 function createTenantQueue() {
   const waiting = createTenantLine<() => void>()
   let isTaken = false
@@ -105,7 +105,7 @@ function createTenantQueue() {
     isTaken = true
     let unused = reserved
     try {
-      // A store may respond without waiting for anything, and many clients may come at once: everybody else has a turn in between.
+      // Yields here, because an embedded store may respond without waiting and many clients may be served in a row.
       await yieldToEventLoop()
       const { text, next } = await make()
       const bytes = Buffer.from(text)

@@ -3,7 +3,7 @@ import type { OpenRequest, OpenRequests } from '../../access/open-requests.ts'
 import { keyRevoked } from '../middleware/authentication.ts'
 import type { Pieces } from './sequential-bodies.ts'
 
-/** The pieces of a file, which break off within 10 s after the caller's key was revoked. */
+/** Passes on the chunks of a file, and aborts within 10 s after the caller's key was revoked. */
 export function whileKeyLasts(calls: Pick<OpenRequests, 'watch'>, caller: Caller, pieces: Pieces): Pieces {
   let call: OpenRequest | undefined
   return {

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { SESSION_PATTERN, ULID_PATTERN } from '../../domain/ids.ts'
 import type { JsonObject } from '../../domain/json.ts'
 
-/** Bytes of JSON text. */
+/** Limit of the metadata's JSON, in bytes. */
 const METADATA_LIMIT = 16 * 1024
 
 const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
@@ -10,17 +10,17 @@ const EXAMPLE_ULID = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
 export const BAD_SESSION_ID = 'must be 1–128 of A-Z a-z 0-9 . _ : - and start with a letter or digit'
 export const sessionId = z.string().regex(SESSION_PATTERN, BAD_SESSION_ID).openapi({ example: 'support-7' })
 export const ulid = z.string().regex(ULID_PATTERN, 'must be a ULID').openapi({ example: EXAMPLE_ULID })
-/** Name the delegate call that a team member works for. */
+/** The fields that name the delegate call of a team member. */
 export const parentNames = {
   parent_tool_call_id: z.string().optional(),
   parent_message_id: ulid.optional().openapi({ description: 'Of the delegate call: ids of calls may repeat.' }),
 }
-/** Who owns a session, or who writes in it. */
+/** The owner of a session, or the author of an input. */
 export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
 export const agentName = z.string().min(1).max(128).openapi({ example: 'default' })
 export const time = z.string().openapi({ format: 'date-time', example: '2026-11-21T09:30:00.000Z' })
 
-/** A date or a time of a query. */
+/** A date or a time in a query. */
 export const moment = z
   .union(
     [z.iso.datetime({ offset: true, local: true }), z.iso.date()],
@@ -36,7 +36,7 @@ export const jsonObject = z
   .custom<JsonObject>(isObject, 'must be an object')
   .openapi({ type: 'object', additionalProperties: true })
 
-/** The caller's own fields, kept and given back as they are. */
+/** The caller's own fields, stored and returned unchanged. */
 export const metadata = z
   .custom<JsonObject>(isObject, 'must be an object')
   .refine((value) => JSON.stringify(value).length <= METADATA_LIMIT, 'must have at most 16 KB of JSON')
@@ -48,7 +48,7 @@ const isTexts = (value: unknown): value is Record<string, string> =>
   Object.keys(value).length <= MAX_TEXTS &&
   Object.entries(value).every(([name, text]) => name.length <= 64 && typeof text === 'string' && text.length <= 512)
 
-/** Metadata as OpenAI's API has it. Looked at as a whole: a record of zod tells of each of 100,000 wrong texts. */
+/** Metadata in OpenAI's format. Checked as a whole, because a zod record would report each of 100,000 wrong values. */
 export const texts = z
   .custom<Record<string, string>>(
     isTexts,
@@ -56,7 +56,7 @@ export const texts = z
   )
   .openapi({ type: 'object', maxProperties: MAX_TEXTS, additionalProperties: { type: 'string', maxLength: 512 } })
 
-/** An object that may be left out or null: `nullish` alone does not describe null where the schema names its type itself. */
+/** An optional object that may be null. `nullish` alone does not describe null if the schema names its type itself. */
 export const objectOrNull = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().openapi({ type: ['object', 'null'] })
 
@@ -68,7 +68,7 @@ function pathParam<Schema extends z.ZodString>(name: string, schema: Schema): Sc
   return schema.openapi({ param: { name, in: 'path' } })
 }
 
-/** A page's size, from 1 to `most`. */
+/** The size of a page, from 1 to `most`. */
 export function pageLimit(most: number, fallback: number) {
   const wanted = `must be an integer from 1 to ${most}`
   return z
@@ -86,7 +86,7 @@ export const cursor = z
   .string()
   .regex(new RegExp(`^[\\w.-]{1,${MAX_CURSOR_CHARS}}$`), 'must be the `next` of a page of this list')
 
-/** A page of a list. `next` goes into the query's `after`. */
+/** A page of a list. The client passes `next` as `after` for the next page. */
 export function page<Item extends z.ZodType, More extends z.ZodRawShape = Record<never, never>>(
   name: string,
   item: Item,

@@ -9,7 +9,7 @@ const MAX_VALUE_CHARS = 1_024
 const description = 'Only sessions with this value. A value that ends in `*` is a prefix. Any other key works the same.'
 const documented = z.string().optional().openapi({ description, example: '/home/ann/shop' })
 
-/** A query that takes `metadata.<key>=<value>` beside the fields of its shape, and refuses all other names. */
+/** A query that accepts `metadata.<key>=<value>` besides the fields of its shape, and rejects all other names. */
 export function withMetadata<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = new Set(Object.keys(shape))
   return z.looseObject({ ...shape, [`${PREFIX}folder`]: documented }).superRefine((query, context) => {
@@ -33,7 +33,7 @@ function faultOf(key: string, value: unknown): string | undefined {
   return value.length > MAX_VALUE_CHARS ? `must have at most ${MAX_VALUE_CHARS} characters` : undefined
 }
 
-/** The metadata filters of a query that `withMetadata` has checked. */
+/** The metadata filters of a query validated by `withMetadata`. */
 export function metadataFilters(query: Readonly<Record<string, unknown>>): MetadataFilter[] {
   return Object.entries(query).flatMap(([name, value]) =>
     name.startsWith(PREFIX) && typeof value === 'string' ? [metadataFilter(name.slice(PREFIX.length), value)] : [],

@@ -1,16 +1,18 @@
 import { MAX_PAGE_BYTES } from '../../log/page-bytes.ts'
 import { others } from '../streaming/document-queue.ts'
 
-/** Bytes of entries after which other requests have their turn. */
+/** Bytes of entries after which the event loop serves other requests. */
 const AT_A_TIME = 1024 * 1024
 
-/** The entries of a page as JSON, each made once. */
+/** The entries of a page as JSON. */
 export interface PageEntries {
   readonly texts: readonly string[]
   readonly bytes: number
 }
 
-/** As many of the first entries as `mostBytes` have room for, each made only when the ones before it have room. At least one. */
+/**
+ * Builds the first entries that fit into `mostBytes`, at least one. Each entry is built only if the previous ones fit.
+ */
 export async function entriesOf<Entry>(
   entries: readonly Entry[],
   make: (entry: Entry) => Promise<unknown>,
@@ -33,14 +35,14 @@ export async function entriesOf<Entry>(
   return { texts, bytes }
 }
 
-/** A page as its bytes of JSON. */
+/** A page as JSON bytes. */
 export const pageBytes = (
   entries: PageEntries,
   next: string | null,
   hasMore = next !== null,
 ): Uint8Array<ArrayBuffer> => listBytes(HEAD, entries, `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`)
 
-/** A page that can be continued on both sides, as its bytes of JSON. */
+/** A page that can be continued on both sides, as JSON bytes. */
 export function windowBytes(entries: PageEntries, previous: string | null, next: string | null) {
   const sides = `"previous":${JSON.stringify(previous)},"next":${JSON.stringify(next)}`
   return listBytes(HEAD, entries, `],${sides},"has_more":${next !== null}}`)
@@ -48,7 +50,7 @@ export function windowBytes(entries: PageEntries, previous: string | null, next:
 
 const HEAD = '{"object":"list","data":['
 
-/** Entries as the bytes of a JSON list, between what comes before and after them. */
+/** Entries as the bytes of a JSON list, between a head and a tail. */
 export function listBytes(head: string, { texts, bytes }: PageEntries, tail: string): Uint8Array<ArrayBuffer> {
   const page = Buffer.allocUnsafe(Buffer.byteLength(head) + bytes + Buffer.byteLength(tail))
   let at = page.write(head)

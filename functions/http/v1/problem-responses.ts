@@ -29,7 +29,7 @@ type ProblemResponses<Status extends ProblemStatus> = {
 
 const retryAfter = z.object({ 'retry-after': z.string().openapi({ description: 'Seconds.', example: '1' }) })
 
-/** How an operation's refusals are described. */
+/** Describes the error responses of an operation. */
 export function problems<Status extends ProblemStatus>(...statuses: Status[]): ProblemResponses<Status> {
   const entries = statuses.map((status) => [
     status,

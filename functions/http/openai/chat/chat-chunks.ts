@@ -2,32 +2,33 @@ import type { Usage } from '../../../domain/usage/usage.ts'
 import type { RunEnd, RunStep } from '../../run-steps/run-step.ts'
 import type { ChatUsage, FinishReason } from './chat-schemas.ts'
 
-/** A call that the client has to execute. */
+/** A call that the client must execute. */
 export interface ChatCall {
   readonly id: string
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** How a chat completion ends. */
+/** The end of a chat completion. */
 export type ChatEnd =
   | { readonly calls: readonly ChatCall[]; readonly reason: FinishReason; readonly usage: ChatUsage | undefined }
   | { readonly failure: { readonly status: 409 | 502; readonly code: string; readonly message: string } }
 
-/** What the client is shown of a run. */
+/** Converts a run to the text that the client gets. */
 export interface ChatChunks {
-  /** The text that this step adds; empty for none. */
+  /** The text that this step adds; may be empty. */
   take(step: RunStep): string
-  /** The text that comes last, and how it ends. */
+  /** The last text, and the end of the completion. */
   end(end: RunEnd): { readonly text: string; readonly end: ChatEnd }
 }
 
-/** Between the texts of two rounds. */
+/** Separates the texts of two rounds. */
 const BREAK = '\n\n'
 
 /**
- * A run as one chat completion: the texts of the leader's rounds, one after another. Calls of our own tools and what members do are
- * left out. A text that its round took back stays, because the format cannot take it back.
+ * Converts a run to one chat completion: the texts of the leader's rounds, one after another. Calls of our own tools
+ * and the work of members are omitted. If a round is retried, its streamed text stays, because the format cannot
+ * retract it.
  */
 export function createChatChunks(): ChatChunks {
   let isEmpty = true
@@ -57,7 +58,7 @@ export function createChatChunks(): ChatChunks {
       }
       const asked = waiting.filter(({ message }) => message.needs === 'result')
       const calls = asked.map(({ message, arguments: text }, place): ChatCall => ({
-        // A member's call may have the id of another.
+        // Calls of different members may have the same id.
         id:
           asked.findIndex((one) => one.message.toolCallId === message.toolCallId) === place
             ? message.toolCallId
@@ -67,7 +68,7 @@ export function createChatChunks(): ChatChunks {
       }))
       if (calls.length > 0) return { text: '', end: { calls, reason: 'tool_calls', usage } }
       isNewRound = true
-      // The format has no word for a decision that somebody has to make.
+      // Shown as text, because the format has no field for an approval.
       const approvals = waiting.map(({ message }) => `[waiting for approval: ${message.call}]`).join('\n')
       return { text: add(approvals), end: { calls, reason: finishOf(run.stopReason), usage } }
     },
@@ -77,7 +78,7 @@ export function createChatChunks(): ChatChunks {
 const finishOf = (stopReason: string | undefined): FinishReason =>
   stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget' ? 'length' : 'stop'
 
-/** What was used since `before`; undefined if the provider says nothing. */
+/** The usage since `before`; undefined if the provider reports none. */
 function chatUsage(used: Usage, before: Usage | undefined): ChatUsage | undefined {
   if (used.inputTokens === null && used.outputTokens === null) return undefined
   const since = (field: 'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'reasoningTokens'): number =>

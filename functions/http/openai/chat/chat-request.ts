@@ -10,36 +10,38 @@ import type { ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
 type UserMessage = Extract<ChatMessage, { role: 'user' }>
 type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 
-/** A message with its place in the request: `messages[3]`. */
+/** A message with its path in the request: `messages[3]`. */
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
-  /** Where its parts have their bytes, if not as in Chat Completions. */
+  /** The field that holds the bytes of its parts, if it is not the one of Chat Completions. */
   readonly bytesAt?: string
 }
 
-/** A result for a call of the last completion. `field`: where its call is named. */
+/** A result for a call of the last completion. `field`: the field that names its call. */
 interface PlacedResult extends PlacedMessage {
   readonly result: CallResolution
   readonly field: string
 }
 
-/** What a request for a chat completion says, in our words. */
+/** A chat completion request in our format. */
 export interface ChatInput {
-  /** Of its system and developer messages, together. */
+  /** The texts of its system and developer messages. */
   readonly instructions: string | undefined
-  /** What the client was shown before. */
+  /** The messages that the client received or sent before. */
   readonly history: readonly PlacedMessage[]
   readonly results: readonly PlacedResult[]
-  /** All that follows the last completion. */
+  /** All messages after the last completion. */
   readonly fresh: readonly PlacedMessage[]
-  /** What the user says now, by message; empty for none. */
+  /** The user's new content, by message; may be empty. */
   readonly said: readonly { readonly parts: readonly IncomingPart[]; readonly at: string }[]
   readonly tools: readonly ClientTool[]
   readonly metadata: JsonObject | undefined
 }
 
-/** Divides a request into what is known, what is new and what surrounds it. Refuses what it cannot express, with the field. */
+/**
+ * Splits a request into known messages, new ones and settings. Rejects features that we do not support, with the field.
+ */
 export function readChatRequest(body: ChatCompletionRequest): ChatInput {
   const { session_id: _session, ...metadata } = body.metadata ?? {}
   const talk = readChatMessages(body.messages.map((message, at) => ({ message, at: `messages[${at}]` })))
@@ -52,7 +54,7 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
   }
 }
 
-/** Divides messages, each with its place in the request, at the last one of the assistant. */
+/** Splits messages, each with its path in the request, after the last assistant message. */
 export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInput, 'tools' | 'metadata'> {
   const system = placed.flatMap(({ message }) =>
     message.role === 'system' || message.role === 'developer' ? [textOf(message.content)] : [],
@@ -75,7 +77,7 @@ export function readChatMessages(placed: readonly PlacedMessage[]): Omit<ChatInp
   }
 }
 
-/** Refuses two results for one call. */
+/** Rejects two results for one call. */
 export function refuseRepeated(results: ChatInput['results']): void {
   const seen = new Set<string | undefined>()
   const repeated = results.find(({ result }) => seen.size === seen.add(result.toolCallId).size)
@@ -87,7 +89,7 @@ const resultOf = ({ tool_call_id: toolCallId, content }: ToolMessage): CallResol
   output: [{ type: 'text', text: textOf(content) }],
 })
 
-/** A content that may come in parts. */
+/** The text of a content that may be a string or parts. */
 export const textOf = (content: string | readonly { readonly text: string }[]): string =>
   typeof content === 'string' ? content : content.map(({ text }) => text).join('')
 
@@ -118,7 +120,7 @@ function partsOf({ content }: UserMessage, at: string, bytesAt: string | undefin
   })
 }
 
-/** The bytes of a data URL: nothing is fetched from elsewhere. */
+/** Decodes the bytes of a data URL. Other URLs are rejected, so that nothing is fetched. */
 export function bytesOf(
   url: string,
   path: string,
@@ -134,7 +136,7 @@ export function bytesOf(
 
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/
 
-/** The refusal of one field of the body. */
+/** The error for one wrong field of the body. */
 export function refused(path: string, message: string): Error {
   const errors: InvalidField[] = [{ path: `body.${path}`, message }]
   return invalidRequest(errors)

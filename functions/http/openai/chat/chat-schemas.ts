@@ -47,7 +47,7 @@ const functionTool = z.object({
 
 const emptyList = (message: string) => z.array(z.unknown(), message).max(0, message).nullish()
 
-/** Fields that ask for what this API does not do, with the values that ask for nothing. */
+/** Fields of unsupported features, with the values that request nothing unusual. */
 const refused = {
   n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
   logprobs: z.union([z.literal(false, 'is not supported'), z.null()]).optional(),

@@ -31,7 +31,10 @@ const createChatCompletion = createRoute({
   },
 })
 
-/** Chat Completions over our sessions. What serves them is loaded with the first: the API loads little before its first request. */
+/**
+ * Serves Chat Completions with our sessions. The handler is imported with the first request, so that the API starts
+ * quickly.
+ */
 export function chatCompletionRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(createChatCompletion, async (c) => {
     const { serveChatCompletion } = await import('./serve-chat.ts')

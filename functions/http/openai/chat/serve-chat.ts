@@ -27,10 +27,10 @@ import type { ChatTurn } from '../sessions/chat-turn.ts'
 import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
 import { modelOf } from '../models.ts'
 
-/** A request that is not a stream waits at most this long for its run, in milliseconds. */
+/** Longest wait of a non-streaming request for its run, in milliseconds. */
 export const MAX_RUN_WAIT_MS = 240_000
 
-/** Begins a completion, and responds with it or with its chunks. */
+/** Starts a completion, and responds with it or with its chunks. */
 export const serveChatCompletion = (
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -92,7 +92,7 @@ async function readTurn(
   }
 }
 
-/** What surrounds each chunk. */
+/** The fields that each chunk repeats. */
 interface Shown {
   readonly id: string
   readonly model: string
@@ -101,10 +101,10 @@ interface Shown {
   readonly turn: ChatTurn
 }
 
-/** What ends a response before its run has ended. */
+/** The signals that end a response before its run has ended. */
 interface Ends {
   readonly signal: AbortSignal
-  /** The one of these that means that the caller's key was revoked. */
+  /** Aborts when the caller's key is revoked; one of the causes of `signal`. */
   readonly revoked: AbortSignal
 }
 
@@ -176,14 +176,14 @@ async function wholeCompletion(
   }
 }
 
-/** What the client sends for this completion the next time. */
+/** The assistant message that the client will send back for this completion. */
 const assistantMessage = (content: string, calls: readonly ChatCall[]): ChatMessage => ({
   role: 'assistant',
   content,
   tool_calls: [...calls],
 })
 
-/** The texts of a run, and how it ends. */
+/** Yields the texts of a run, and then its end. */
 async function* chatChunks(
   dependencies: RouteDependencies,
   run: FollowedRun,
@@ -206,7 +206,7 @@ async function* chatChunks(
   }
 }
 
-/** The client left, or this process is about to stop. */
+/** The client disconnected, or this process is about to stop. */
 export class BrokenOff extends RequestError {
   constructor(run: string) {
     super(503, 'stopping', `this server is about to stop; run ${run} goes on: send the request again`)

@@ -32,7 +32,7 @@ export interface NewResponse {
   readonly withCalls: boolean
 }
 
-/** Begins a Response, or finds the one that an earlier attempt has begun; it can be found by its id from then on. */
+/** Starts a Response, or finds the one that an earlier attempt started. From then on, it can be found by its id. */
 export async function acceptResponse(dependencies: RouteDependencies, wanted: NewResponse): Promise<ShownResponse> {
   const { names } = dependencies
   const { about, isStored, withCalls } = wanted
@@ -46,7 +46,7 @@ export async function acceptResponse(dependencies: RouteDependencies, wanted: Ne
   return { id, key, runId, asked, withCalls, about: whole, isStored, ...definedFields({ of: answered?.runId }) }
 }
 
-/** The Response of this id, if the caller may see it; unknown and foreign ones get the same 404. */
+/** Finds the Response with this id. Unknown ids, and those that the caller may not see, get the same 404. */
 export async function findResponse(
   dependencies: RouteDependencies,
   caller: Caller,
@@ -59,7 +59,7 @@ export async function findResponse(
 
 const nameOf = (id: string): string => `response ${id}`
 
-/** What is remembered under the name of a Response. */
+/** The data stored under the name of a Response. */
 interface NamedResponse extends AboutResponse {
   readonly withCalls: boolean
 }
@@ -97,7 +97,7 @@ async function acceptWanted(
   return acceptTurn(dependencies, turn)
 }
 
-/** The session that is this conversation. */
+/** The session of this conversation. */
 export async function findConversation(dependencies: RouteDependencies, caller: Caller, id: string): Promise<Session> {
   try {
     return await findSession(dependencies, caller, id)
@@ -107,7 +107,7 @@ export async function findConversation(dependencies: RouteDependencies, caller: 
   }
 }
 
-/** Goes on after a Response: in its session if it is the newest there, otherwise in a copy that ends with it. */
+/** Continues after a Response: in its session if it is the newest one there, otherwise in a copy that ends with it. */
 async function acceptAfterResponse(
   dependencies: RouteDependencies,
   turn: ChatTurn,
@@ -145,13 +145,13 @@ async function acceptAfterResponse(
   return acceptChatTurn(dependencies, { ...turn, session: copy.session })
 }
 
-/** Whether the log ends with this run: others may add to it without a run of their own. */
+/** Whether the log ends with this run. Another writer may have appended to it without a run. */
 async function endsWith({ reader }: RouteDependencies, session: Session, run: Run): Promise<boolean> {
   const { messages } = await reader.messages(session, { order: 'descending', limit: 1 })
   return messages[0] === undefined || messages[0].runId === run.id || run.startedAt === undefined
 }
 
-/** The last message of a Response. */
+/** The id of a Response's last message. */
 async function lastOf(
   { reader }: RouteDependencies,
   session: Session,
@@ -177,14 +177,14 @@ async function forkAfter(
   try {
     return await copyInto(dependencies, caller, from, { through, id, title: undefined })
   } catch (error) {
-    // An earlier attempt of this request has made it.
+    // Set if an earlier attempt of this request has created it.
     const made = isCode(error, 'session_exists') ? await existing(dependencies, caller, id) : undefined
     if (made?.forkedFrom?.messageId !== through) throw error
     return made
   }
 }
 
-/** As OpenAI's API does: all calls that wait for the client are answered at once, or none. */
+/** Rejects missing outputs, as OpenAI's API does: all calls that wait for the client must be answered together. */
 async function refuseMissingOutputs({ reader }: RouteDependencies, session: Session, turn: ChatTurn): Promise<void> {
   const { results, said } = turn.input
   if (results.length === 0 || session.run?.status !== 'paused') return
@@ -196,7 +196,7 @@ async function refuseMissingOutputs({ reader }: RouteDependencies, session: Sess
   throw refused('input', `has no output for the call ${clientCallId(missing[0].message)}`)
 }
 
-/** How often the run had asked when these answers came. */
+/** How many times the run had asked the client when these answers arrived. */
 async function answersAfter({ reader }: RouteDependencies, { key, answered }: AcceptedTurn): Promise<number> {
   if (answered === undefined) return 0
   const run = await requireRun(reader, key, answered.runId)

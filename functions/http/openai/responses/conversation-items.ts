@@ -7,13 +7,13 @@ import { partUrl } from '../../v1/messages/resource.ts'
 import { findArguments } from '../../v1/messages/call-arguments.ts'
 import { blockItem, blocksOf, callItem, callOutputItem } from './response-items.ts'
 
-/** An item of a conversation, and the message that it is of. */
+/** An item of a conversation, and the id of its message. */
 export interface PlacedItem {
   readonly item: JsonObject & { readonly id: string }
   readonly message: string
 }
 
-/** The items that messages of a log are, in their order. Members of a team show only the calls that they make to the client. */
+/** Converts messages of a log to items, in order. A team member's messages yield only its calls to the client. */
 export async function itemsOf(reader: LogReader, key: SessionKey, messages: readonly Message[]): Promise<PlacedItem[]> {
   const argumentsOf = findArguments(reader, key, messages)
   const found = await Promise.all(
@@ -36,7 +36,7 @@ export async function itemsOf(reader: LogReader, key: SessionKey, messages: read
   }
 }
 
-/** Media are shown by where they can be read: their bytes are in no log. */
+/** A user's message as an item. Media are shown as links, because the log does not contain their bytes. */
 function userItem(session: string, { id, parts }: UserMessage): JsonObject & { readonly id: string } {
   const content = parts.flatMap((part): JsonObject[] => {
     if (part.type === 'text') return [{ type: 'input_text', text: part.text }]
@@ -51,10 +51,10 @@ function userItem(session: string, { id, parts }: UserMessage): JsonObject & { r
 
 const BLOCK_OR_CALL = /^(?:msg|rs|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})_([0-9]{1,6})_([0-9]{1,6})/
 const WHOLE = /^(?:msg|fc|fco)_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
-/** Messages read at a time to find one by its place. */
+/** Messages in one page of the search for a message by its round. */
 const PAGE = 200
 
-/** The message that an item of this id is of; undefined for none. */
+/** Finds the message that an item's id belongs to; undefined if there is none. */
 export async function messageOfItem(reader: LogReader, key: SessionKey, id: string): Promise<string | undefined> {
   const [, whole] = WHOLE.exec(id) ?? []
   if (whole !== undefined) return (await reader.message(key, whole))?.id

@@ -54,7 +54,7 @@ const listItems = createRoute({
   },
 })
 
-/** Sessions as conversations. What serves them is loaded with the first. */
+/** Serves sessions as conversations. The handlers are imported with the first request. */
 export function conversationRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(createConversation, async (c) => {
     const { makeConversation } = await import('./serve-conversation.ts')

@@ -14,7 +14,7 @@ import type { ResponseState } from './response-run.ts'
 import type { ResponseResource } from './response-schemas.ts'
 import type { ResponseEvent } from './response-writer.ts'
 
-/** The Response as it stands now. */
+/** The Response in its current state. */
 export async function standing(dependencies: RouteDependencies, shown: ShownResponse): Promise<ResponseResource> {
   const { service } = dependencies
   const resource = (state: ResponseState) => responseResource(shown, state)
@@ -25,7 +25,7 @@ export async function standing(dependencies: RouteDependencies, shown: ShownResp
   }
 }
 
-/** Takes note of what a client was shown. */
+/** Stores what a client received. */
 type Remember = (response: ResponseResource) => Promise<void>
 
 interface Followed {
@@ -35,8 +35,8 @@ interface Followed {
 }
 
 /**
- * Lets a client that sends its whole history be found by it: by the items of this output, or by their text alone. What one that names
- * its session was shown is noted however it ended.
+ * Stores the output that a client receives. A client that sends its whole history is found by it: by the items of this
+ * output, or by their text. If the client names its session, the output is stored even if the run failed.
  */
 export const remembering =
   (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>
@@ -53,7 +53,7 @@ export const remembering =
     await rememberShown(dependencies, turn, shown, ways)
   }
 
-/** The Response when it has ended, or as it stands when that takes too long. */
+/** The ended Response; after a timeout, its current state. */
 export async function settled(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -79,13 +79,13 @@ export async function settled(
 
 const frameOf = (event: ResponseEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** The client throws what this says. */
+/** The last frame after an error. The SDK throws its message. */
 export const failedFrame = (error: Error): string => {
   const { message, code } = openAiErrorOf(describeError(error))
   return `event: error\ndata: ${JSON.stringify({ type: 'error', message, code, param: null })}\n\n`
 }
 
-/** Its events as frames; with `after`, those after this number. */
+/** The events of a Response as frames; with `after`, only those after this number. */
 export async function* frames(
   dependencies: RouteDependencies,
   shown: ShownResponse,
@@ -111,7 +111,7 @@ export async function* frames(
   }
 }
 
-/** What of an event comes after this number. */
+/** The part of an event after this number; undefined if there is none. */
 function restOf(event: ResponseEvent, after: number | undefined): ResponseEvent | undefined {
   if (after === undefined) return event
   if (event.sequence_number <= after) return undefined

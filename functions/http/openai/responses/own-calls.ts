@@ -1,13 +1,16 @@
 import type { AssistantMessage, ToolMessage } from '../../../domain/messages/message.ts'
 import type { WaitingCall } from '../../v1/runs/resource.ts'
 
-/** The calls of a round that are executed here, each told once when it has ended, in the order in which the model made them. */
+/**
+ * The calls of a round that are executed here. Each is returned once, after it has ended, in the order in which the
+ * model made them.
+ */
 export interface OwnCalls {
-  /** The next round's. */
+  /** Starts the next round. */
   begin(message: AssistantMessage): void
-  /** One has ended. Returns it with those that waited for it. */
+  /** Records the end of a call. Returns it together with later calls that had to wait for it. */
   end(call: ToolMessage): WaitingCall[]
-  /** All that have ended and were not told, although others before them go on. */
+  /** All calls that have ended but were not returned, because earlier calls are still running. */
   rest(): WaitingCall[]
 }
 
@@ -20,7 +23,7 @@ export function createOwnCalls(): OwnCalls {
       const call = ended.get(sequence)
       if (call === undefined || emitted.has(sequence)) return []
       emitted.add(sequence)
-      // The client knows what it has executed itself.
+      // The client already has the calls that it executed itself.
       if (call.needs === 'result') return []
       return [{ message: call, arguments: message?.toolCalls[sequence]?.arguments ?? '' }]
     })

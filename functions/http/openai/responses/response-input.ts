@@ -13,7 +13,10 @@ type UserItem = Extract<InputItem, { role: 'user' }>
 type UserMessage = Extract<ChatMessage, { role: 'user' }>
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>
 
-/** What a request for a Response says, in our words. `instructions` of its input are the session's, as in Chat Completions. */
+/**
+ * Converts a request for a Response to our format. As in Chat Completions, the `instructions` of system messages become
+ * the session's.
+ */
 export function readResponseRequest(body: ResponseRequest): ChatInput {
   const items = typeof body.input === 'string' ? [userText(body.input)] : readItems(body.input, 'body.input')
   const talk = readItemsAsMessages(items)
@@ -48,7 +51,7 @@ export function readResponseRequest(body: ResponseRequest): ChatInput {
   }
 }
 
-/** What a new conversation begins with. */
+/** Converts the first items of a new conversation. */
 export function readConversationItems(values: readonly JsonObject[]): Pick<ChatInput, 'instructions' | 'history'> {
   const items = readItems(values, 'body.items')
   return { instructions: systemText(items), history: readItemsAsMessages(items, 'items') }
@@ -66,7 +69,7 @@ function systemText(items: readonly InputItem[]): string | undefined {
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }
 
-/** Items of an output, as a client sends them back. */
+/** Converts the items of an output, as a client sends them back. */
 export const messagesOfOutput = (items: readonly JsonObject[]): ChatMessage[] =>
   readItemsAsMessages(readItems(items, 'output')).map(({ message }) => message)
 
@@ -74,7 +77,9 @@ interface PlacedItem extends PlacedMessage {
   readonly item: InputItem
 }
 
-/** Items as messages of Chat Completions; calls of one completion are one message. What was thought says nothing. */
+/**
+ * Converts items to Chat Completions messages. The calls of one completion become one message; reasoning is ignored.
+ */
 function readItemsAsMessages(items: readonly InputItem[], name = 'input'): PlacedItem[] {
   const placed: PlacedItem[] = []
   for (const [index, item] of items.entries()) {

@@ -46,7 +46,7 @@ type ContentPart =
     }
   | { readonly type: 'reasoning_text'; readonly text: string }
 
-/** A text of a completion, or what it thought. */
+/** A text or reasoning block of a completion. */
 export interface Block {
   readonly kind: BlockKind
   readonly id: string
@@ -56,7 +56,7 @@ export interface Block {
 export const contentPart = ({ kind, text }: Pick<Block, 'kind' | 'text'>): ContentPart =>
   kind === 'text' ? { type: 'output_text', text, annotations: [], logprobs: [] } : { type: 'reasoning_text', text }
 
-/** A block as an item; without content until it has any. */
+/** Converts a block to an item. The item has no content while the block is empty. */
 export function blockItem(block: Block, status: ItemStatus): MessageItem | ReasoningItem {
   const { id, kind } = block
   const content = status === 'in_progress' ? [] : [contentPart(block)]
@@ -65,11 +65,11 @@ export function blockItem(block: Block, status: ItemStatus): MessageItem | Reaso
     : { id, type: 'reasoning', status, summary: [], content }
 }
 
-/** The id of a block: by its run, its round, and its place among the round's blocks. */
+/** The id of a block: its run, its round, and its index among the round's blocks. */
 export const blockId = (kind: BlockKind, run: string, round: number, place: number | string): string =>
   `${kind === 'text' ? 'msg' : 'rs'}_${run}_${round}_${place}`
 
-/** The blocks of a completion, in order: what comes without a call in between is one. */
+/** The blocks of a completion, in order. Consecutive parts of one kind without a call between them form one block. */
 export function blocksOf(message: Pick<AssistantMessage, 'runId' | 'round' | 'parts'>): Block[] {
   const blocks: { kind: BlockKind; text: string }[] = []
   let isOpen = false
@@ -89,7 +89,7 @@ export function blocksOf(message: Pick<AssistantMessage, 'runId' | 'round' | 'pa
 const callPlace = ({ id, runId, round, sequence, parentMessageId }: ToolMessage): string =>
   parentMessageId === undefined ? `${runId}_${round}_${sequence}` : id
 
-/** A call, whoever executes it. */
+/** Converts a call to an item, wherever it is executed. */
 export const callItem = ({ message, arguments: text }: WaitingCall): CallItem => ({
   id: `fc_${callPlace(message)}`,
   type: 'function_call',

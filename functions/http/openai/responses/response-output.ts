@@ -5,20 +5,26 @@ import type { OutputItem } from './response-items.ts'
 import { callEvents, createResponseWriter, createTextWriter, ownCallEvents } from './response-writer.ts'
 import type { ResponseEvent } from './response-writer.ts'
 
-/** Makes the output of a Response, and its events, of what happens in a run. */
+/** Builds the output of a Response and its events from the steps of a run. */
 export interface ResponseOutput {
-  /** An event about the whole Response. */
+  /** An event about the Response as a whole. */
   event(type: string, fields: object): ResponseEvent
   take(step: RunStep): ResponseEvent[]
-  /** The run waits for these. Whether it is this Response's end: it asks the client for results. */
+  /**
+   * Records that the run waits for these calls. `isEnd`: the Response ends here, because it asks the client for
+   * results.
+   */
   pause(waiting: readonly WaitingCall[]): { readonly events: ResponseEvent[]; readonly isEnd: boolean }
-  /** The run has ended, or waits for somebody else. */
+  /** Records that the run has ended, or waits for an approval. */
   close(): ResponseEvent[]
   readonly items: readonly OutputItem[]
 }
 
 interface Shown {
-  /** The run, and how often it had asked the client before. An input that waits may become part of another one. */
+  /**
+   * The run, and how many times it had asked the client before. A function, because a queued input may be merged into
+   * another run.
+   */
   readonly where: () => { readonly runId: string; readonly asked: number }
   /** Whether calls of our own tools are shown. */
   readonly withCalls: boolean
@@ -28,10 +34,13 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
   const writer = createResponseWriter()
   const texts = createTextWriter(writer, () => where().runId)
   const calls = createOwnCalls()
-  /** Calls of this round that have begun: text that is streamed beside their arguments is one part of the completion. */
+  /**
+   * Calls of this round that have started. Text between the deltas of one call's arguments belongs to the same part of
+   * the completion.
+   */
   const begun = new Set<number>()
   let passed = 0
-  /** Answers to its calls make another Response of the same run. */
+  /** The answers to a run's calls start another Response of the same run. */
   const isBegun = (): boolean => passed === where().asked
   const own = (ended: readonly WaitingCall[]): ResponseEvent[] =>
     withCalls && isBegun() ? ended.flatMap((call) => ownCallEvents(writer, call)) : []

@@ -4,10 +4,10 @@ import type { Usage } from '../../../domain/usage/usage.ts'
 import type { ResponsePart, ResponseState } from './response-run.ts'
 import type { ResponseResource } from './response-schemas.ts'
 
-/** What is kept about a Response beside its run; the name of its session holds it. */
+/** The data stored for a Response besides its run. It is stored under the Response's name, in its session. */
 export interface AboutResponse {
   readonly model: string
-  /** How often its run had asked the client before; `of`: if its run is this one. */
+  /** How many times its run had asked the client before. With `of`, the number counts only if the run is this one. */
   readonly asked: number
   readonly of?: string
   readonly previous?: string
@@ -22,10 +22,10 @@ export interface ShownResponse extends ResponsePart {
   readonly isStored: boolean
 }
 
-/** A model name that ends with this leaves calls of our own tools out. */
+/** A model name with this suffix omits calls of our own tools. */
 export const TEXT_ONLY = ':text'
 
-/** A Response as it stands. */
+/** The current state of a Response, in OpenAI's format. */
 export function responseResource({ id, key, about, isStored }: ShownResponse, state: ResponseState): ResponseResource {
   const { run, items, usage } = state
   const status = statusOf(state)
@@ -80,7 +80,7 @@ function statusOf({ run, status }: ResponseState): ResponseResource['status'] {
 const isCutOff = ({ stopReason }: Run): boolean =>
   stopReason === 'output_limit' || stopReason === 'max_rounds' || stopReason === 'budget'
 
-/** Its clients know a few codes only; ours stands in the message. */
+/** Converts an error. Clients know only a few codes, so our code is in the message. */
 function errorOf(error: RunError | undefined): ResponseResource['error'] {
   const { code, message } = error ?? { code: 'provider_error', message: 'the run failed' }
   const theirs =
@@ -107,7 +107,7 @@ function usageOf(used: Usage): ResponseResource['usage'] {
   }
 }
 
-/** The last event of a stream. Clients know three ends. */
+/** The type of a stream's last event. Clients know three of them. */
 export function lastEventType({ status }: ResponseResource): string {
   return status === 'completed' || status === 'failed' ? `response.${status}` : 'response.incomplete'
 }

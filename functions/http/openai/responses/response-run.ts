@@ -13,27 +13,29 @@ import type { OutputItem } from './response-items.ts'
 import { createResponseOutput } from './response-output.ts'
 import type { ResponseEvent } from './response-writer.ts'
 
-/** Which part of which run a Response is. */
+/** The run of a Response, and its part of that run. */
 export interface ResponsePart {
   readonly key: SessionKey
   readonly runId: string
-  /** How often the run had asked the client before; `of`: if its run is this one. */
+  /** How many times the run had asked the client before. With `of`, the number counts only if the run is this one. */
   readonly asked: number
   readonly of?: string
   readonly withCalls: boolean
 }
 
-/** How a Response stands. */
+/** The state of a Response. */
 export interface ResponseState {
   readonly run: Run
-  /** `asks`: it ends with calls for the client. `waits`: for a decision. */
+  /** `asks`: ends with calls for the client. `waits`: waits for an approval. */
   readonly status: 'queued' | 'in_progress' | 'asks' | 'waits' | 'ended'
   readonly items: readonly OutputItem[]
-  /** Of this part alone; undefined until it has ended. */
+  /** The usage of this part alone; undefined until it has ended. */
   readonly usage?: Usage
 }
 
-/** The events of a Response from its first on, and how it then stands. `shown`: what an event about the whole of it says. */
+/**
+ * Yields all events of a Response and returns its state. `shown` builds the content of events about the whole Response.
+ */
 export async function* responseEvents(
   { reader }: Pick<AppDependencies, 'reader'>,
   part: ResponsePart,
@@ -87,7 +89,7 @@ export async function requireRun(reader: LogReader, key: SessionKey, id: string)
   return run
 }
 
-/** The calls for which a run has paused this time, also those that have ended since. */
+/** The calls that the current pause waits for, including those resolved since. */
 async function pausedFor(
   reader: LogReader,
   key: SessionKey,
@@ -99,22 +101,22 @@ async function pausedFor(
   return withArguments(reader, key, found?.calls ?? waiting)
 }
 
-/** One time that a run has asked the client. */
+/** One time that a run asked the client for results. */
 export interface Ask {
   readonly calls: readonly ToolMessage[]
-  /** The log's last message then. */
+  /** The id of the log's last message at that time. */
   readonly after: string
-  /** The run has gone on since. */
+  /** Whether the run has been resumed since. */
   readonly isOver: boolean
 }
 
-/** Each time that a run has asked the client, in order. */
+/** Lists all times that a run asked the client for results, in order. */
 export async function asksOf(reader: LogReader, key: SessionKey, run: Run): Promise<Ask[]> {
   const pauses = await pausesOf(reader, key, run)
   return pauses.filter(({ calls }) => calls.some(({ needs }) => needs === 'result'))
 }
 
-/** Each pause of a run, in order. */
+/** Lists all pauses of a run, in order. */
 async function pausesOf(reader: LogReader, key: SessionKey, { notices = [] }: Run): Promise<Ask[]> {
   return Promise.all(
     notices.flatMap((notice, place) => {

@@ -53,7 +53,7 @@ const message = z.discriminatedUnion(
 )
 const callId = z.string().min(1).max(2_048)
 
-/** An item that a request brings: a message, a call or its result; what a model thought is let be. */
+/** An item of a request: a message, a call or its result. Reasoning is ignored. */
 export const inputItem = z.preprocess(
   (item) => (typeof item === 'object' && item !== null && !('type' in item) ? { ...item, type: 'message' } : item),
   z.discriminatedUnion(
@@ -80,10 +80,10 @@ const functionTool = z.object({
 /** The id of a Response. */
 export const RESPONSE_ID = /^resp_([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.([1-9][0-9]{0,5}))?$/
 
-/** Checked in the handler: an item may leave its type out. */
+/** Checked in the handler, because an item may omit its type. */
 const items = z.array(jsonObject)
 
-/** Fields that ask for what this API does not do, with the values that ask for nothing. */
+/** Fields of unsupported features, with the values that request nothing unusual. */
 const refused = {
   prompt: z.null('is not supported').optional(),
   text: z.object({ format: z.object({ type: z.literal('text', 'can only be text') }).nullish() }).nullish(),

@@ -3,8 +3,8 @@ import { blockId, blockItem, callItem, callOutputItem, contentPart } from './res
 import type { Block, BlockKind, OutputItem } from './response-items.ts'
 
 /**
- * One event of a Response's stream. Numbers count the characters of pieces, not the pieces: so the same text has the same numbers
- * however it was streamed, and a client may go on after any of them. A piece has the number of its last character.
+ * One event of a Response's stream. Sequence numbers count characters, not chunks, so the same text has the same
+ * numbers however it was streamed. A client can resume after any of them. A chunk has the number of its last character.
  */
 export interface ResponseEvent {
   readonly type: string
@@ -12,14 +12,14 @@ export interface ResponseEvent {
   readonly [field: string]: unknown
 }
 
-/** What a Response has told so far. */
+/** The state of a Response's stream. */
 export interface ResponseWriter {
   event(type: string, fields: object, length?: number): ResponseEvent
-  /** The next item's index. */
+  /** Allocates the index of the next item. */
   place(): number
-  /** Items that are whole; texts with their round. */
+  /** The finished items; texts with their round. */
   readonly items: { readonly item: OutputItem; readonly round?: number }[]
-  /** The next event's number. */
+  /** The sequence number of the next event. */
   number: number
 }
 
@@ -37,7 +37,7 @@ export function createResponseWriter(): ResponseWriter {
   return writer
 }
 
-/** A call, all at once. */
+/** The events of a call, which is sent at once. */
 export function callEvents(writer: ResponseWriter, call: WaitingCall): ResponseEvent[] {
   const { event } = writer
   const item = callItem(call)
@@ -54,7 +54,7 @@ export function callEvents(writer: ResponseWriter, call: WaitingCall): ResponseE
   ]
 }
 
-/** A call with its result. */
+/** The events of a call with its result. */
 export function ownCallEvents(writer: ResponseWriter, call: WaitingCall): ResponseEvent[] {
   const { event } = writer
   const events = callEvents(writer, call)
@@ -67,12 +67,12 @@ export function ownCallEvents(writer: ResponseWriter, call: WaitingCall): Respon
   ]
 }
 
-/** The texts of a round, and what was thought in it: one is open at a time. */
+/** Writes the text and reasoning of a round; one block is open at a time. */
 export interface TextWriter {
   begin(round: number): void
   piece(kind: BlockKind, delta: string): ResponseEvent[]
   close(): ResponseEvent[]
-  /** The round begins anew. What was shown of it stays in the stream, and in nothing else. */
+  /** Discards the round for a retry. Its content stays in the stream, but in no stored item. */
   discard(): ResponseEvent[]
 }
 
@@ -98,7 +98,7 @@ export function createTextWriter(writer: ResponseWriter, runId: () => string): T
       const events = closeAs('incomplete')
       const kept = items.filter((one) => one.round !== round.number)
       items.splice(0, items.length, ...kept)
-      // The next attempt has the numbers that its texts keep.
+      // The next attempt uses the numbers from the round's start again.
       writer.number = round.begun
       round = { ...round, attempt: round.attempt + 1, blocks: 0 }
       return events

@@ -73,7 +73,9 @@ const cancelResponse = createRoute({
   },
 })
 
-/** Responses over our sessions. What serves them is loaded with the first: the API loads little before its first request. */
+/**
+ * Serves Responses with our sessions. The handlers are imported with the first request, so that the API starts quickly.
+ */
 export function responseRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(createResponse, async (c) => {
     const { serveCreate } = await import('./serve-response.ts')

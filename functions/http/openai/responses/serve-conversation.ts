@@ -16,7 +16,7 @@ import type { PlacedItem } from './conversation-items.ts'
 import { readConversationItems } from './response-input.ts'
 import type { ConversationRequest, ItemList } from './response-schemas.ts'
 
-/** Makes a session that begins with these items. */
+/** Creates a session whose log begins with these items. */
 export async function makeConversation(
   dependencies: RouteDependencies,
   caller: Caller,
@@ -25,7 +25,7 @@ export async function makeConversation(
   const { service, agents, clock } = dependencies
   const { instructions, history } = readConversationItems(items ?? [])
   const closed = closedHistory({ history, results: [] })
-  // Each Response names its agent: this one only until then.
+  // Each Response names its own agent. This one applies only until the first Response.
   const agent = [...agents.keys()].find((name) => caller.key?.agents?.includes(name) ?? true) ?? 'default'
   const made = { session: nextId(undefined, clock.now()), agent, metadata: metadata ?? {} }
   const session = await createSession(dependencies, caller, { ...made, ...definedFields({ instructions }) })
@@ -37,7 +37,7 @@ export async function makeConversation(
 export const showConversation = async (dependencies: RouteDependencies, caller: Caller, id: string) =>
   conversationResource(await findConversation(dependencies, caller, id))
 
-/** A page of its log as items. */
+/** Reads a page of the session's log as items. */
 export async function pageOfItems(dependencies: RouteDependencies, caller: Caller, id: string, query: ItemQuery) {
   const { builds, shared } = dependencies
   const session = await findConversation(dependencies, caller, id)
@@ -78,7 +78,8 @@ async function itemPage(
   }
   const first = at === undefined ? undefined : await reader.message(key, at)
   if (first !== undefined) await take([first])
-  // An item that was shown while it streamed may have another name now: then its whole message has been.
+  // The cursor may be the id of an item from a stream. That item can have another id now; then its whole message counts
+  // as read.
   const known = found.findIndex(({ item }) => item.id === after)
   found.splice(0, known === -1 ? found.length : known + 1)
   let more = true

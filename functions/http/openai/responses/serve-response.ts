@@ -25,10 +25,10 @@ import { readResponseRequest } from './response-input.ts'
 import { TEXT_ONLY } from './response-resource.ts'
 import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
 
-/** A cancel waits so long for the run's end, in milliseconds. */
+/** Longest wait of a cancel for the end of its run. */
 const CANCEL_MS = 2_000
 
-/** Begins a Response, and responds with it or with its events. */
+/** Starts a Response, and responds with it or with its events. */
 export const serveCreate = (
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -40,7 +40,7 @@ export const serveCreate = (
     const remember = remembering(dependencies, wanted, shown)
     const whole = async (): ReturnType<typeof standing> => {
       if (body.background !== true) return settled(dependencies, c, shown, { revoked: call.signal, remember })
-      // Its client has what it asked for: the id.
+      // A background request needs only the id, which the client has now.
       if (wanted.turn.isNamed) await noteShown(dependencies, wanted.turn, shown, [])
       return standing(dependencies, shown)
     }
@@ -54,7 +54,7 @@ export const serveCreate = (
     return response
   })
 
-/** Responds with a Response as it stands, or with its events. */
+/** Responds with a Response in its current state, or with its events. */
 export async function serveRead(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -79,7 +79,7 @@ export async function serveRead(
   )
 }
 
-/** Cancels the run of a Response that goes on. */
+/** Cancels the run of a Response unless it has ended. */
 export async function serveCancel(dependencies: RouteDependencies, c: Context<AppEnv>, id: string) {
   const { service, clock, shared } = dependencies
   const shown = await findResponse(dependencies, c.get('caller'), id)

@@ -24,23 +24,23 @@ import { REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { putOnce } from './repeated-request.ts'
 
-/** The run to follow. `answered`: the calls that it answers, by their rows, and the run that made them. */
+/** The run to follow. `answered`: the rows of the calls that this turn answers, and the run that made them. */
 export interface AcceptedTurn extends FollowedRun {
   readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
 }
 
-/** Rows read at a time. */
+/** Rows in one page. */
 const PAGE = 200
 const SOURCE = 'chat-completions'
 
-/** Puts what is new into the session that it belongs to, and returns the run to follow. */
+/** Adds a turn's new content to its session, and returns the run to follow. */
 export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
   const { caller, agent, user, input } = turn
   const id = turn.session ?? (await joinedSession(dependencies, turn)) ?? nextId(undefined, dependencies.clock.now())
   const known = await existing(dependencies, caller, id)
   const answered = known && (await answersOf(dependencies, known, turn))
   if (answered === undefined) refuseUnknownCalls(input)
-  // A session that is there has a log of its own: whatever the client's looks like is nobody's concern then.
+  // An existing session has its own log, so the client's history is not checked.
   const history = known === undefined ? closedHistory(input) : undefined
   const limits = countedFor(caller, dependencies.settings.caps)
   if (known === undefined) await dependencies.service.assertCapacity(caller.tenant, limits)
@@ -62,8 +62,8 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
 }
 
 /**
- * A request that names no session gets one that is named after its content, so that the same request again, after a broken
- * connection, finds it while its run is active. Undefined: it must be a new one.
+ * Finds or names the session of a request that names none. The name is derived from the content, so a retry after a
+ * broken connection finds the session while its run is active. Undefined: the request needs a new session.
  */
 async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): Promise<string | undefined> {
   const { caller, bodyHash, idempotencyKey, isFirstTry } = turn
@@ -89,7 +89,10 @@ async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): P
 
 const asStatus = ({ run }: Session) => run?.status ?? 'queued'
 
-/** What the client was shown before, as closed messages. Results that no run waits for are as old as their calls. */
+/**
+ * Converts the client's history to closed messages. Results that no run waits for belong to the history, like their
+ * calls.
+ */
 export function closedHistory({ history, results }: Pick<ChatInput, 'history' | 'results'>): ClosedMessage[] {
   if (history.length === 0) return []
   const format = createOpenAiImport()
@@ -105,7 +108,7 @@ export function closedHistory({ history, results }: Pick<ChatInput, 'history' | 
   }
 }
 
-/** Stores what the client was shown before, if the session has nothing else; goes on where an earlier attempt stopped. */
+/** Imports the client's history if the session has nothing else. Continues where an earlier attempt stopped. */
 async function importHistory(
   { service, reader }: RouteDependencies,
   session: Session,
@@ -122,7 +125,7 @@ async function importHistory(
   try {
     await service.importMessages(session, closed ?? closedHistory(input), { name, source: SOURCE })
   } catch (error) {
-    // It has another history, which is whole.
+    // The session already has another, complete history.
     if (!isCode(error, 'idempotency_conflict')) throw error
   }
 }
@@ -130,15 +133,18 @@ async function importHistory(
 interface Answers {
   readonly runId: string
   readonly resolutions: readonly CallResolution[]
-  /** Their rows. */
+  /** The ids of the calls' rows. */
   readonly calls: readonly string[]
   /** The last message that the client has seen. */
   readonly after: string
-  /** Calls whose end it has not seen, though they stand before that. */
+  /** Calls before that message whose end the client has not seen. */
   readonly open: ReadonlySet<string>
 }
 
-/** What resolves the calls of the run that is meant; undefined if there is nothing, or if it belongs to the past. */
+/**
+ * Finds the resolutions for calls of the run that the turn answers. Undefined if there are none, or if they belong to
+ * the history.
+ */
 async function answersOf(
   dependencies: RouteDependencies,
   session: Session,
@@ -174,7 +180,7 @@ async function answersOf(
   return { runId, resolutions: [...given, ...decided], calls, after, open: new Set(unseen) }
 }
 
-/** The newest calls of these names, or these rows, that wait for somebody, or have waited. */
+/** Finds the newest calls with these names or rows that wait for a client or an approval, or have waited. */
 async function callsOf(
   reader: RouteDependencies['reader'],
   session: Session,
@@ -209,7 +215,7 @@ async function submit(
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
     clientTools: input.tools,
-    // Another request may change the session's before this run begins.
+    // Stored with the run, because another request may change the session's instructions before the run starts.
     ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),
   }
@@ -233,7 +239,7 @@ async function submit(
   return put(newest?.id, more)
 }
 
-/** Refuses results that nobody waits for, where nothing else says what to do with them. */
+/** Rejects results for unknown calls if the request has no other content. */
 function refuseUnknownCalls({ history, results, said }: ChatInput): void {
   const [first] = results
   if (first !== undefined && history.length === 0) throw refused(first.at, 'is a result without a call before it')

@@ -4,38 +4,40 @@ import type { Caller } from '../../../access/caller.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
 
-/** What a client says and answers, and where. */
+/** The client's new input and answers, and the session that they are for. */
 export interface ChatTurn {
-  /** Of this run alone. */
+  /** Instructions for this run only. */
   readonly instructions?: string
-  /** What to do while a run is active; left out: what the agent's policy says. */
+  /** The behaviour while a run is active; by default the agent's policy. */
   readonly onBusy?: Submission['onBusy']
   readonly caller: Caller
   readonly agent: string
   readonly user: string | undefined
-  /** As the client names it. */
+  /** The session's id as the client names it. */
   readonly session: string | undefined
-  /** The request names it, and not only what was found of it. */
+  /** Whether the request itself names the session, as opposed to a session found for it. */
   readonly isNamed: boolean
   /** SHA-256 of the request's body. */
   readonly bodyHash: string
   readonly idempotencyKey: string | undefined
-  /** The client says that it has not sent this before. */
+  /** Whether the client states that this is its first attempt. */
   readonly isFirstTry: boolean
   readonly input: ChatInput
-  /** Decisions on calls that wait for one, by the ids of their rows. */
+  /** Decisions on calls that wait for an approval, by the ids of their rows. */
   readonly decisions?: ReadonlyMap<string, boolean>
-  /** The id that the client knows a call by; left out: the model's own. Results of unknown calls are then ignored. */
+  /**
+   * The id by which the client knows a call; by default the model's id. If set, results of unknown calls are ignored.
+   */
   readonly nameOf?: (call: ToolMessage) => string
-  /** The run whose calls its results answer; left out: the session's newest. */
+  /** The run whose calls the results answer; by default the session's newest run. */
   readonly answersTo?: string
 }
 
-/** A repeated request joins the run of the first for this long, in milliseconds. */
+/** How long a repeated request joins the run of the first one, in milliseconds. */
 export const REPEAT_MS = 60_000
-/** As long as a session remembers idempotency keys, in milliseconds. */
+/** How long a session remembers idempotency keys, in milliseconds. */
 export const KEYS_MS = 86_400_000
 
-/** Whose requests may be taken for repetitions of each other, as a text. */
+/** Requests can be repetitions of each other only within this scope, given as a text. */
 export const scopeOf = ({ caller, agent, user }: ChatTurn): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])

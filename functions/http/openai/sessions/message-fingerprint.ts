@@ -1,7 +1,7 @@
 import { jsonFault } from '../../../log/json/json-size.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
 
-/** What of a message every client sends back as it was shown. */
+/** The part of a message that every client sends back unchanged. */
 export function seenOf(message: ChatMessage): unknown {
   if (message.role === 'tool') return [message.role, message.tool_call_id, partsOf(message.content)]
   if (message.role !== 'assistant') return [message.role, partsOf(message.content)]
@@ -13,7 +13,10 @@ export function seenOf(message: ChatMessage): unknown {
   return [message.role, partsOf(message.content), calls]
 }
 
-/** Arguments in one way of writing them: some clients read them and write them anew. What is no JSON stays as it is. */
+/**
+ * Arguments in a normalized form, because some clients parse them and serialize them again. Text that is not JSON is
+ * returned unchanged.
+ */
 function jsonOf(text: string): string {
   if (jsonFault(text) !== undefined) return text
   try {

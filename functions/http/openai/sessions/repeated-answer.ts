@@ -5,8 +5,8 @@ import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 
 /**
- * Takes note, before anything of it is stored, that this request answers calls of a run and says something beside: what it says may
- * become a run of its own, behind which a repetition would not find the calls.
+ * Records, before anything is stored, that this request both answers calls of a run and has new input. The input may
+ * start a new run; without the record, a retry would look for the calls in that run.
  */
 export async function noteAnswered(
   { names, clock }: RouteDependencies,
@@ -14,15 +14,19 @@ export async function noteAnswered(
   session: SessionKey,
   run: string,
 ): Promise<void> {
-  // Without a key or a run of its own, the same words may be meant anew: models use the ids of calls again.
+  // Without a key or a run, an equal request may be a new one, because models reuse call ids. Then the record is kept
+  // only briefly.
   const isUnique = turn.idempotencyKey !== undefined || turn.answersTo !== undefined || isReported(turn)
   await names.give(session, nameOf(turn, session), { run }, clock.now() + (isUnique ? KEYS_MS : REPEAT_MS))
 }
 
-/** Whether the request itself tells what it follows, in a session that it names: the calls and what came before. */
+/**
+ * Whether the request names its session and contains the history before its answers. Then it identifies the calls that
+ * it answers.
+ */
 export const isReported = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
 
-/** The run whose calls an earlier attempt of this request has answered, if it said something beside. */
+/** The run whose calls an earlier attempt of this request answered, if it also had new input. */
 export async function answeredBefore(
   { names }: RouteDependencies,
   turn: ChatTurn,

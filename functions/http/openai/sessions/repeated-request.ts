@@ -10,14 +10,17 @@ import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { seenOf } from './message-fingerprint.ts'
 
-/** A run whose end nobody was shown waits for the same words this long, in milliseconds: OpenAI's packages wait as long for it. */
+/** How long an undelivered answer is kept for a repeated request, in milliseconds. OpenAI's SDKs wait as long. */
 const UNSEEN_MS = 600_000
 
-/** What is remembered of a body that came into a session. */
+/** The record of a request body in a session. */
 interface Noted {
-  /** The session's newest run before it. */
+  /** The session's newest run before the request. */
   readonly before: string
-  /** Hashes of the messages that the client was shown last, each in a way of its own; left out: it was not shown the end. */
+  /**
+   * Hashes of the last message that the client received, one for each form in which it may send it back. Undefined: the
+   * client did not receive the end.
+   */
   readonly shown?: readonly string[]
 }
 
@@ -27,9 +30,9 @@ interface Where {
 }
 
 /**
- * Puts a turn into a session that its client names, or returns the run that the same body has begun before. Nothing says whether a
- * client sends something again or somebody says it again: `isSame` decides (record 31).
- * `put` submits it after the run `before`, once however often that is done. `newest` was read before this.
+ * Adds a turn to a session that its client names, or returns the run that the same body started before. A retry and a
+ * deliberate repetition look the same; `isSame` decides (decision record 31). `put` submits the turn after the run
+ * `before`; repeated calls have no further effect. `newest` was read before this call.
  */
 export async function putOnce(
   dependencies: RouteDependencies,
@@ -50,7 +53,7 @@ export async function putOnce(
   return put(before)
 }
 
-/** Takes note that the client of a named session was shown how its run ends, before it is. */
+/** Records, before sending it, that the client of a named session receives the end of its run. */
 export async function noteShown(
   dependencies: RouteDependencies,
   turn: ChatTurn,
@@ -62,12 +65,12 @@ export async function noteShown(
   try {
     const noted = await notedOf(dependencies, turn, key)
     const { runs } = await reader.runs(key, { before: runId, limit: 1 })
-    // Otherwise the same words have begun another run meanwhile.
+    // If this fails, an equal request has started another run meanwhile.
     if (noted === undefined || noted.before !== (runs[0]?.id ?? '')) return
     const last = shown.flatMap((messages) => messages.slice(-1).map(hashOf))
     await names.give(key, nameOf(turn, key), { before: noted.before, shown: last }, clock.now() + KEYS_MS)
   } catch (error) {
-    // The run has ended well; the same words are given its answer for a while.
+    // The run has ended successfully. An equal request gets its answer for a while.
     log.warn('a turn will be taken for one that nobody was shown', { session: key.session, error: String(error) })
   }
 }
@@ -82,7 +85,7 @@ async function notedOf({ names }: RouteDependencies, turn: ChatTurn, key: Sessio
   return found?.session === key.session ? (found.about as unknown as Noted) : undefined
 }
 
-/** Whether this is the turn that began this run, and not the same words once more. */
+/** Whether this is a retry of the turn that started this run, not a deliberate repetition. */
 async function isSame(
   { reader, clock }: RouteDependencies,
   { input: { history } }: ChatTurn,
@@ -93,16 +96,16 @@ async function isSame(
   const run = await findRun(reader, key, runId)
   if (accepted === undefined || run === undefined) return false
   const lastSeen = history.at(-1)?.message
-  /** Since it ended or, if it has not, since it began. */
+  /** Time since the run ended or, if it has not ended, since it was accepted. */
   const age = clock.now() - (run.endedAt ?? accepted.createdAt)
   if (!isEnded(run.status)) return lastSeen !== undefined || age <= (shown === undefined ? UNSEEN_MS : REPEAT_MS)
   if (run.status !== 'completed') return false
   if (lastSeen === undefined) return shown === undefined && newest?.id === runId && age <= UNSEEN_MS
-  // Who goes on sends the answer along. One that is like the one before does not show that.
+  // A client that continues includes our answer. If that answer equals the previous one, this proves nothing.
   return shown?.includes(hashOf(lastSeen)) !== true || (await isWhole(reader, key, history, runId))
 }
 
-/** Whether the history is all that the session had before this run: then it says nothing of the run's own answer. */
+/** Whether the history is all that the session had before this run. Then it does not contain the run's own answer. */
 async function isWhole(
   reader: RouteDependencies['reader'],
   key: SessionKey,

@@ -13,12 +13,15 @@ import type { KnownTurn } from './turn-placement.ts'
 import { seenOf } from './message-fingerprint.ts'
 import { noteShown } from './repeated-request.ts'
 
-/** A conversation that nobody goes on with for so long, in milliseconds, begins anew, with its earlier messages imported. */
+/**
+ * How long a conversation can be found by its history, in milliseconds. Later, it starts as a new session that imports
+ * the history.
+ */
 const HISTORY_MS = 30 * 86_400_000
 
 /**
- * As `acceptChatTurn`. A client that names no session goes on in the one whose newest turn has shown it what it sends as history;
- * where something else has gone on since, it gets a session of its own.
+ * Like `acceptChatTurn`. A client that names no session continues in the session whose newest turn produced the
+ * client's history. If other turns were added there since, the client gets a separate session.
  */
 export async function acceptTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
   const known = turn.session === undefined ? await knownByHistory(dependencies, turn) : undefined
@@ -50,8 +53,9 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Remembers what a client was shown: one that names no session is found by that, and the same turn of one that does is known by it.
- * `shown`: the messages that it may send for the completion, each in a way of its own.
+ * Stores what a client received. A client that names no session is found by it later; for a named session, it helps to
+ * recognize a repeated turn. `shown`: the messages that the client may send back for the completion, one list for each
+ * possible form.
  */
 export async function rememberShown(
   dependencies: RouteDependencies,
@@ -70,11 +74,11 @@ export async function rememberShown(
     const about = { run, last: messages[0]?.id ?? '' }
     for (const name of ways) await names.give(key, name, about, clock.now() + HISTORY_MS)
   } catch (error) {
-    // The run has ended well; its client goes on in a new session.
+    // The run has ended successfully. Its client will continue in a new session.
     log.warn('a conversation will not be found by its history', { session: key.session, error: String(error) })
   }
 }
 
-/** Of the conversation as its client sees it, and for nobody else. */
+/** The name of a conversation, derived from its messages as the client sees them and from the caller's scope. */
 const nameOf = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
   `history ${sha256(JSON.stringify([scopeOf(turn), messages.map(seenOf)]))}`

@@ -9,20 +9,20 @@ import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
 import type { AcceptedTurn } from './chat-session.ts'
 import type { ChatTurn } from './chat-turn.ts'
 
-/** A turn after which a client goes on, and its session as it is now. */
+/** A turn after which a client continues, and the current state of its session. */
 export interface KnownTurn {
   readonly session: Session
-  /** Nothing has gone on in the session since. */
+  /** Whether nothing was added to the session since. */
   readonly isNewest: boolean
-  /** The turn itself goes on: what the client says waits for its end. */
+  /** Whether the turn's run is still active; the client's new input waits for its end. */
   readonly isActive: boolean
-  /** What the client brings belongs to the turn's own calls, which are in this session only. */
+  /** Whether the input answers the turn's own calls, which exist only in this session. */
   readonly isAnswer: boolean
 }
 
 /**
- * Goes on in the session of this turn if nothing else has since, or if this request has been there before. Returns undefined if the
- * client has to go on elsewhere: what others have added meanwhile is none of its history.
+ * Continues in the session of this turn, unless other turns were added since. A repeated request continues in the
+ * session of its first attempt. Returns undefined if the client must continue in another session.
  */
 export async function acceptAfter(
   dependencies: RouteDependencies,
@@ -45,13 +45,15 @@ export async function acceptAfter(
   }
 }
 
-/** The id of the session in which a client goes on elsewhere: the same for a request that is repeated under its key. */
+/**
+ * The id of the other session in which a client continues. It is the same for all attempts under one idempotency key.
+ */
 export function elsewhere({ clock }: RouteDependencies, turn: ChatTurn): string {
   const claim = claimOf(turn)
   return claim === undefined ? nextId(undefined, clock.now()) : `chat-${sha256(`elsewhere ${claim}`).slice(0, 40)}`
 }
 
-/** Remembers in which session a request under an idempotency key is carried out, before it is. */
+/** Records the session in which a request with an idempotency key is executed, before it is executed. */
 export async function keepClaim(
   { names, clock }: RouteDependencies,
   turn: ChatTurn,
@@ -64,7 +66,7 @@ export async function keepClaim(
 const claimOf = (turn: ChatTurn): string | undefined =>
   turn.idempotencyKey === undefined ? undefined : `request ${sha256(`${scopeOf(turn)} ${turn.idempotencyKey}`)}`
 
-/** Whether the session's newest run may be what an earlier attempt of this request has begun. */
+/** Whether the session's newest run may have been started by an earlier attempt of this request. */
 function mayBeRepeated(
   { clock }: RouteDependencies,
   { isFirstTry, idempotencyKey }: ChatTurn,

@@ -8,14 +8,17 @@ import { timeText } from '../time-text.ts'
 import { messageMaker, type MessageResource } from '../messages/resource.ts'
 import { runResource, withArguments, type RunResource } from '../runs/resource.ts'
 
-/** Bytes of JSON. A longer body has pointers in place of long texts. */
+/** Limit of the JSON, in bytes. In a longer body, pointers replace long texts. */
 const MAX_CALLBACK_BYTES = 256 * 1024
-/** Code points that stay of a text in whose place a pointer stands. */
+/** Code points of a shortened text before its pointer. */
 const PREVIEW = 500
 const PAGE = 100
 const PAGE_CHARACTERS = 1_000_000
 
-/** What is sent of a run that has ended, or of its pause of this number: the run as the API shows it, with its messages. */
+/**
+ * Builds the body for a run that has ended, or for its pause with this number: the run as the API shows it, with its
+ * messages.
+ */
 export async function callbackBody(reader: LogReader, key: SessionKey, run: Run, pause?: number): Promise<string> {
   const at = pause === undefined ? endOf(run) : await pauseOf(reader, key, run, pause)
   const waiting = await withArguments(reader, key, at.event.waiting ?? [])
@@ -25,7 +28,7 @@ export async function callbackBody(reader: LogReader, key: SessionKey, run: Run,
 
 interface Moment {
   readonly event: RunStateEvent
-  /** The last message of the run then; left out: the last one there is. */
+  /** The last message of the run at that time; undefined: the newest one. */
   readonly last?: string
   readonly time: number
 }
@@ -47,7 +50,10 @@ async function pauseOf(reader: LogReader, key: SessionKey, run: Run, number: num
   return { event: withWaiting(event, calls), last, time: made?.createdAt ?? run.createdAt }
 }
 
-/** The run's messages as the API shows them. Once they are too long together, each is cut as it is read. */
+/**
+ * The run's messages as the API shows them. When together they exceed the limit, long texts are shortened while
+ * reading.
+ */
 async function messagesUpTo(
   reader: LogReader,
   key: SessionKey,
@@ -74,7 +80,10 @@ async function messagesUpTo(
   }
 }
 
-/** Results first; if that is not enough, every long text, the input's too; at last the oldest messages stay away. */
+/**
+ * Shortens results first. If that is not enough, shortens all long texts, including the input's, and finally drops the
+ * oldest messages.
+ */
 function bodyOf(type: string, time: number, whole: RunResource, all: readonly MessageResource[]): string {
   const run = withShortInput(whole)
   const write = (messages: readonly MessageResource[], shown = run): string =>
@@ -93,7 +102,7 @@ function bodyOf(type: string, time: number, whole: RunResource, all: readonly Me
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-/** A result with its pointer in place of a long text. */
+/** Shortens a result; other messages stay unchanged. */
 function withPointers(message: MessageResource): MessageResource {
   return message.role === 'tool' ? shortened(message) : message
 }

@@ -38,7 +38,7 @@ const redeliverCallback = createRoute({
   },
 })
 
-/** What receivers were told, and what they still have to be told. */
+/** Lists and retries the deliveries to callback receivers. */
 export function callbackRoutes(app: App, dependencies: AppDependencies): void {
   const { callbacks, sessions } = dependencies
 
@@ -60,7 +60,7 @@ export function callbackRoutes(app: App, dependencies: AppDependencies): void {
     const { callback: id } = c.req.valid('param')
     const found = await callbacks.find(caller.tenant, id)
     const session = found && (await sessions.read(found))
-    // A caller bound to an owner sees what that owner's sessions owe.
+    // A caller bound to an owner sees only the callbacks of that owner's sessions.
     if (found === undefined || (caller.owner !== undefined && session?.owner !== caller.owner))
       throw new TooltrailError('callback_not_found', `there is no callback ${id}`)
     if (session !== undefined) requireAgent(caller, session.agent)

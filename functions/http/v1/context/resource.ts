@@ -21,7 +21,7 @@ export function summaryResource(summary: Summary): z.input<typeof SummarySchema>
   }
 }
 
-/** A next request as the API shows it: media as links. */
+/** A next request as the API shows it, with links to its media. */
 export function contextResource(session: string, next: NextRequest): z.input<typeof ContextSchema> {
   const { agent, request, summary, mediaOf } = next
   const link = (part: RequestText | RequestMedia): RequestText | RequestMedia =>

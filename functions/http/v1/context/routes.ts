@@ -42,7 +42,7 @@ const consolidate = createRoute({
   },
 })
 
-/** What models are sent of a session. */
+/** Shows the requests that models get for a session. */
 export function contextRoutes(app: App, dependencies: RouteDependencies): void {
   const { service, calls, builds, shared } = dependencies
 
@@ -50,7 +50,7 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { run } = c.req.valid('query')
     const name = JSON.stringify(['context', session, run])
-    // As long as the conversation, whose messages it holds.
+    // Queued, because it holds the messages of the conversation and may be as long.
     const document = await builds.build(session.tenant, name, async () =>
       Buffer.from(JSON.stringify(contextResource(session.session, await service.context(session, run)))),
     )

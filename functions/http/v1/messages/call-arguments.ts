@@ -4,15 +4,16 @@ import type { Recent } from '../../../domain/cache/lru-cache.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 
-/** Characters of arguments that all readers of a process share. */
+/** Limit of the arguments that all readers of a process share, in characters. */
 const SHARED_CHARACTERS = 4_000_000
-/** Characters that a message's calls cost beside their arguments, about. */
+/** Estimated memory of a message's calls besides their arguments, in characters. */
 const OVERHEAD = 500
 
 const shared = new WeakMap<LogReader, Recent<readonly ToolCall[]>>()
 
 /**
- * Finds the raw arguments of calls as their model sent them: a call's row keeps none. `known`: messages at hand; others are read.
+ * Finds the raw arguments of calls as their model sent them; the rows of calls have none. `known`: messages already
+ * read; others are read from the log.
  */
 export function findArguments(
   reader: LogReader,

@@ -18,20 +18,21 @@ import { partUrl } from './resource.ts'
 import { cursorNotFound } from '../page-cursor.ts'
 import type { ChatPosition } from '../page-cursor.ts'
 
-/** At most this many messages of the log are read at a time. */
+/** Messages of the log in one read. */
 const PAGE = 500
 
 interface ChatPage {
   readonly messages: OpenAiMessage[]
-  /** Where a page begins that begins with the message of the same index; undefined for the system message. */
+  /** For each message, the position of a page that starts with it; undefined for the system message. */
   readonly begins: readonly (ChatPosition | undefined)[]
-  /** Where the next page begins; undefined after the last. */
+  /** The position of the next page; undefined after the last one. */
   readonly next: ChatPosition | undefined
 }
 
 /**
- * A page of a session's log as Chat Completions messages, as the next request of its latest run would hold them
- * (promises R6): the system message first if there are instructions. Reads what the page needs, however long the log is.
+ * Reads a page of a session's log as Chat Completions messages, as the next request of its latest run would contain
+ * them (promises R6). If there are instructions, the system message comes first. Reads only what the page needs,
+ * however long the log is.
  */
 export async function chatMessages(
   { reader, agents }: AppDependencies,
@@ -65,7 +66,10 @@ export async function chatMessages(
   return pageWith(undefined)
 }
 
-/** Characters of its content: its JSON has at least as many bytes, and is not made to learn that it is too long. */
+/**
+ * Length of the content, in characters. The JSON has at least as many bytes, so it need not be built to detect that it
+ * is too long.
+ */
 const lengthOf = ({ parts }: RequestMessage): number =>
   parts.reduce(
     (sum, part) => sum + ('text' in part ? part.text.length : 'arguments' in part ? part.arguments.length : 0),
@@ -79,7 +83,7 @@ interface Reading {
   readonly pageSize: number
 }
 
-/** What each message from this one on becomes in a request, in order; read on demand. */
+/** Yields the request messages for each message from this one on, in order; reads on demand. */
 async function* replayFrom(
   key: SessionKey,
   { reader, agent, from, pageSize }: Reading,
@@ -99,7 +103,7 @@ async function* replayFrom(
     })
     part.push(...page.messages)
     more = page.more
-    // What a message becomes depends on its results and the message after it.
+    // The request messages for a message depend on its results and on the message after it.
     const open = more ? part.findLastIndex(isOwn) : part.length
     if (open <= 0) continue
     const options = {
@@ -114,7 +118,10 @@ async function* replayFrom(
   }
 }
 
-/** Finds where the log's last turn begins, the one sent with its media and all its sources; looks only if there are any. */
+/**
+ * Finds the start of the log's last turn, whose media and sources are all sent. Reads the log only if the page has
+ * media or sources.
+ */
 function createTurnFinder(
   reader: LogReader,
   key: SessionKey,
@@ -132,8 +139,8 @@ function createTurnFinder(
 }
 
 /**
- * Finds the numbers of sources and what was decided about them; looks only if there are sources. Those that no completion has recorded
- * are numbered over the whole log, as the next request would: each page gives the same.
+ * Finds the numbers of sources and the decisions about them. Reads only if there are sources. Numbers that no
+ * completion has recorded are assigned over the whole log, as the next request would, so that all pages agree.
  */
 function createSourceFinder(
   reader: LogReader,
@@ -159,7 +166,7 @@ function createSourceFinder(
   }
 }
 
-/** The highest number that is recorded, or that a result before this message gets after the recorded ones. */
+/** The highest number that is recorded, or that a result before this message would get. */
 async function highestBefore(reader: LogReader, key: SessionKey, before: string | undefined): Promise<number> {
   const recorded = new Set<string>()
   let highest = 0
@@ -216,12 +223,12 @@ async function requireMessage(reader: LogReader, key: SessionKey, id: string): P
   return message
 }
 
-/** Whether a message belongs to the conversation itself, not a result and not a team member's. */
+/** Whether a message belongs to the conversation itself: no tool result, and not by a team member. */
 const isOwn = (message: Message): boolean => message.role !== 'tool' && isLeaders(message)
 
 const hasMedia = (message: Message): boolean => message.parts.some(isMedia)
 
-/** An image or file that is still sent with its bytes is shown as a link to them. */
+/** Replaces the bytes of images and files in a request with links. */
 function withLinks(session: string, messageId: string, request: RequestMessage): RequestMessage {
   if (request.role !== 'user') return request
   const link = (part: RequestText | RequestMedia): RequestText | RequestMedia =>

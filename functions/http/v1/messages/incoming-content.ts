@@ -23,11 +23,11 @@ const PART_TYPES = new Set<unknown>(['text', 'image', 'file'])
 
 type ContentPart = z.output<typeof contentParts>[number]
 
-/** A message's content as parts with their bytes. */
+/** Converts a message's content to parts with their bytes. */
 export const incomingParts = (content: string | readonly ContentPart[]): IncomingPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(incomingPart)
 
-/** Other names of types, and what a type includes; `x-` before a name and `-sequence` after it change nothing. */
+/** Aliases of media types, and more general types. A prefix `x-` and a suffix `-sequence` are ignored. */
 const SAME_TYPES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/apng', 'image/png'],
@@ -42,7 +42,10 @@ function sameType(mediaType: string): string {
   return SAME_TYPES.get(plain) ?? plain
 }
 
-/** What is wrong with bytes that say they are an image of this type; `found`: the type of their first bytes. */
+/**
+ * Why bytes are not an image of the declared type; undefined if they are. `found`: the type detected from their first
+ * bytes.
+ */
 function imageFault(declared: string, found: string | undefined): string | undefined {
   if (found?.startsWith('image/') !== true)
     return `is no image: its first bytes are ${found === undefined ? 'of no known type' : `those of ${found}`}`
@@ -50,8 +53,8 @@ function imageFault(declared: string, found: string | undefined): string | undef
 }
 
 /**
- * Refuses images whose first bytes are not those of the image that they say they are. `at`: their place; `field`: where a part has
- * its bytes.
+ * Rejects images whose first bytes do not match the declared type. `at`: the path of the content. `field`: the field of
+ * a part that holds its bytes.
  */
 export async function refuseFalseImages(at: string, parts: readonly IncomingPart[], field = 'data'): Promise<void> {
   const errors: InvalidField[] = []
@@ -65,7 +68,10 @@ export async function refuseFalseImages(at: string, parts: readonly IncomingPart
   if (first !== undefined) throw new RequestError(422, 'invalid_media', `${first.path} ${first.message}`, { errors })
 }
 
-/** Refuses an input whose agent, or a member of its team, must call a tool (policy `require_tool`) that neither it nor the caller has. */
+/**
+ * Rejects an input if policy `require_tool` of its agent, or of a team member, demands a tool that neither the agent
+ * nor the caller provides.
+ */
 export function refuseMissingTool(
   agents: ReadonlyMap<string, Agent>,
   agent: string,
@@ -77,10 +83,13 @@ export function refuseMissingTool(
   throw invalidRequest([{ path: 'body.tools', message: `must have ${missing.tool}: ${missingToolText(missing)}` }])
 }
 
-/** The output of these is never indexed, and we are responsible for what has their names. */
+/** Built-in tools. Their outputs are never indexed, so client tools must not use their names. */
 const BUILT_IN = new Set(['search_history', 'read_output', 'current_time', 'http_fetch', DELEGATE_TOOL])
 
-/** Refuses client tools that share a name with each other or with a built-in tool. `field`: where a tool has its name. */
+/**
+ * Rejects client tools whose name is repeated or belongs to a built-in tool. `field`: the field of a tool that holds
+ * its name.
+ */
 export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): void {
   const errors = tools.flatMap(({ name }, index) =>
     BUILT_IN.has(name)
@@ -96,8 +105,9 @@ export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): 
 }
 
 /**
- * Refuses client tools with the name of a tool of the agent. `onlyListed`: only tools that the agent's entry lists, or that a person
- * must approve; the client's tool then replaces the others in its run. `field`: where a tool has its name.
+ * Rejects client tools with the name of an agent's tool. `onlyListed`: rejects only tools that the agent's entry lists
+ * or that need approval; other tools of the agent are replaced by the client's in its run. `field`: the field of a tool
+ * that holds its name.
  */
 export async function refuseServerTools(
   { service, agents }: Pick<RouteDependencies, 'service' | 'agents'>,
@@ -116,13 +126,13 @@ export async function refuseServerTools(
   if (errors.length > 0) throw invalidRequest(errors)
 }
 
-/** Where a name stands for a second time. */
+/** The index of the first repeated name; undefined if all are unique. */
 function repeatIn(names: readonly string[]): number | undefined {
   const index = names.findIndex((name, place) => names.indexOf(name) !== place)
   return index === -1 ? undefined : index
 }
 
-/** The call that a resolution names. Throws when it names none. */
+/** The call that a resolution names. Throws if it names none. */
 function callName(
   { tool_call_id: toolCallId, message_id: messageId }: z.output<typeof toolResults>['results'][number],
   index: number,
@@ -132,7 +142,7 @@ function callName(
   throw invalidRequest([{ path: `body.results[${index}].message_id`, message: 'must say which call is meant' }])
 }
 
-/** Like a second result that comes later. */
+/** Rejects two results for one call, as if the second came in a later request. */
 function refuseRepeatedResults(calls: readonly string[]): void {
   const again = repeatIn(calls)
   if (again === undefined) return
@@ -140,7 +150,10 @@ function refuseRepeatedResults(calls: readonly string[]): void {
   throw new RequestError(409, 'repeated_result', message, { errors: [{ path: `body.results[${again}]`, message }] })
 }
 
-/** Resolutions of tool calls. `text` is the body they came in: it gives other JSON values their exact numbers. */
+/**
+ * Converts the results of a request to resolutions of tool calls. `text` is the raw body, which gives JSON outputs
+ * their exact numbers.
+ */
 export function callResolutions(body: z.output<typeof toolResults>, text: string): (CallResolution | RowResolution)[] {
   const names = body.results.map(callName)
   refuseRepeatedResults(
@@ -166,13 +179,13 @@ export function callResolutions(body: z.output<typeof toolResults>, text: string
 
 const NOTHING: Span = { from: 0, to: 0 }
 
-/** Where the outputs of a body stand in its text. A reviver of numbers takes 0.1 s for what this finds in 10 ms. */
+/** Finds the ranges of the outputs in a body's text. This takes 10 ms where a JSON reviver takes 0.1 s. */
 function outputsIn(text: string): readonly (Span | undefined)[] {
   const results = propertiesAt(text, valueAt(text, 0)).get('results') ?? NOTHING
   return itemsAt(text, results).map((result) => propertiesAt(text, result).get('output'))
 }
 
-/** Sources of a tool result; refused with the place of each that is none. Fields beside a source's own are left out. */
+/** Reads the sources of a tool result. Rejects invalid ones with their paths. Unknown fields are dropped. */
 function incomingSources(path: string, value: Json | undefined): Source[] | undefined {
   if (value === undefined) return undefined
   const list: readonly unknown[] = Array.isArray(value) ? value : []
@@ -189,7 +202,7 @@ function incomingSources(path: string, value: Json | undefined): Source[] | unde
   return (list as readonly Source[]).map(({ title, url, text, id }) => ({ title, ...definedFields({ url, text, id }) }))
 }
 
-/** `exact`: its JSON, `12345678901234567890` and `1.0` as they came in. */
+/** `exact` returns the output's JSON as received, with numbers such as `12345678901234567890` and `1.0` unchanged. */
 function outputParts(path: string, output: Json, exact: () => string): IncomingPart[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   if (!looksLikeParts(output)) return [{ type: 'text', text: exact() }]
@@ -198,7 +211,7 @@ function outputParts(path: string, output: Json, exact: () => string): IncomingP
   return parsed.data.map(incomingPart)
 }
 
-/** Any other list is a JSON value like any other. */
+/** A list without part types is an ordinary JSON value. */
 const looksLikeParts = (value: Json): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&

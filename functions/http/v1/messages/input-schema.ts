@@ -6,13 +6,15 @@ import { jsonObject, metadata, person, ulid } from '../fields.ts'
 
 const MAX_PARTS = 64
 const MAX_TOOLS = 128
-/** As much as a tool of an MCP server may have in all (docs/guides/mcp.md, "Limits"). */
+/** Limit of a tool's description, the same as for all descriptions of an MCP server's tool (docs/guides/mcp.md, "Limits"). */
 const MAX_DESCRIPTION_CHARACTERS = 65_536
-/** A run is read with its tools at each of its steps. */
+/** Limit of the values in client tools, because each step of a run reads them. */
 const MAX_TOOL_VALUES = 20_000
 const MAX_RESULTS = 64
 const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
-/** An image that providers refuse would fail the run, and every later run that sends it again. */
+/**
+ * An image type that providers accept. A rejected image would fail this run and every later run that sends it again.
+ */
 const IMAGE_TYPE = /^[Ii][Mm][Aa][Gg][Ee]\/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}$/
 /** No control characters, no folders. */
 // eslint-disable-next-line no-control-regex
@@ -75,14 +77,14 @@ export const clientTool = z
   })
   .openapi('ClientTool', { description: 'A tool that you execute: its calls wait for your tool result.' })
 
-/** Of client tools: each has a name of its own. */
+/** A list of client tools with unique names. */
 export const toolList = <Item extends z.ZodType>(item: Item) =>
   z
     .array(item)
     .max(MAX_TOOLS)
     .refine((tools) => valuesIn(tools) <= MAX_TOOL_VALUES, `must have at most ${MAX_TOOL_VALUES} values in all`)
 
-/** Objects, lists, strings and so on, however nested: a body is bounded. */
+/** Counts objects, lists, strings and other values. The recursion is safe, because a body's depth is limited. */
 const valuesIn = (value: unknown): number =>
   typeof value === 'object' && value !== null
     ? Object.values(value).reduce((sum: number, one) => sum + valuesIn(one), 1)
@@ -112,7 +114,7 @@ const toolCallId = z.string().min(1).max(2_048).optional().openapi({
 const messageId = ulid.optional().openapi({
   description: 'Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed.',
 })
-/** Checked in the handler, which refuses with 422. */
+/** Checked in the handler, which responds with 422. */
 const sources = z
   .custom<Json>((value) => value !== undefined)
   .optional()

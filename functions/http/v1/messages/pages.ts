@@ -18,7 +18,7 @@ import { messageMaker } from './resource.ts'
 import { findRun } from '../runs/resource.ts'
 import type { MessageQuery } from './schema.ts'
 
-/** A page of a session's log as the bytes of its JSON, in the form that the query asks for. */
+/** Builds a page of a session's log as JSON bytes, in the format of the query. */
 export const messagePage = (
   dependencies: AppDependencies,
   session: Session,
@@ -61,7 +61,7 @@ async function nativePage(
   return windowBytes(entries, after === undefined ? null : (messages[0]?.id ?? null), next)
 }
 
-/** A page of the messages around one, oldest first. */
+/** Reads a page of the messages around one message, oldest first. */
 async function pageAround(
   reader: LogReader,
   session: Session,
@@ -84,7 +84,7 @@ async function pageAround(
 
 type Filters = Pick<LogQuery, 'roles' | 'run' | 'agent' | 'parentToolCallId'>
 
-/** The last messages before one, oldest first. */
+/** Reads the last messages before one message, oldest first. */
 async function pageBefore(
   reader: LogReader,
   session: Session,
@@ -100,7 +100,7 @@ async function pageBefore(
 
 const NONE: PageEntries = { texts: [], bytes: 0 }
 
-/** Entries of both sides of a page, oldest first; those of the first come newest first. */
+/** Joins the entries of both sides of a page, oldest first; `older` is sorted newest first. */
 const joined = (older: PageEntries, newer: PageEntries): PageEntries => ({
   texts: [...older.texts.toReversed(), ...newer.texts],
   bytes: older.bytes + newer.bytes,
@@ -111,12 +111,12 @@ async function filtersOf(
   session: Session,
   { roles, run, agent, parent_tool_call_id: parentToolCallId }: MessageQuery,
 ): Promise<Filters> {
-  // The input of a run that was merged is a message of the run that took it in.
+  // The input of a merged run is a message of the run that it was merged into.
   const holder = run === undefined ? undefined : ((await findRun(reader, session, run))?.id ?? run)
   return definedFields({ roles: readRoles(roles), run: holder, agent, parentToolCallId })
 }
 
-/** Refuses bounds that are no messages of the session: they are cursors of another list. */
+/** Rejects bounds that are not messages of the session, because they are cursors of another list. */
 async function requireMessages(
   reader: LogReader,
   session: Session,

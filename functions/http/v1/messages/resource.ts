@@ -25,16 +25,16 @@ import { usageResource } from '../usage/resource.ts'
 export type MessageResource = z.input<typeof MessageSchema>
 type PartResource = MessageResource['parts'][number]
 
-/** What other rows know of a message. */
+/** The data of other rows that a message is shown with. */
 export interface KnownOfMessage {
-  /** Of a tool message's call: the raw string. */
+  /** For a tool message: the raw arguments of its call. */
   readonly arguments?: string | undefined
   readonly sources?: SourceState | undefined
 }
 
 /**
- * A message as the API shows it: without notes, provider metadata and what only the loop needs. What another row knows of it comes
- * in `known`: without `sources`, its sources have no numbers.
+ * A message as the API shows it, without notes, provider metadata and the loop's own fields. `known` adds data of other
+ * rows; without `sources`, the message's sources have no numbers.
  */
 export function messageResource(session: string, message: Message, known: KnownOfMessage = {}): MessageResource {
   return {
@@ -55,7 +55,10 @@ export function messageResource(session: string, message: Message, known: KnownO
   }
 }
 
-/** Messages as the API shows them, each made when it is asked for: with the arguments of calls, and with sources as they stand. */
+/**
+ * Creates a function that shows messages with the arguments of calls and the current state of sources. Each message is
+ * converted on demand.
+ */
 export async function messageMaker(
   reader: LogReader,
   key: SessionKey,
@@ -73,12 +76,12 @@ export async function messageMaker(
 export const parentFields = ({ parentToolCallId, parentMessageId }: ParentNames) =>
   definedFields({ parent_tool_call_id: parentToolCallId, parent_message_id: parentMessageId })
 
-/** Where to get the whole content of a message. */
+/** The address of a message's full content. */
 const outputUrl = (session: string, messageId: string): string => `/v1/sessions/${session}/messages/${messageId}/output`
 
 const urlOfPart = (url: string, part: string): string => `${url}?part=${encodeURIComponent(part)}`
 
-/** Where to get the bytes of an image or a file in a message. */
+/** The address of the bytes of an image or file in a message. */
 export const partUrl = (session: string, messageId: string, part: string): string =>
   urlOfPart(outputUrl(session, messageId), part)
 
@@ -132,7 +135,7 @@ const decisionResource = ({ approved, by, at }: ApprovalDecision): MessageResour
   at: timeText(at),
 })
 
-/** Sources get their numbers when a request is made of them. */
+/** Sources get their numbers when a request is first built with them. */
 function sourcesOf(message: ToolMessage, state: SourceState | undefined): Pick<MessageResource, 'sources'> {
   if (message.sources === undefined || message.sources.length === 0) return {}
   const from = state?.numbers.get(message.id)
@@ -156,7 +159,7 @@ function outputResource(session: string, messageId: string, output: Output): Mes
   }
 }
 
-/** What is said of an image or a file. */
+/** The fields that describe an image or a file. */
 export const mediaFields = ({ type, id, mediaType, filename, bytes }: MediaPart) => ({
   type,
   id,

@@ -56,7 +56,7 @@ const listMessages = createRoute({
   },
 })
 
-/** Inputs to a session, and its log. */
+/** Routes for inputs to a session, and for its log. */
 export function messageRoutes(app: App, dependencies: RouteDependencies): void {
   const { service, shared, builds, settings, agents, callbacks } = dependencies
 
@@ -72,7 +72,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
       const delivery = callback === undefined ? undefined : deliveryTo(callbacks, callback)
       const parts = incomingParts(content)
       await refuseFalseImages('body.content', parts)
-      // In a run of its own, everything is new to the caller; a run that it joins has messages already.
+      // A new run has only new messages. A run that the input joins may have older ones.
       const joins = (onBusy ?? agents.get(session.agent)?.policies.onBusy) === 'steer'
       const since = joins ? await lastMessage(dependencies, key) : undefined
       const submission = {
@@ -92,7 +92,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
     const query = c.req.valid('query')
     const { tenant } = session
     const name = `${session.session}?${JSON.stringify(query)}`
-    // Loaded with the first page: it is not needed to start.
+    // Imported with the first page, because it is not needed at startup.
     const { messagePage } = await import('./pages.ts')
     return bytesResponse<Page>(
       shared.of(session.tenant),
@@ -101,7 +101,7 @@ export function messageRoutes(app: App, dependencies: RouteDependencies): void {
   })
 }
 
-/** What a run owes that names a callback. */
+/** The delivery of a run that names a callback. */
 function deliveryTo(callbacks: Callbacks, name: string): NewDelivery {
   if (callbacks.has(name)) return callbacks.delivery(name)
   throw invalidRequest([{ path: 'body.callback', message: 'is not the name of a callback in the settings' }])

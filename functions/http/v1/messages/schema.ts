@@ -12,7 +12,7 @@ const mediaPart = z.object({
   bytes: z.number().int(),
 })
 
-/** What somebody said, before it is a message: its images and files have no address yet. */
+/** An input that is not a message yet. Its images and files have no address yet. */
 export const InputSchema = z.object({
   parts: z.array(z.discriminatedUnion('type', [textPart, mediaPart])),
   user: z.string().optional(),
@@ -36,7 +36,7 @@ const FeedbackSchema = z.object({ rating: z.enum(['positive', 'negative']), user
 
 const DecisionSchema = z.object({ approved: z.boolean(), by: z.string().optional(), at: time })
 
-/** States of a tool call as users see them. */
+/** The statuses of a tool call that users see. */
 export const toolStatus = z.enum(['running', 'waiting', 'completed', 'error', 'interrupted', 'cancelled', 'denied'])
 
 const OutputSchema = z
@@ -178,7 +178,7 @@ const messageFields = z.strictObject({
   }),
 })
 
-/** Parameters that select or order messages otherwise. */
+/** Parameters that conflict with `around`, because they select or order messages differently. */
 const NOT_AROUND = ['after', 'before', 'roles', 'run', 'agent', 'parent_tool_call_id'] as const
 
 export const messageQuery = messageFields.superRefine((query, context) => {

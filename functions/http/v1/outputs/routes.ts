@@ -14,14 +14,17 @@ import { READ_PROBLEMS, problems } from '../problem-responses.ts'
 import { messageParams, ulid } from '../fields.ts'
 import { findSession } from '../../../access/sessions.ts'
 
-/** Bytes read from the store at a time, after the client has read those before. An unread download holds little more. */
+/**
+ * Bytes in one read of the store. The next read starts after the client has read these, so a slow download uses little
+ * memory.
+ */
 const CHUNK = 32 * 1024
-/** The same for the first few downloads of a process: a store that is far away takes as long for many bytes as for few. */
+/** Bytes in one read of the first few concurrent downloads. A distant store takes as long for many bytes as for few. */
 const LARGE_CHUNK = 512 * 1024
 const MAX_LARGE_READS = 16
-/** A link is a key: no cache may keep it, and the store must not learn where it was found. */
+/** A link grants access like a key. No cache may store it, and the store must not learn the page that contained it. */
 const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
-/** Whoever may see a copy may keep it, but must revalidate it each time. */
+/** A caller with access may cache a copy, but must revalidate it each time. */
 const KEPT = { 'cache-control': 'private, no-cache' }
 const etag = z.object({ etag: z.string() })
 const bytes = { '*/*': { schema: z.string().openapi({ format: 'binary' }) } }
@@ -63,19 +66,19 @@ const readOutput = createRoute({
   },
 })
 
-/** Something to download: `read` returns the bytes of a range. */
+/** Content to download. `read` returns the bytes of a range. */
 interface Content {
   readonly size: number
   readonly mediaType: string
   readonly filename: string
-  /** Never changes, because the content never does. */
+  /** Constant, because the content never changes. */
   readonly etag: string
   read(range: ByteRange): Promise<Uint8Array>
   /** A direct link to the store; undefined if the store has none. */
   link(disposition: string): Promise<string | undefined>
 }
 
-/** Whole outputs, as attachments that no browser executes. */
+/** Serves complete outputs as attachments that no browser executes. */
 export function outputRoutes(app: App, dependencies: RouteDependencies): void {
   const large = { count: 0 }
   app.openapi(readOutput, async (c) => {
@@ -87,7 +90,7 @@ export function outputRoutes(app: App, dependencies: RouteDependencies): void {
       throw new TooltrailError('message_not_found', `session ${session} has no message ${messageId}`)
     const { part, via } = c.req.valid('query')
     const content = await findContent(dependencies, key, message, part)
-    // A link is signed for GET alone.
+    // A signed link is valid for GET only.
     const link = via === 'link' && c.req.method === 'GET' ? await content.link(attachment(content.filename)) : undefined
     if (link !== undefined) return c.body(null, 307, { location: link, ...UNSHARED })
     if (isNamed(c.req.header('if-none-match'), content.etag)) return c.body(null, 304, { etag: content.etag, ...KEPT })
@@ -156,7 +159,7 @@ async function stored(
   }
 }
 
-/** How many downloads of this process read large chunks now. */
+/** Number of this process's downloads that read large chunks now. */
 interface Large {
   count: number
 }
@@ -202,13 +205,13 @@ async function* inChunks(
   }
 }
 
-/** Rows of former versions may have what no header can hold. */
+/** Rows of former versions may have a media type that is invalid in a header. */
 function contentType(mediaType: string): string {
   if (!isMediaType(mediaType)) return UNKNOWN_TYPE
   return mediaType.startsWith('text/') && !mediaType.includes(';') ? `${mediaType}; charset=utf-8` : mediaType
 }
 
-/** RFC 6266: an ASCII name for old clients, the real one beside it. */
+/** Follows RFC 6266: an ASCII name for old clients, and the real name. */
 function attachment(filename: string): string {
   const plain = filename.replaceAll(/[^A-Za-z0-9._ -]/g, '_')
   const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(
@@ -219,8 +222,8 @@ function attachment(filename: string): string {
 }
 
 /**
- * The part of `size` bytes that a `Range` header asks for: `whole` if it asks for none, for several, or for something that
- * is not a byte range (RFC 9110 lets all of these be ignored).
+ * The range of `size` bytes that a `Range` header requests. `whole` if it requests none, several, or something that is
+ * not a byte range (RFC 9110 allows ignoring all of these).
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '')

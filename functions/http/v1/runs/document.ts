@@ -9,21 +9,21 @@ import type { RunResource } from './resource.ts'
 import { writeMessageCursor } from '../page-cursor.ts'
 
 const PAGE = 500
-/** Characters of messages that are made at once; longer documents are made in turn, as pages are. */
+/** Characters of messages up to which a document is built at once; longer documents are queued, as pages are. */
 const SHORT = 64 * 1024
 
 interface Content {
-  /** The run whose messages these are: that of a merged run is another. */
+  /** The run of the messages; for a merged run, the run that it was merged into. */
   readonly of: string
   /** The last message that the caller knows. */
   readonly since: string | undefined
-  /** All messages of the run, where they are at hand. */
+  /** All messages of the run, if they are in memory. */
   readonly known: readonly Message[] | undefined
 }
 
 /**
- * A run with its new messages as the bytes of its JSON. They end where a page ends; `messages_next` is then the
- * cursor of the page that goes on.
+ * Builds a run with its new messages as JSON bytes. The messages end where a page would end; then `messages_next` is
+ * the cursor of the next page.
  */
 export async function runDocument(
   { reader, builds }: Pick<RouteDependencies, 'reader' | 'builds'>,

@@ -13,7 +13,10 @@ const progressFields = ({ messageId, toolCallId, toolName, progress, total, text
   ...definedFields({ total, text }),
 })
 
-/** An event as the API shows it. `calls`: those of a `run.paused`, or that of a tool message, with their arguments. */
+/**
+ * An event as the API shows it. `calls`: the calls of a `run.paused`, or the call of a tool message, with their
+ * arguments.
+ */
 export function eventResource(session: string, event: RunEvent, calls: readonly WaitingCall[] = []): RunEventResource {
   const base = {
     session_id: session,

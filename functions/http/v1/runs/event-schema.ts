@@ -11,7 +11,7 @@ const base = {
 }
 const round = z.number().int()
 
-/** What the `data` of a server-sent event holds. */
+/** The `data` of a server-sent event. */
 export const RunEventSchema = z
   .discriminatedUnion('type', [
     z.object({
@@ -64,7 +64,7 @@ export const RunEventSchema = z
   ])
   .openapi('RunEvent', { description: 'The `data` of each server-sent event, on one line.' })
 
-/** One server-sent event, its fields as an event source reads them. */
+/** One server-sent event with the fields of an `EventSource`. */
 export const ServerSentEventSchema = z
   .object({
     id: z.string().optional().openapi({ description: 'Only for what is stored: goes into `Last-Event-ID`.' }),

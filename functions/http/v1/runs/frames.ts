@@ -11,10 +11,13 @@ import { eventResource } from './event-resource.ts'
 import { withArguments } from './resource.ts'
 import type { WaitingCall } from './resource.ts'
 
-/** Characters. Of longer messages and inputs, the followers of a run share the frame of the event. */
+/** Characters of a message or input above which a run's followers share the frame of its event. */
 const LONG = 4 * 1024
 
-/** Makes the frames of one follower's events. While it waits for the next one, it does not hold an input that the last one shows. */
+/**
+ * Builds the frames of one follower's events. While it waits for the next event, it does not keep the input of the last
+ * one in memory.
+ */
 export function framesOf(reader: LogReader, key: SessionKey): (event: RunEvent) => Promise<string | NamedText> {
   const inputs = sharedReader(reader).reader
   return async (emitted) => {
@@ -40,14 +43,14 @@ function callsOf(event: RunEvent): readonly ToolMessage[] {
   return event.type === 'tool_call.started' || event.type === 'tool_call.completed' ? [event.message] : []
 }
 
-/** The event with the input of its run, unless that has started since. */
+/** Adds the input of the run to an event, unless the run has started since. */
 async function withInput(reader: LogReader, key: SessionKey, event: RunEvent): Promise<RunEvent> {
   if (!('hasInput' in event)) return event
   const { input } = (await reader.run(key, event.run.id)) ?? {}
   return { ...event, run: { ...event.run, ...definedFields({ input }) } }
 }
 
-/** Characters of what is the same whenever the event is told: a message, or the input of a run that has not started. */
+/** Characters of the event's content that never changes: a message, or the input of a run that has not started. */
 function fixedLength(event: RunEvent): number {
   if ('message' in event && event.message !== undefined) return messageLength(event.message)
   return 'run' in event && event.run.input !== undefined ? inputLength(event.run) : Number.NEGATIVE_INFINITY

@@ -15,7 +15,7 @@ const prefer = z.string().optional().openapi({
 
 /** Headers of a request that starts a run. */
 export const startHeaders = runHeaders.extend({ prefer })
-/** Headers of a request that moves a run on. */
+/** Headers of a request that resumes a run. */
 export const resumeHeaders = z.object({ prefer })
 
 /** The three kinds of response for a run. */
@@ -37,7 +37,10 @@ export const RUN_RESPONSES = {
   ...problems(422),
 } as const
 
-/** Tells a repeated request from a new one: the key, and what was requested with it. */
+/**
+ * The idempotency key of a request with hashes of the key and of the content, which separate a repeated request from a
+ * new one.
+ */
 export async function idempotencyOf(c: Context<AppEnv>): Promise<Pick<Submission, 'idempotency'>> {
   const key = c.req.header('idempotency-key')
   if (key === undefined) return {}

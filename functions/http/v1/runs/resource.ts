@@ -16,7 +16,10 @@ import { usageResource } from '../usage/resource.ts'
 
 export type RunResource = z.input<typeof RunSchema>
 
-/** A steering input can be merged into a run that was itself merged; longer chains do not happen. */
+/**
+ * Limit of a chain of merges: a steering input can be merged into a run that was itself merged; longer chains do not
+ * happen.
+ */
 const MAX_MERGES = 8
 
 /** A run and its calls that wait for a result or a decision. */
@@ -30,7 +33,7 @@ export interface WaitingCall {
   readonly arguments: string
 }
 
-/** The run; one that was merged into another shows that one's state. */
+/** Finds the run; for a merged run, the run that it was merged into. */
 export async function findRun(reader: LogReader, key: SessionKey, id: string): Promise<Run | undefined> {
   let run = await reader.run(key, id)
   for (let step = 0; run?.mergedInto !== undefined && step < MAX_MERGES; step++)
@@ -38,26 +41,29 @@ export async function findRun(reader: LogReader, key: SessionKey, id: string): P
   return run
 }
 
-/** The run with what it waits for; undefined if there is no such run. */
+/** The run with its waiting calls; undefined if the run does not exist. */
 export async function viewRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView | undefined> {
   const run = await findRun(reader, key, id)
   return run === undefined ? undefined : { run, waiting: await waitingCalls(reader, key, run) }
 }
 
-/** The same of a run that must be there. Rejects with `run_not_found`. */
+/** The run with its waiting calls. Rejects with `run_not_found`. */
 export async function requireRun(reader: LogReader, key: SessionKey, id: string): Promise<RunView> {
   const view = await viewRun(reader, key, id)
   if (view === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)
   return view
 }
 
-/** The open calls of an active run that someone else must resolve, in the order in which the model made them. */
+/**
+ * The open calls of an active run that wait for a client's result or an approval, in the order in which the model made
+ * them.
+ */
 export async function waitingCalls(reader: LogReader, key: SessionKey, run: Run): Promise<WaitingCall[]> {
   if (isEnded(run.status) || run.status === 'queued') return []
   return withArguments(reader, key, await waitingRows(reader, key, run))
 }
 
-/** The calls that wait: they stand after the leader's last completion, whoever of its team made them. */
+/** Reads the waiting calls of the leader and its members. All of them are stored after the leader's last completion. */
 async function waitingRows(reader: LogReader, key: SessionKey, run: Run): Promise<ToolMessage[]> {
   const waiting: ToolMessage[] = []
   for (let before: string | undefined; ;) {
@@ -72,7 +78,7 @@ async function waitingRows(reader: LogReader, key: SessionKey, run: Run): Promis
   }
 }
 
-/** Calls with the arguments from their assistant messages. */
+/** Adds the arguments to calls, from their assistant messages. */
 export async function withArguments(
   reader: LogReader,
   key: SessionKey,
@@ -82,12 +88,12 @@ export async function withArguments(
   return Promise.all(calls.map(async (message) => ({ message, arguments: await argumentsOf(message) })))
 }
 
-/** Whether nothing more happens in the run until somebody acts. */
+/** Whether the run has ended, or waits for a client's result or an approval. */
 export const isSettled = ({ run, waiting }: RunView): boolean =>
   isEnded(run.status) || (run.status === 'paused' && waiting.length > 0)
 
 /**
- * A run as the API shows it everywhere: with its input, if that has not become a message, or never will. `id`: the one asked for,
+ * A run as the API always shows it. It includes the input if that has not become a message. `id`: the requested id,
  * which a merged run keeps.
  */
 export function runResource(session: string, { run, waiting }: RunView, id: string = run.id): RunResource {

@@ -15,23 +15,25 @@ import { runDocument } from './document.ts'
 import { framesOf } from './frames.ts'
 import { isSettled, requireRun, runResource, type RunResource, type RunView } from './resource.ts'
 
-/** Characters. A longer run is not held for its 202. */
+/** Characters above which a run is not kept in memory for its 202. */
 const LONG = 4 * 1024
 
-/** Between the last result or decision of a paused run and the moment a process takes it up again. */
+/** Polling interval between the last resolution of a paused run and its resumption by a process. */
 const RESUME_POLL_MS = 50
 
-/** A run that a request has started or moved on. */
+/** A run that a request has started or resumed. */
 export interface AcceptedRun {
   readonly key: SessionKey
   readonly runId: string
-  /** The log's last message before that; what follows is new to the caller. Absent: the whole run is new. */
+  /**
+   * The log's last message before the request; later messages are new to the caller. Undefined: the whole run is new.
+   */
   readonly since?: Message
-  /** As `Accepted` has it. */
+  /** The promise of the ended run, from `Accepted`. */
   readonly ended?: Accepted['ended']
 }
 
-/** Where the run of this request should be executed. */
+/** Decides where the run of this request should be executed. */
 export function placementOf(c: Context<AppEnv>): Placement {
   const wants = readPreferences(c.req.header('prefer'))
   return { here: acceptsEventStream(c.req.header('accept')) || !wants.respondAsync }
@@ -45,20 +47,20 @@ export async function lastMessage({ reader }: AppDependencies, key: SessionKey):
 
 const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
 
-/** Where to go on in the events of a message's run: at its round. */
+/** The event to resume a message's run at: the start of its round. */
 const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
 type Work = (call: OpenRequest) => Promise<Response>
 
 /**
- * Runs what starts a run or moves it on, and responds. The call is counted first: one that is refused because too many are open
- * has done nothing.
+ * Starts or resumes a run with `work`, and responds. The request is counted as open first, so that a request rejected
+ * for too many open ones has no effect.
  */
 export const whileCounted = async ({ calls }: RouteDependencies, c: Context<AppEnv>, work: Work): Promise<Response> =>
   whileOpen(await calls.open(c.get('caller')), work)
 
-/** The same, except that a request that asks not to wait for its run is not counted. */
+/** Like `whileCounted`, but a request that does not wait for its run is not counted. */
 export async function whileWaitingFor(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -80,8 +82,11 @@ async function whileOpen(call: OpenRequest, work: Work): Promise<Response> {
 }
 
 /**
- * Responds in the way the request asks for: the events as they happen, 200 with the run as soon as it has ended or waits for
- * the caller, or 202 with where to look.
+ * Responds in the way that the request asks for:
+ *
+ * - with the events as they happen,
+ * - with 200 and the run, once it has ended or waits for the caller, or
+ * - with 202 and the run's address.
  */
 export async function respondWithRun(
   dependencies: RouteDependencies,
@@ -107,8 +112,8 @@ export async function respondWithRun(
 }
 
 /**
- * 202 with the run. What was asked for is done, so nothing refuses the response: a long one is not held until there is room for it,
- * and shows the run as it is then.
+ * Responds 202 with the run. The request is already executed, so this response is never rejected. A long run is not
+ * kept in memory until it fits the budget; it is read when it can be sent, in its state at that time.
  */
 export function runAccepted(
   { reader, shared }: RouteDependencies,
@@ -129,17 +134,17 @@ export function runAccepted(
           })),
         )
   const init = { status: 202, headers: { ...headers, 'content-type': 'application/json' } }
-  // What its JSON says.
+  // The cast is safe: the body is the JSON of a run.
   return new Response(body, init) as Response & TypedResponse<JSONParsed<RunResource>, 202, 'json'>
 }
 
 interface Follow {
   readonly after?: string | undefined
-  /** Whether the request itself ended a pause: then no pause is told of but the one that ends the stream. */
+  /** Whether the request itself ended a pause. Then only a pause that ends the stream is sent. */
   readonly isMovedOn?: boolean
 }
 
-/** A run's events as server-sent events, from the round of event `after` on. */
+/** Streams a run's events as server-sent events, from the round of event `after` on. */
 export function followRun(
   dependencies: RouteDependencies,
   c: Context<AppEnv>,
@@ -155,7 +160,7 @@ export function followRun(
   })
 }
 
-/** A pause that something follows is over. */
+/** Drops pauses that are followed by another event. */
 async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGenerator<RunEvent> {
   let pause: RunEvent | undefined
   for await (const event of events) {
@@ -166,8 +171,9 @@ async function* withoutPassedPauses(events: AsyncIterable<RunEvent>): AsyncGener
 }
 
 /**
- * The run as soon as it has ended or waits for the caller, or when the time is over. A run that this process executes is not
- * read: the loop hands over what it has, with all of the run's messages. For others, one read of the header a second tells when to read the run.
+ * Waits until the run has ended, waits for the caller, or the time is over. If this process executes the run, the loop
+ * returns the run with all of its messages, and nothing is read. Otherwise, one header read per second shows when to
+ * read the run.
  */
 async function waitForRun(
   dependencies: AppDependencies,
@@ -221,13 +227,13 @@ const MAX_WAIT_SECONDS = 240
 
 export interface Preferences {
   readonly respondAsync: boolean
-  /** Milliseconds to wait for a run. */
+  /** Longest wait for the run, in milliseconds. */
   readonly waitMs: number
-  /** For `Preference-Applied`. */
+  /** The value of the header `Preference-Applied`. */
   readonly applied: string | undefined
 }
 
-/** What `Prefer` (RFC 7240) asks for; the rest is ignored, and a longer wait is cut to 240 s. */
+/** Reads the supported preferences of `Prefer` (RFC 7240). A longer wait is reduced to 240 s. */
 export function readPreferences(header: string | undefined): Preferences {
   const wishes = (header ?? '').split(',').map((wish) => wish.trim().toLowerCase())
   const wait = wishes.flatMap((wish) => /^wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/.exec(wish)?.[1] ?? []).at(0)

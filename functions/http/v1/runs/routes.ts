@@ -122,7 +122,7 @@ const continueSession = createRoute({
   responses: RUN_RESPONSES,
 })
 
-/** Runs of a session: read, follow, resolve calls, cancel, continue. */
+/** The routes for runs of a session: read, follow, resolve calls, cancel, continue. */
 export function runRoutes(app: App, dependencies: RouteDependencies): void {
   readingRoutes(app, dependencies)
   changingRoutes(app, dependencies)
@@ -134,7 +134,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(listRuns, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after, limit, status } = c.req.valid('query')
-    // An id of a message, or of another session's run, is a cursor of another list.
+    // The id of a message, or of another session's run, is a cursor of another list.
     if (after !== undefined && (await reader.run(session, after)) === undefined) throw cursorNotFound()
     const query = { limit, mostCharacters: MAX_PAGE_BYTES, ...definedFields({ before: after, status }) }
     const name = JSON.stringify(['runs', session.session, query])
@@ -145,7 +145,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(readRun, async (c) => {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
-    // Its input may be long.
+    // Queued, because the input may be long.
     const document = await builds.build(found.tenant, JSON.stringify(['run', session, id]), async () =>
       Buffer.from(JSON.stringify(runResource(session, await requireRun(reader, found, id), id))),
     )
@@ -163,7 +163,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   })
 }
 
-/** A page of runs as the bytes of its JSON. */
+/** Builds a page of runs as JSON bytes. */
 async function runPage(
   reader: LogReader,
   key: SessionKey,

@@ -26,18 +26,18 @@ const searchHistory = createRoute({
   },
 })
 
-/** Searches at a time. */
+/** Concurrent searches per process. */
 const AT_ONCE = 4
 
-/** History search, within what the caller may see. */
+/** Searches the history, within the caller's scope. */
 export function searchRoutes(app: App, { service, shared }: RouteDependencies): void {
-  // Each holds the texts around its hits, which may have megabytes.
+  // Limited, because each search holds the texts around its hits, which may have megabytes.
   const builds = createBuilds(AT_ONCE)
 
   app.openapi(searchHistory, async (c) => {
     const { tenant, owner } = c.get('caller')
     const query = c.req.valid('query')
-    // Whoever asks the same meanwhile gets the same bytes: a page for each would fill the memory.
+    // Concurrent equal searches share the same bytes. A separate page for each would use too much memory.
     const page = await builds.build(tenant, JSON.stringify([owner ?? null, query]), async () => {
       const asked = { scope: { tenant, ...definedFields({ owner }) }, ...askedBy(query) }
       const { entries, next, incomplete } = await service.search(asked)

@@ -20,7 +20,7 @@ const readDeletion = createRoute({
   },
 })
 
-/** Deletions under way or done less than 30 days ago. */
+/** Shows deletions that are in progress or finished less than 30 days ago. */
 export function deletionRoutes(app: App, { service }: AppDependencies): void {
   app.openapi(readDeletion, async (c) => {
     const caller = c.get('caller')

@@ -13,12 +13,12 @@ import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { newFork } from '../transfer/schema.ts'
 
-/** Runs read at a time, to find one that has ended with a message. */
+/** Runs in one page of the search for a run that ended with a message. */
 const RUNS = 20
 
 /**
- * Makes a session with a copy of this one's log. A repetition with the same id of a fork that was cut off goes on with it; the
- * id of one that is complete is taken.
+ * Creates a session with a copy of this one's log. If a fork was interrupted, a repetition with the same id continues
+ * it. The id of a complete fork is taken.
  */
 export async function fork(
   dependencies: RouteDependencies,
@@ -32,8 +32,8 @@ export async function fork(
 }
 
 /**
- * As `fork`, up to and with a message whose calls have all ended. The copy of a bound session is bound, whoever makes it: a key of
- * the owner has decided on what it copies.
+ * Copies the log up to and including a message whose calls have all ended, like `fork`. The copy of a bound session is
+ * bound, whichever caller makes it, because its content was decided with a key of the owner.
  */
 export async function copyInto(
   dependencies: RouteDependencies,
@@ -42,7 +42,7 @@ export async function copyInto(
   { through, id: name, title }: { readonly through: string; readonly id: string; readonly title: string | undefined },
 ): Promise<Session> {
   const { service } = dependencies
-  // Read after the message: what is copied was stored after its session was bound.
+  // Read after the message was found: if the session was bound meanwhile, the copy must be bound.
   const from = await findSession(dependencies, caller, source.session)
   const forkedFrom = { session: from.session, messageId: through }
   const { session, isNew } = await madeOrFound()
@@ -72,7 +72,7 @@ export async function copyInto(
   }
 }
 
-/** A title of its own, or its origin's with `(copy)` behind it. */
+/** The given title, or the original title with `(copy)`. */
 function titleOfFork(from: Session, given: string | undefined): Pick<NewSession, 'title' | 'titleSource'> {
   if (given !== undefined) return { title: given }
   if (from.title === undefined || from.titleSource === undefined) return {}

@@ -45,7 +45,7 @@ const timeOrNull = (time: number | undefined): string | null => (time === undefi
 const forkResource = (from: Session['forkedFrom']): SessionResource['forked_from'] =>
   from && { session_id: from.session, message_id: from.messageId }
 
-/** What has been deleted so far. */
+/** The progress of a deletion. */
 export function deletionResource(key: SessionKey, state: DeletionState): DeletionResource {
   return {
     object: 'deletion',

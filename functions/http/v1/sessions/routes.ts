@@ -96,7 +96,7 @@ const deleteSession = createRoute({
   },
 })
 
-/** Sessions: create, list, read, change, delete. */
+/** The routes for sessions: create, list, read, change, delete. */
 export function sessionRoutes(app: App, dependencies: RouteDependencies): void {
   readingRoutes(app, dependencies)
   changingRoutes(app, dependencies)
@@ -119,7 +119,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
   async function pageOf(filter: SessionFilter): Promise<SessionPage> {
     let page = await sessions.list(filter)
     const fitted = fitting(page.sessions).length
-    // Only the store knows the cursor of a shorter page.
+    // Read again, because only the store knows the cursor of a shorter page.
     if (fitted < page.sessions.length) page = await sessions.list({ ...filter, limit: fitted })
     const data = await Promise.all(page.sessions.map((session) => sessionResource(reader, session)))
     return { object: 'list', data, next: page.next ?? null, has_more: page.next !== undefined }

@@ -7,7 +7,10 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import type { SourceResource } from './schema.ts'
 import { citedOf } from './resource.ts'
 
-/** Results read for a page at the most: one that filters much has fewer sources, or none, and another follows. */
+/**
+ * Limit of the results read for one page. A page with a strict filter may have few or no sources and still be followed
+ * by another page.
+ */
 const MAX_RESULTS = 200
 const AT_ONCE = 20
 const MAX_CHARACTERS = 4_000_000
@@ -18,7 +21,7 @@ interface Wanted {
   readonly cited: boolean | undefined
 }
 
-/** A page of a session's sources by number. */
+/** Reads a page of a session's sources, by number. */
 export async function sourcePage(
   reader: LogReader,
   key: SessionKey,
@@ -42,7 +45,7 @@ export async function sourcePage(
         if (isWanted) data.push(one)
         last = one.number
       }
-      // A result that is not there any more has no sources to show.
+      // A result that no longer exists has no sources to show.
       last = Math.max(last, numbered.from + numbered.count - 1)
     }
     if (more && read >= MAX_RESULTS) return { data, next: String(last) }

@@ -7,13 +7,13 @@ import { hasSources } from '../../../log/sources.ts'
 import type { SourceNumbers } from '../../../log/sources.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 
-/** What is known of sources beside the results that have them. */
+/** The state of sources that is stored outside of their results. */
 export interface SourceState {
   readonly numbers: SourceNumbers
   readonly citations: Citations | undefined
 }
 
-/** The numbers of these messages' sources, and which were cited; undefined where none has any. */
+/** The numbers of these messages' sources, and which of them were cited. Undefined if the messages have no sources. */
 export async function readSourceState(
   reader: LogReader,
   key: SessionKey,

@@ -19,14 +19,14 @@ const listSources = createRoute({
   },
 })
 
-/** What the sources of a session's tool results are, by the numbers that completions cite. */
+/** Lists the sources of a session's tool results, by the numbers that completions cite. */
 export function sourceRoutes(app: App, dependencies: RouteDependencies): void {
   const { reader, shared } = dependencies
   app.openapi(listSources, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { after = 0, limit, cited } = c.req.valid('query')
     const wanted = cited === undefined ? undefined : cited === 'true'
-    // Few ask for it: loaded with the first request.
+    // Imported with the first request, because few clients use it.
     const { sourcePage } = await import('./page.ts')
     const { data, next } = await sourcePage(reader, session, { after, limit, cited: wanted })
     return jsonResponse(shared.of(session.tenant), { object: 'list' as const, data, next, has_more: next !== null })

@@ -20,19 +20,20 @@ import { messageResource } from '../messages/resource.ts'
 import { sessionResource } from '../sessions/resource.ts'
 import type { exportQuery } from './schema.ts'
 
-/** Chat Completions messages read at a time. */
+/** Chat Completions messages in one page. */
 const CHAT_PAGE = 100
-/** Messages read at a time. */
+/** Messages in one page. */
 const PAGE = 50
-/** Characters of a stretch that is long enough to be sent. */
+/** Characters after which a chunk is sent. */
 const LONG = 32 * 1024
 
 type Dependencies = RouteDependencies & { readonly logger: Logger }
 type Options = z.output<typeof exportQuery>
 
 /**
- * A session's log in pieces, each made when its reader has taken the one before: a stretch of the log is in memory, which clients
- * of the same session share. The log's end is that at the first piece.
+ * Exports a session's log in chunks. Each chunk is built when the reader has taken the one before, so one chunk of the
+ * log is in memory; clients of the same session share it. The export ends with the message that was the last one when
+ * it started.
  */
 export function exported(
   given: RouteDependencies,
@@ -56,13 +57,16 @@ export function exported(
 
 const LINES = 'application/x-ndjson'
 
-/** How far a log has been exported; `last`: the message that it ends with. */
+/** The position of an export. `last`: the message that it ends with. */
 interface LogPlace {
   readonly after?: string | undefined
   readonly last?: string
 }
 
-/** Messages until they make a stretch long enough. Rejects where the log ends before its end: it was deleted meanwhile. */
+/**
+ * Reads messages until the chunk is long enough. Rejects if the log ends before the export's last message: the session
+ * was deleted meanwhile.
+ */
 async function chunk(
   { reader }: Dependencies,
   session: Session,
@@ -109,8 +113,8 @@ async function chatChunk(
 }
 
 /**
- * A message as the API shows it, with its media and its output whole, what providers attached to its parts, whether it may tell
- * what the history showed, and the numbers of sources that it records.
+ * A message as the API shows it, plus the data that only an export has. These are the complete media and output, the
+ * providers' data of parts, the `searched` mark, and recorded source numbers.
  */
 async function wholeResource(dependencies: Dependencies, session: Session, message: Message): Promise<object> {
   const shown = { ...messageResource(session.session, message), ...beyondResource(message) }
@@ -128,7 +132,7 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
   const whole = await wholeOutput(dependencies, session, message)
   if (whole === undefined) return { ...shown, parts, ...sources }
-  // The size and the hash are those of the lost text.
+  // Omitted for a lost text, because its size and hash are those of the original.
   const isLost = whole.endsWith(LOST_TEXT) && shown.output !== undefined
   return {
     ...shown,

@@ -8,26 +8,26 @@ import { requireBearable } from '../../middleware/request-body.ts'
 import { RequestError } from '../../middleware/request-error.ts'
 import type { Spooled } from './spool-budget.ts'
 
-/** Bytes of one import: what a temporary folder can hold. */
+/** Limit of one import, in bytes: a temporary folder can hold this much. */
 const MAX_IMPORT_BYTES = 1024 * 1024 * 1024
-/** Bytes of a file that are read at a time. */
+/** Bytes in one read of a file. */
 const PIECE = 256 * 1024
-/** Bytes of a body that stay in memory: most conversations are smaller, and a file takes longer than they do. */
+/** Bytes of a body that stay in memory. Most conversations are smaller, and a file would be slower. */
 const IN_MEMORY = 1024 * 1024
-/** Lines, after which other requests have their turn. */
+/** Lines after which the event loop serves other requests. */
 const AT_A_TIME = 500
-/** Empty lines: each takes as long as a short message. */
+/** Limit of empty lines, because each takes as long as a short message. */
 const MAX_BLANK_LINES = 100_000
 
-/** The lines of a body, kept so that they can be read twice: once to refuse them whole, once to store them. */
+/** The lines of a body, stored so that they can be read twice: first to validate all of them, then to store them. */
 export interface SpooledLines {
   readonly sha256: string
-  /** The JSON value of each line that is not empty. One line is in memory. */
+  /** Yields the JSON value of each line that is not empty. One line is in memory. */
   values(): AsyncGenerator<unknown>
   remove(): Promise<void>
 }
 
-/** Keeps a body in memory, a large one in a temporary file, for which `budget` has to have room. */
+/** Stores a body in memory, or a large one in a temporary file, within `budget`. */
 export async function spoolLines(body: ReadableStream<Uint8Array>, budget: Spooled): Promise<SpooledLines> {
   const hash = createHash('sha256')
   const chunks = bounded(body)
@@ -52,8 +52,8 @@ async function* bounded(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer
 }
 
 /**
- * The file has no name from the first byte on, and is gone once it is closed: whatever kills this process, nothing of a conversation
- * stays on the disk (promises L9). `held`: what was read already, and is in the hash.
+ * Writes the body to a file without a name, which disappears when it is closed. So no part of a conversation stays on
+ * the disk, even if the process is killed (promises L9). `held`: the bytes read before, which are already hashed.
  */
 async function spoolToFile(
   held: readonly Buffer[],
@@ -85,7 +85,7 @@ async function spoolToFile(
   }
 }
 
-/** All of a file, from its beginning. */
+/** Reads a file from its beginning to its end. */
 async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
   for (let at = 0; ;) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PIECE), 0, PIECE, at)

@@ -29,7 +29,7 @@ export interface ImportDependencies extends Pick<RouteDependencies, 'service' | 
   readonly spool: SpoolBudget
 }
 
-/** Messages, after which other requests have their turn. */
+/** Messages after which the event loop serves other requests. */
 const AT_A_TIME = 500
 
 const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
@@ -38,8 +38,9 @@ const IMPORTS: { readonly [format in Body['format']]: () => MessageImport } = {
 }
 
 /**
- * Imports the messages of a request into a session. All of them are read before the first is stored: what is not of the format
- * is refused whole. A session in front of them describes this one: its title, if it may replace the present one, and its metadata.
+ * Imports the messages of a request into a session. All messages are validated before the first is stored, so an
+ * invalid one rejects the whole import. A session line before the messages sets this session's title, if it may replace
+ * the present one, and its metadata.
  */
 export async function importInto(
   dependencies: ImportDependencies,
@@ -61,7 +62,7 @@ export async function importInto(
   messages.push(...reader.end())
   const about = aboutOf(session, body.messages[0])
   const options = await optionsOf(c, 'body', body, async () => `${c.req.path}\n${await c.req.text()}`)
-  // First: the imported inputs make no title where the session has one.
+  // Stored first, so that the imported inputs do not create a title if the session line has one.
   if (about !== undefined) await dependencies.sessions.describe(session, about)
   return resultOf(body, await dependencies.service.importMessages(session, messages, options))
 }
@@ -101,7 +102,7 @@ async function* closed(reader: MessageImport, values: AsyncIterable<unknown>): A
   yield* reader.end()
 }
 
-/** What a session in front of the messages says of this one; undefined if there is none, or nothing new. */
+/** The changes in a session line before the messages; undefined if there is no such line, or it changes nothing. */
 function aboutOf(session: Session, first: unknown): ImportedAbout | undefined {
   if (!isSessionLine(first)) return undefined
   const about = refusing(() => readSessionLine(first, session.metadata, 'body.session'))
@@ -114,7 +115,7 @@ function aboutOf(session: Session, first: unknown): ImportedAbout | undefined {
 const read = (reader: MessageImport, value: unknown, place: number): readonly ClosedMessage[] =>
   refusing(() => reader.take(value, `body.messages[${place}]`))
 
-/** Turns the refusal of an import into that of its request. */
+/** Converts an import's validation error to an error of the request. */
 function refusing<Result>(work: () => Result): Result {
   try {
     return work()

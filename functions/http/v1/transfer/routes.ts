@@ -69,7 +69,7 @@ const forkSession = createRoute({
   },
 })
 
-/** Logs that come and go: export, import, fork. */
+/** The routes for transferring logs: export, import, fork. */
 export function transferRoutes(app: App, dependencies: RouteDependencies): void {
   const { calls, log, reader } = dependencies
   const spool = createSpoolBudget()
@@ -87,7 +87,7 @@ export function transferRoutes(app: App, dependencies: RouteDependencies): void 
     try {
       const session = await enterSession(dependencies, c.get('caller'), c.req.valid('param').session)
       const body = c.req.valid('json')
-      // Only JSON is read before.
+      // Only a JSON body is parsed before; lines are streamed.
       if (typeof body === 'string') throw new Error('lines were read as a body')
       return c.json(await (await work()).importInto(session, c, c.req.valid('query'), body), 200)
     } finally {

@@ -33,7 +33,7 @@ export const newImport = z
     },
   })
 
-/** What the body says where it is JSON. */
+/** The settings of an import of lines. For JSON, they are in the body. */
 export const importQuery = z.strictObject({
   format: format.optional().openapi({ description: 'Of lines (`application/x-ndjson`); default: native.' }),
   source: source.optional().openapi({ description: 'Of lines: where they come from.' }),

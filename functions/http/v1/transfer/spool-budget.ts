@@ -1,23 +1,23 @@
 import { RequestError } from '../../middleware/request-error.ts'
 
-/** Bytes that imports keep on disk at a time, of all and of one tenant: two of the largest. */
+/** Limits of the bytes that imports keep on disk: in total, and for one tenant (two of the largest imports). */
 const MAX_BYTES = 4 * 1024 * 1024 * 1024
 const MAX_BYTES_OF_TENANT = 2 * 1024 * 1024 * 1024
 
-/** What one import keeps on disk. */
+/** The disk usage of one import. */
 export interface Spooled {
-  /** So many more bytes. Throws `busy` where there is no room for them now. */
+  /** Reserves more bytes. Throws `busy` if they do not fit now. */
   grow(bytes: number): void
-  /** All of it is gone. */
+  /** Releases all bytes of the import. */
   clear(): void
 }
 
-/** Bounds what all imports of this process keep on disk while they run. */
+/** Limits the disk usage of all imports of this process. */
 export interface SpoolBudget {
   enter(tenant: string): Spooled
 }
 
-/** The room of this process. */
+/** Creates the spool budget of this process. */
 export function createSpoolBudget({ most = MAX_BYTES, mostOfTenant = MAX_BYTES_OF_TENANT } = {}): SpoolBudget {
   const held = new Map<string, number>()
   let total = 0

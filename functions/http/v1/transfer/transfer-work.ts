@@ -9,7 +9,7 @@ import { importInto } from './import-request.ts'
 import type { ImportDependencies } from './import-request.ts'
 import type { exportQuery, importQuery, ImportSchema, newFork, newImport } from './schema.ts'
 
-/** What the routes do with logs that come and go: one module, loaded with the first request. */
+/** The work of the transfer routes, in one module that is imported with the first request. */
 export const transferWork = (dependencies: RouteDependencies & ImportDependencies) => ({
   exported: (session: Session, query: z.output<typeof exportQuery>) => exported(dependencies, session, query),
   importInto: (

@@ -9,10 +9,10 @@ import { usageResource } from './resource.ts'
 
 type Entry = z.input<typeof UsageEntrySchema>
 
-/** Millionths of a dollar are enough: anything smaller is a rounding error of the sums. */
+/** Amounts are rounded to millionths of a dollar. Anything smaller is a rounding error of the sums. */
 const MILLION = 1_000_000
 
-/** One entry per group, in the order of their keys; those without an owner first. */
+/** One entry per group, sorted by key; the entry without an owner comes first. */
 export function usageEntries(by: UsageGroup, sums: readonly UsageSum[]): Entry[] {
   const groups = Map.groupBy(sums, ({ group }) => group ?? null)
   return [...groups]

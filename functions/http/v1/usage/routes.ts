@@ -28,7 +28,7 @@ const readUsage = createRoute({
   },
 })
 
-/** What completions have used, within what the caller may see. */
+/** Shows the tokens and costs of completions, within the caller's scope. */
 export function usageRoutes(app: App, { usage, clock }: Pick<AppDependencies, 'usage' | 'clock'>): void {
   app.openapi(readUsage, async (c) => {
     const { tenant, owner } = c.get('caller')
@@ -39,7 +39,7 @@ export function usageRoutes(app: App, { usage, clock }: Pick<AppDependencies, 'u
     const sums = await usage.sums({ tenant, from, to, by, ...definedFields({ owner }) })
     const entries = usageEntries(by, sums)
     const last = after === undefined ? -1 : entries.findIndex(({ key }) => cursorOf(by, key) === after)
-    // Counts are never removed: an entry that is not there belongs to another list.
+    // Counts are never removed, so a missing entry belongs to another list.
     if (after !== undefined && last === -1) throw cursorNotFound()
     const data = entries.slice(last + 1, last + 1 + limit)
     const end = data.at(-1)
@@ -55,9 +55,11 @@ function requireDays(from: string, to: string): void {
   throw invalidRequest([{ path: 'query.from', message }])
 }
 
-/** Characters of a hash that tells the entries of one list apart. */
+/** Characters of the hash in a cursor. */
 const HASH_CHARACTERS = 22
 
-/** The cursor of the page after this entry. A key may be longer than a cursor, so it is hashed. */
+/**
+ * The cursor of the page after this entry. It contains a hash of the key, because a key may be longer than a cursor.
+ */
 const cursorOf = (by: UsageGroup, key: string | null): string =>
   `usage_${sha256(JSON.stringify([by, key]), 'base64url').slice(0, HASH_CHARACTERS)}`
