@@ -38,10 +38,7 @@ export function createThread(runId: string, parentMessageId: string | undefined)
   let count = 0
   /** The message of the current round that holds its calls. */
   let holder: string | undefined
-  /**
-   * The calls of the current round so far. A client keeps and executes each call that it receives, so calls are sent
-   * only after they are stored.
-   */
+  /** The calls of the round so far. They are sent only after they are stored, because a client executes each call. */
   const calls = new Map<number, { readonly name: string; arguments: string }>()
   const nameOf = (round: number): string =>
     `${runId}:${round}:m${++count}${parentMessageId === undefined ? '' : `:${parentMessageId}`}`

@@ -60,10 +60,7 @@ export function createCalls(executed: (name: string) => object) {
       if (message.needs === undefined) running.set(message.id, message)
       return message.needs === 'result' && held.has(id) ? [input(id, message.toolName, held.get(id) ?? '')] : []
     },
-    /**
-     * Delegations whose members wait. A call without an output would keep the client from sending its decisions, so
-     * each delegation gets a placeholder output.
-     */
+    /** Delegations whose members wait. Without an output for each, the client would not send its decisions. */
     working: (): UiChunk[] =>
       [...running].map(([, { toolName, ...call }]) => {
         const fields = { toolCallId: roundCallId(call), dynamic: true, ...executed(toolName) }

@@ -34,10 +34,7 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
   const writer = createResponseWriter()
   const texts = createTextWriter(writer, () => where().runId)
   const calls = createOwnCalls()
-  /**
-   * Calls of this round that have started. Text between the deltas of one call's arguments belongs to the same part of
-   * the completion.
-   */
+  /** Calls of this round that have started. Text between the deltas of a call does not start a new block. */
   const begun = new Set<number>()
   let passed = 0
   /** The answers to a run's calls start another Response of the same run. */
