@@ -4,22 +4,25 @@ import { TooltrailError } from '../domain/errors.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { hashKeySecret, isKeySecret } from './key-secret.ts'
 
-/** For whom a request acts. */
+/** The identity and rights that a request acts with. */
 export interface Caller {
   readonly tenant: string
   readonly scopes: readonly Scope[]
-  /** Sees and makes only sessions of this owner. */
+  /** If set, the caller sees and creates only sessions of this owner. */
   readonly owner?: string
-  /** Absent when access is open. */
+  /** Absent if the server needs no key yet. */
   readonly key?: ApiKey
-  /** Finds the key again while it is valid. */
+  /** Hash of the key's secret, by which the key is found again while it is valid. */
   readonly secretHash?: string
 }
 
-/** The caller of a server on which no key was ever made. */
+/** The caller on a server for which no key was ever created. */
 export const OPEN_CALLER: Caller = { tenant: 'default', scopes: ['read', 'write', 'admin'] }
 
-/** The caller who presents this key; undefined if the text is no key, or the key is unknown or revoked. An expired key has a caller. */
+/**
+ * Finds the caller with this key. Undefined if the text is not a key, or the key is unknown or revoked. An expired key
+ * has a caller.
+ */
 export async function findCaller(
   keys: Pick<KeyStore, 'find'>,
   secret: string,
@@ -38,18 +41,17 @@ export async function findCaller(
   }
 }
 
-/** Whether keys were made and each is revoked or expired: every request is refused until a new one is made. */
+/** Whether keys exist but all are revoked or expired: every request is rejected until a new key is created. */
 export async function isLockedOut(keys: Pick<KeyStore, 'list'>, now: number): Promise<boolean> {
   const all = await keys.list()
   return all.length > 0 && all.every((key) => key.revokedAt !== undefined || isExpired(key, now))
 }
 
-/** Whether the caller may do what needs this scope; `admin` may do everything. */
+/** Whether the caller has this scope; `admin` includes all scopes. */
 export const mayUse = ({ scopes }: Caller, scope: Scope): boolean => scopes.includes(scope) || scopes.includes('admin')
 
 /**
- * Refuses an agent that the caller's key does not name, with `agent_not_allowed`. A key that names no agent may use
- * all.
+ * Throws `agent_not_allowed` for an agent that the caller's key does not list. A key without a list may use all agents.
  */
 export function requireAgent({ key }: Caller, agent: string): void {
   if (key?.agents === undefined || key.agents.includes(agent)) return

@@ -5,7 +5,9 @@ import type { Logger } from '../ports/logger.ts'
 
 const DAY_MS = 86_400_000
 
-/** Keys that one process remembers as stored; beyond this number, it forgets all and may store some again. */
+/**
+ * Keys that one process remembers as stored today. Beyond this number, it forgets all and may store some of them again.
+ */
 const MAX_REMEMBERED = 10_000
 
 interface Dependencies {
@@ -14,10 +16,13 @@ interface Dependencies {
   readonly log: Logger
 }
 
-/** Stores that a key is used, once a day (UTC) for each key and process. Never rejects: a failure refuses no request. */
+/**
+ * Stores that a key is used, once a day (UTC) per key and process. Never rejects, so a failure does not reject a
+ * request.
+ */
 export type KeyUse = (key: Pick<ApiKey, 'id'>) => Promise<void>
 
-/** Creates the memory of the uses that this process has stored today. */
+/** Creates the recorder of key uses. It remembers which keys this process has stored today. */
 export function createKeyUse({ keys, clock, log }: Dependencies): KeyUse {
   const stored = new Set<string>()
   let day = 0

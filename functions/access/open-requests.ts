@@ -7,13 +7,16 @@ import type { Caller } from './caller.ts'
 import { createWatchedRequests, type Watched } from './watched-requests.ts'
 
 /**
- * Streams and waiting calls that one key without a cap of its own, one tenant and one process may have open at a time in a process:
- * a tenant leaves room for others.
+ * Limits of open streams and waiting requests in one process: of a key without its own cap, of a tenant, and of the
+ * process. The tenant's limit keeps capacity for other tenants.
  */
 const MAX_REQUESTS_OF_KEY = 256
 const MAX_REQUESTS_OF_TENANT = 1_024
 const MAX_REQUESTS = 2_048
-/** A place of a key with a cap is given back after so many milliseconds, unless its call goes on: its process may have been killed. */
+/**
+ * Milliseconds after which the slot of a capped key expires unless it is renewed, because its process may have been
+ * killed.
+ */
 const SLOT_MS = 300_000
 
 interface Dependencies {
@@ -31,20 +34,20 @@ export interface OpenRequest {
 
 export interface OpenRequests {
   /**
-   * Counts a call that stays open until it is closed. Rejects with `too_many_open_calls` beyond what a key, a tenant or a process
-   * may have; a key's own cap counts over all processes.
+   * Counts a request as open until it is closed. Rejects with `too_many_open_calls` if a limit of the key, the tenant
+   * or the process is reached. A key's own cap counts over all processes.
    */
   open(caller: Caller): Promise<OpenRequest>
-  /** The same for what takes no place: a file that is being sent. */
+  /** Like `open`, for a request that takes no slot, such as a file download. */
   watch(caller: Caller): OpenRequest
 }
 
-/** Calls that stay open: they are counted, and end when their key is revoked. */
+/** Counts open requests, and ends them when their key is revoked. */
 export function createOpenRequests(dependencies: Dependencies): OpenRequests {
   const slots = createSlots()
   const watched = createWatchedRequests(dependencies)
 
-  /** A place for nobody keeps and gives back nothing. */
+  /** A request without a slot has nothing to renew or release. */
   function begin({ secretHash }: Caller, takesSlot: boolean, slot: Slot = NO_SLOT): OpenRequest {
     const one: Watched = { call: new AbortController(), takesSlot, keep: slot.keep }
     if (secretHash !== undefined) watched.add(secretHash, one)
@@ -78,15 +81,15 @@ export function createOpenRequests(dependencies: Dependencies): OpenRequests {
 }
 
 interface Slot {
-  /** Called every few seconds; never rejects. */
+  /** Renews the slot. Called every few seconds; never rejects. */
   keep(): Promise<void>
-  /** Never rejects. */
+  /** Releases the slot; never rejects. */
   release(): Promise<void>
 }
 
 const NO_SLOT: Slot = { keep: async () => undefined, release: async () => undefined }
 
-/** One of the places that a key has in all processes. */
+/** Takes one of the slots that a key has over all processes. */
 async function takeSlot({ keys, clock, log }: Dependencies, key: string, most: number): Promise<Slot> {
   const call = randomBytes(9).toString('base64url')
   let until = clock.now() + SLOT_MS
@@ -97,7 +100,7 @@ async function takeSlot({ keys, clock, log }: Dependencies, key: string, most: n
       const now = clock.now()
       if (isOver || until - now > SLOT_MS / 2) return
       try {
-        // If somebody took its place meanwhile, the call goes on without one.
+        // If another request has taken the slot meanwhile, this one continues without a slot.
         if (await keys.enter(key, { call, most, until: now + SLOT_MS }, now)) until = now + SLOT_MS
         if (isOver) await keys.leave(key, call)
       } catch (error) {
@@ -115,12 +118,12 @@ async function takeSlot({ keys, clock, log }: Dependencies, key: string, most: n
   }
 }
 
-/** The places of a process and of each tenant. */
+/** Counts the slots of the process and of each tenant. */
 function createSlots() {
   const ofTenants = new Map<string, number>()
   let taken = 0
   return {
-    /** Throws where there is none. */
+    /** Takes a slot. Throws if none is free. */
     take(tenant: string): void {
       const ofTenant = ofTenants.get(tenant) ?? 0
       if (taken >= MAX_REQUESTS) throw tooMany('this server has', MAX_REQUESTS)

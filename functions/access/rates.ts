@@ -7,7 +7,7 @@ import type { NewRun } from '../ports/run-inbox.ts'
 import type { Caller } from './caller.ts'
 
 /**
- * Counts a request against the key's requests a second. Returns 0, or the milliseconds to wait if it came too early.
+ * Counts a request against the key's rate per second. Returns 0, or the milliseconds to wait if the rate is exceeded.
  */
 export async function takeRequest(
   { keys, clock }: { readonly keys: Pick<KeyStore, 'take'>; readonly clock: Pick<Clock, 'now'> },
@@ -17,13 +17,13 @@ export async function takeRequest(
   return keys.take(key.id, requestRate(key.caps.requestsPerSecond), clock.now())
 }
 
-/** Limits that the operator sets. Left out: none. */
+/** Limits set by the operator. A missing field means no limit. */
 export interface Caps {
-  /** Of every key that has none of its own. */
+  /** The caps of each key that has none of its own. */
   readonly keys: ApiKey['caps']
-  /** Of every tenant, a day (UTC). */
+  /** The daily limits (UTC) of each tenant. */
   readonly tenants: { readonly tokensPerDay?: number; readonly dollarsPerDay?: number }
-  /** In its place, of these tenants. Left out: what holds for every tenant; null: no limit. */
+  /** Limits of single tenants, by name. A missing field means the limit for all tenants; null means no limit. */
   readonly named?: ReadonlyMap<string, NamedTenant>
 }
 interface NamedTenant {
@@ -33,7 +33,7 @@ interface NamedTenant {
 
 export const NO_CAPS: Caps = { keys: {}, tenants: {} }
 
-/** What the accepting write has to know to hold a new run to the caps of its key and its tenant. */
+/** The caps of the key and the tenant that the write that accepts a run must check. */
 export function countedFor(
   { key, tenant }: Pick<Caller, 'key' | 'tenant'>,
   { tenants, named }: Caps,

@@ -6,7 +6,7 @@ import type { NewSession, SessionChange, SessionStore } from '../ports/session-s
 import { requireAgent } from './caller.ts'
 import type { Caller } from './caller.ts'
 
-/** The session if the caller may see it. Unknown, deleted and foreign ones get the same error. */
+/** Finds a session that the caller may see. Unknown and deleted sessions, and those of others, get the same error. */
 export async function findSession(
   { sessions }: { readonly sessions: Pick<SessionStore, 'read'> },
   caller: Caller,
@@ -18,7 +18,9 @@ export async function findSession(
   return session
 }
 
-/** As `findSession`, for a caller that is about to change something there. The caller must be allowed to use the agent. */
+/**
+ * Like `findSession`, for a caller that is about to change the session. The caller must be allowed to use its agent.
+ */
 export async function findChangeableSession(
   dependencies: { readonly sessions: Pick<SessionStore, 'read'> },
   caller: Caller,
@@ -30,9 +32,9 @@ export async function findChangeableSession(
 }
 
 /**
- * As `findChangeableSession`, for a caller that is about to start a run. If the caller has an owner, the session is first bound
- * to that owner, durably: otherwise what the agent finds in other owners' sessions would show in its completions, in later runs
- * too.
+ * Like `findChangeableSession`, for a caller that is about to start a run. If the caller has an owner, the session is
+ * first bound to that owner, durably. Otherwise the agent could find other owners' sessions and show their content in
+ * this and later runs.
  */
 export async function enterSession(
   dependencies: { readonly sessions: Pick<SessionStore, 'read' | 'bindToOwner'> },
@@ -43,7 +45,7 @@ export async function enterSession(
   return caller.owner === undefined ? session : bindSession(dependencies, session)
 }
 
-/** Binds the session to its owner, durably when this resolves, unless it is bound already. */
+/** Binds the session to its owner, unless it is bound already. The binding is durable when this resolves. */
 export async function bindSession(
   { sessions }: { readonly sessions: Pick<SessionStore, 'bindToOwner'> },
   session: Session,
@@ -59,8 +61,9 @@ interface ChangeDependencies {
 }
 
 /**
- * Changes a session for a caller that may change it, and binds it first as `enterSession` does: a crash in between leaves a bound
- * session without the change. A title alone does not bind: no run reads it. Rejects with `agent_not_found` and `agent_not_allowed`.
+ * Changes a session for a caller that may change it. Binds it first, like `enterSession`: a crash between the two
+ * writes leaves a bound session without the change. A title alone does not bind, because no run reads it. Rejects with
+ * `agent_not_found` and `agent_not_allowed`.
  */
 export async function changeSession(
   dependencies: ChangeDependencies,
@@ -81,8 +84,9 @@ interface CreateDependencies {
 }
 
 /**
- * Creates a session of the caller's tenant, and of its owner if it has one: then it is bound to that owner. Rejects with
- * `agent_not_found`, `agent_not_allowed`, or `owner_not_allowed` for a caller that may make only another owner's sessions.
+ * Creates a session for the caller's tenant. If the caller has an owner, the session is bound to that owner. Rejects
+ * with `agent_not_found`, `agent_not_allowed`, or `owner_not_allowed` if the caller may only create another owner's
+ * sessions.
  */
 export async function createSession(
   { sessions, agents }: CreateDependencies,
@@ -101,13 +105,16 @@ export async function createSession(
 }
 
 /**
- * Whether a channel may go on in this session for that owner: with a key that is bound to another owner, somebody may have made
- * it under the id that the channel's next conversation would have, to read that.
+ * Whether a channel may use this session for that owner. A caller with a key of another owner may have created it under
+ * the id of the channel's next conversation, to read that conversation.
  */
 export const channelMayEnter = (session: Session, owner: string): boolean =>
   session.byChannel === true || session.ownerBound !== true || session.owner === owner
 
-/** The owner whose sessions a list may show, of all that are asked for; undefined when it may show none of them. */
+/**
+ * The owner whose sessions a list may show to the caller. Undefined if the caller may see none of the requested
+ * sessions.
+ */
 export const listedOwner = (caller: Caller, owner: string | undefined): { readonly owner?: string } | undefined =>
   mayAct(caller, owner) ? definedFields({ owner: caller.owner ?? owner }) : undefined
 

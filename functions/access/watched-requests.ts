@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import type { Logger } from '../ports/logger.ts'
 
-/** How often the keys of open calls are checked, in milliseconds. */
+/** Interval between two checks of the keys of open requests, in milliseconds. */
 const CHECK_MS = 5_000
 
 interface Dependencies {
@@ -13,16 +13,19 @@ interface Dependencies {
   readonly log: Logger
 }
 
-/** A call under way. */
+/** An open request. */
 export interface Watched {
   readonly call: AbortController
-  /** Whether it takes a place of its key. */
+  /** Whether it takes a slot of its key. */
   readonly takesSlot: boolean
-  /** Called every few seconds; never rejects. */
+  /** Renews its slot. Called every few seconds; never rejects. */
   keep(): Promise<void>
 }
 
-/** Calls by the hash of their key's secret: they are kept while they go on, and end within 10 s after their key was revoked or has expired. */
+/**
+ * Watches open requests, by the hash of their key's secret. Renews their slots, and ends them within 10 s after their
+ * key was revoked or has expired.
+ */
 export function createWatchedRequests({ keys, clock, log }: Dependencies) {
   const byKey = new Map<string, Set<Watched>>()
   let watching: AbortController | undefined
@@ -51,13 +54,13 @@ export function createWatchedRequests({ keys, clock, log }: Dependencies) {
     while (!signal.aborted) {
       await clock.sleep(CHECK_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      // Not waited for: a store that is slow to write holds up no look for revoked keys.
+      // Not awaited, so that slow writes do not delay the checks for revoked keys.
       keeping ??= keepAll().finally(() => (keeping = undefined))
       await Promise.all([...byKey.keys()].map(endIfInvalid))
     }
   }
 
-  /** Each may be a write, which on SQLite blocks the event loop: others have their turn in between. */
+  /** Yields between renewals, because each may be a write that blocks the event loop on SQLite. */
   async function keepAll(): Promise<void> {
     for (const { keep } of [...byKey.values()].flatMap((calls) => [...calls])) {
       await keep()

@@ -1,7 +1,7 @@
 import { BODY_TOO_LARGE, bodyBytes } from '../domain/body-bytes.ts'
 import type { Refusal } from '../ports/inbound-endpoint.ts'
 
-/** The bytes of a request; undefined when they are too many. */
+/** Reads the bytes of a request; undefined if they exceed the limit. */
 export const readBytes = ({ body, headers }: Request): Promise<Buffer | undefined> =>
   bodyBytes((body ?? []) as AsyncIterable<Uint8Array>, headers.get('content-length'))
 

@@ -3,61 +3,66 @@ import type { RunEvent } from '../domain/events.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Run } from '../domain/runs/run.ts'
 
-/** One row of the outbox that this process has claimed, for as long as `signal` has not aborted. */
+/** One row of the outbox, claimed by this process until `signal` aborts. */
 export interface Claimed {
-  /** As it was last saved. */
+  /** The row as it was last saved. */
   readonly delivery: Delivery
-  /** Aborts when the claim is lost, and when this process stops: begin nothing then. */
+  /** Aborts when the claim is lost, or when this process stops. Start nothing after that. */
   readonly signal: AbortSignal
 }
 
-/** What a run owes. */
+/** A claimed delivery of a run. */
 export interface Work extends Claimed {
-  /** The run that owes it, or the one that it was merged into, read after the claim. It has started. */
+  /** The run of the delivery, or the run that it was merged into, read after the claim. It has started. */
   readonly run: Run
   /**
-   * The run's events from its beginning: those of its log, then live ones, until it ends or pauses. Ends without a terminal event
-   * when `signal` aborts.
+   * The run's events from its start: those of its log, then live ones, until the run ends or pauses. Ends without a
+   * terminal event when `signal` aborts.
    */
   events(): AsyncIterable<RunEvent>
   /**
-   * Replaces the delivery's state, durably when it resolves. Rejects when the claim is lost: then nothing is stored, and nothing
-   * may be sent. Save what you intend before you do it, and what came of it afterwards.
+   * Replaces the delivery's state, durably when it resolves. Rejects if the claim is lost: then nothing is stored, and
+   * nothing may be sent. Save the intention before each effect, and its outcome afterwards.
    */
   save(state: JsonObject): Promise<void>
 }
 
 export type Outcome =
-  /** It is over. */
+  /** The delivery is finished. */
   | { readonly status: 'delivered' | 'failed'; readonly state?: JsonObject; readonly more?: boolean }
   /**
-   * Look again at this time (milliseconds since 1970), or when the run goes on; `keepClaim`: not before, whatever the run does. `more`: it
-   * has added deliveries to the outbox.
+   * Deliver again at this time (milliseconds since 1970), or when the run continues. `keepClaim`: not before this time,
+   * whatever the run does. `more`: deliveries were added to the outbox.
    */
   | { readonly retryAt: number; readonly keepClaim?: true; readonly state?: JsonObject; readonly more?: boolean }
 
 interface ChannelOfKind {
-  /** What deliveries with this target have in common that may not respond; left out: the target itself. */
+  /**
+   * Identifies the receiver that deliveries with this target share, so that an unresponsive one can be limited.
+   * Default: the target itself.
+   */
   destination?(target: JsonObject): Json
-  /** The state of a delivery that is given up for this reason, so that lists show it. */
+  /** The state of a delivery that is abandoned for this reason, which lists show. */
   givenUp?(delivery: Delivery, reason: string): JsonObject
 }
 
-/** Where deliveries of one kind go. */
+/** Delivers rows of one kind to their targets. */
 export interface RunChannel extends ChannelOfKind {
   /**
-   * When the process that executes a run begins to deliver: with the run, to show its progress, or when it has paused or ended.
-   * What was left by others is taken up in either case.
+   * When the process that executes a run starts a delivery: with the run, to show its progress (`start`), or when the
+   * run has paused or ended (`end`). Deliveries that other processes left are resumed in both cases.
    */
   readonly begins: 'start' | 'end'
   /**
-   * Brings a delivery as far as it goes now. It may have been begun by a process that died after any of its awaits: the saved
-   * state tells what was intended. Rejects for failures that the channel does not know; it is then called again later.
+   * Advances a delivery. An earlier process may have crashed after any of its awaits; the saved state shows what was
+   * intended. Rejects for unknown failures; the driver then calls it again later.
    */
   deliver(work: Work): Promise<Outcome>
 }
 
-/** What is to be done for a session, whatever its runs do: it begins with a hint. Otherwise as `RunChannel`. */
+/**
+ * A channel for work of a session that does not depend on its runs; it starts with a hint. Otherwise like `RunChannel`.
+ */
 export interface SessionChannel extends ChannelOfKind {
   readonly begins: 'hint'
   deliver(work: Claimed): Promise<Outcome>

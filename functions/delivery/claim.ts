@@ -5,19 +5,19 @@ import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { DeliveryChange, Outbox } from '../ports/outbox.ts'
 
-/** Somebody else has the delivery now, or it is gone with its session. */
+/** Another process has claimed the delivery, or it was deleted with its session. */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost'
 }
 
 export interface Claim {
-  /** As it is stored. */
+  /** The delivery as it is stored. */
   readonly delivery: Delivery
   /** Aborts when the claim is lost or the given signal aborts. */
   readonly signal: AbortSignal
-  /** Rejects with `ClaimLost`. Changes come one after the other. */
+  /** Changes the row. Rejects with `ClaimLost`. Changes are serialized. */
   change(change: DeliveryChange): Promise<void>
-  /** Stops renewing. */
+  /** Stops renewing the claim. */
   end(): Promise<void>
 }
 
@@ -27,17 +27,17 @@ interface Dependencies {
   readonly logger: Logger
 }
 
-/** Whether nobody works on it, or whoever did has not renewed the claim. */
+/** Whether no process has a claim, or the claim has expired. */
 export const isUnclaimed = ({ owner, due = 0 }: Delivery, now: number): boolean => owner === undefined || due <= now
 
-/** Claims a delivery that is unclaimed, and keeps the claim until it is ended. Undefined if another process was faster. */
+/** Claims an unclaimed delivery, and renews the claim until it is ended. Undefined if another process was faster. */
 export async function claimDelivery(
   { outbox, clock, logger }: Dependencies,
   seen: Delivery,
   stopping: AbortSignal,
 ): Promise<Claim | undefined> {
   let until = clock.now() + LEASE_MS
-  // Counted before anything of it is read: of whatever its process dies, the next one knows.
+  // The start is counted before the content is read, so that the next process knows of a crash.
   const begun = (seen.begun ?? 0) + 1
   const claimed = await outbox.change(seen, { owner: randomUUID(), due: until, hinted: null, begun })
   if (claimed === undefined) return undefined
@@ -49,7 +49,7 @@ export async function claimDelivery(
 
   function change(to: DeliveryChange): Promise<void> {
     const done = last.then(async () => {
-      // Lost, or given back by the change before: a renewal that waited for that must not make it due again.
+      // Lost, or released by the previous change: a renewal queued behind that change must not make the row due again.
       if (lost.signal.aborted || delivery.owner === undefined)
         throw new ClaimLost(`delivery ${delivery.id} is no longer ours`)
       const sent = clock.now()
@@ -61,7 +61,7 @@ export async function claimDelivery(
       }
       delivery = changed
       until = due ?? Infinity
-      // A store that took its time: the claim may be over before what comes next has arrived.
+      // The store was slow: the claim may expire before the next request arrives.
       if (to.due === undefined && clock.now() > until - LEASE_MARGIN_MS) {
         lost.abort()
         throw new ClaimLost(`the claim of delivery ${delivery.id} ended while it was stored`)

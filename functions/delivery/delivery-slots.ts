@@ -1,31 +1,31 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** Milliseconds that whoever goes alone waits until the others have ended, and then has before others begin beside it. */
+/** Time an exclusive delivery waits for others to finish, and then runs alone. */
 const EXCLUSIVE_MS = 10_000
-/** Those that wait to go alone; what comes then is left to a later hint. */
+/** Limit of the waiting exclusive deliveries; further ones are left to a later hint. */
 const MAX_WAITING = 10
 
 export interface DeliverySlot {
-  /** Whether others have gone before it since it was asked for. */
+  /** Whether other deliveries ran before it since it was requested. */
   readonly hasWaited: boolean
   end(): void
 }
 
 export interface DeliverySlots {
   /**
-   * Resolves when it may begin. Whoever goes `isExclusive` begins when nothing else is under way, and nothing begins beside it; both for a
-   * bounded time, and between two that go alone all others begin that wait. Undefined: it may not begin, because too many wait to
-   * go alone, or the signal has aborted.
+   * Resolves when the delivery may start. An exclusive delivery starts when no other is in flight, and no other starts
+   * while it runs; both for a limited time. Between two exclusive deliveries, all other waiting deliveries start.
+   * Returns undefined if too many exclusive deliveries wait, or the signal has aborted.
    */
   take(isExclusive: boolean, signal: AbortSignal): Promise<DeliverySlot | undefined>
 }
 
 interface Waiting {
-  /** Resolves when its turn has ended. */
+  /** Starts the delivery; resolves when it has ended. */
   begin(): Promise<void>
 }
 
-/** Turns of one process. */
+/** Creates the delivery slots of one process. */
 export function createDeliverySlots(clock: Clock): DeliverySlots {
   const exclusives: Waiting[] = []
   const others: Waiting[] = []
@@ -72,7 +72,7 @@ export function createDeliverySlots(clock: Clock): DeliverySlots {
   }
 }
 
-/** What is under way. */
+/** Tracks the deliveries in flight. */
 function createBegun() {
   const inFlight = new Set<Promise<void>>()
   return {
@@ -91,7 +91,7 @@ function createBegun() {
   }
 }
 
-/** Waits for something, for a bounded time. */
+/** Waits for work, at most `EXCLUSIVE_MS`. */
 async function within(clock: Clock, work: Promise<void>): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, clock.sleep(EXCLUSIVE_MS, done.signal).catch(() => undefined)])

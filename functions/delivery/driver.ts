@@ -16,18 +16,18 @@ import { dueOf } from './due-of-session.ts'
 import { isFull, receiverOf, type InFlight } from './in-flight.ts'
 import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
 
-/** Milliseconds between two looks at a delivery of a run of this process that another process still has. */
+/** Polling interval while another process still has a claim on a delivery of this process's run. */
 const TAKEN_MS = 1_000
-/** Looks: together they take longer than the claim of a process that died. */
+/** Limit of these polls. Together they take longer than the claim of a crashed process. */
 const MAX_CLAIM_POLLS = 75
-/** Milliseconds until the next look at a delivery whose run has not begun, or whose session is being deleted. */
+/** Wait for a delivery whose run has not started, or whose session is being deleted. */
 const QUEUED_MS = 90_000
-/** After a failure that the channel does not know: milliseconds, doubled each time, and how often. */
+/** Backoff after an unknown failure of a channel: the first wait, which doubles each time, and the longest. */
 const FIRST_RETRY_MS = 5_000
 const MAX_RETRY_MS = 600_000
-/** A day: what was acknowledged is not given up because the other side is down for some hours. */
+/** Failures before a delivery is abandoned: about a day. A receiver may be down for some hours. */
 const MAX_FAILURES = 150
-/** A sweep finds what is due later than this, in milliseconds, without a hint of its own. */
+/** A delivery due within this time gets its own hint; a sweep finds later ones. */
 const SOON_MS = 60_000
 
 export interface DriverDependencies {
@@ -41,26 +41,32 @@ export interface DriverDependencies {
   readonly channels: ReadonlyMap<string, Channel>
   readonly clock: Clock
   readonly logger: Logger
-  /** Sends a hint in so many milliseconds; left out where what is due is looked for every second. */
+  /** Sends a hint after this many milliseconds. Omitted if due deliveries are polled every second. */
   readonly hintLater?: (key: SessionKey, milliseconds: number) => Promise<void>
-  /** Told of each delivery that has failed for good. */
+  /** Called for each delivery that has failed permanently. */
   readonly noteFailure?: (delivery: Delivery) => void
 }
 
 export interface DeliveryDriver {
-  /** Takes note of an event of a run that this process executes. Never waits. */
+  /** Observes an event of a run that this process executes. Never waits. */
   observe(key: SessionKey, event: RunEvent): void
-  /** Takes up what is due of a session. Rejects when the store fails; what it began goes on after it has resolved. */
+  /**
+   * Starts the due deliveries of a session. Rejects if the store fails. The started deliveries continue after it
+   * resolves.
+   */
   serve(key: SessionKey): Promise<void>
-  /** Resolves when nothing is under way. */
+  /** Resolves when no delivery is in flight. */
   idle(): Promise<void>
-  /** Stops what is under way, and leaves it to other processes. Resolves with the sessions of what was left. */
+  /** Stops the deliveries in flight and leaves them to other processes. Resolves with their sessions. */
   handOff(): Promise<readonly SessionKey[]>
   /** Accepts work again. */
   resume(): void
 }
 
-/** Delivers what runs owe to channels: those of this process's runs with their events, others when they are due. */
+/**
+ * Creates the driver, which delivers rows of the outbox: those of this process's runs with their events, others when
+ * they are due.
+ */
 export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver {
   const dependencies = { ...inTime(given), slots: createDeliverySlots(given.clock) }
   const { channels, logger } = dependencies
@@ -81,7 +87,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
             await serve(key)
         } while (entry.repeats && !stopping.signal.aborted)
       } catch (error) {
-        // The row is still there: a sweep will find it.
+        // The row still exists, so a sweep will find it.
         logger.error('delivering failed', error, { ...key })
       } finally {
         inFlight.delete(name)
@@ -122,7 +128,7 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   }
 }
 
-/** Takes a turn for what can be claimed now, and delivers it. Returns whether more has been added to the outbox. */
+/** Waits for a slot, then claims and delivers. Returns whether deliveries were added to the outbox. */
 async function deliverInSlot(
   dependencies: DriverDependencies & { readonly slots: DeliverySlots },
   key: DeliveryKey,
@@ -144,7 +150,7 @@ async function deliverInSlot(
   return false
 }
 
-/** Ends what each of so many has left that whoever begins it seems to die of it. */
+/** Fails a delivery whose last `MAX_STARTS` workers all crashed. */
 async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependencies, seen: Delivery): Promise<void> {
   const reason = `given up: ${MAX_STARTS} times in a row whoever delivered it did not come back`
   const { tenant, session, id, kind } = seen
@@ -156,7 +162,7 @@ async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependenc
   noteFailure?.(failed)
 }
 
-/** Whether it waits first, because whoever had it did not come back, nor the one before. */
+/** Postpones a delivery if the last two workers crashed. Returns whether it did so. */
 async function isPutOff({ outbox, clock, logger }: DriverDependencies, seen: Delivery): Promise<boolean> {
   const wait = waitAfterDeath(seen)
   if (wait === 0) return false
@@ -166,7 +172,7 @@ async function isPutOff({ outbox, clock, logger }: DriverDependencies, seen: Del
   return true
 }
 
-/** Claims a delivery and brings it as far as it goes now. Returns whether more has been added to the outbox. */
+/** Claims a delivery and advances it. Returns whether deliveries were added to the outbox. */
 async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, stopping: AbortSignal): Promise<boolean> {
   const { outbox, channels, clock } = dependencies
   const channel = channels.get(seen.kind)
@@ -180,7 +186,7 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
     const outcome = await outcomeOf(dependencies, claim, channel)
     await settle(claim, outcome)
     if ('status' in outcome && outcome.status === 'failed') dependencies.noteFailure?.(claim.delivery)
-    // What a stop leaves for now gets its hint from whoever stops.
+    // When the process stops, the stopping code sends the hint for a delivery due now.
     if ('retryAt' in outcome && (!stopping.aborted || outcome.retryAt > dependencies.clock.now()))
       await hintSoon(dependencies, claim.delivery, outcome.retryAt)
     return outcome.more === true
@@ -192,7 +198,7 @@ async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, sto
   }
 }
 
-/** The delivery if it can be claimed now. One of a run that is executed here is waited for. */
+/** Returns the delivery if it can be claimed now. If its run executes here, waits until it can be claimed. */
 async function unclaimed(
   { outbox, clock }: DriverDependencies,
   key: DeliveryKey,
@@ -214,13 +220,13 @@ async function unclaimed(
   }
 }
 
-/** The run as it is now that the delivery is claimed; or the one that it was merged into. */
+/** The run, or the run that it was merged into, read after the claim. */
 async function runOf({ reader }: DriverDependencies, delivery: Delivery): Promise<Run | undefined> {
   const run = await reader.run(delivery, runOfDelivery(delivery))
   return run?.mergedInto === undefined ? run : reader.run(delivery, run.mergedInto)
 }
 
-/** What comes of it now; nothing while its run has not started. */
+/** Calls the channel. Does nothing while the run has not started. */
 async function deliver(dependencies: DriverDependencies, claim: Claim, channel: Channel): Promise<Outcome> {
   const { signal } = claim
   if (channel.begins === 'hint') return channel.deliver({ delivery: claim.delivery, signal })
@@ -246,7 +252,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
     return await deliver(dependencies, claim, channel)
   } catch (error) {
     if (error instanceof ClaimLost) throw error
-    // It was told to stop: another process goes on at once.
+    // The process is stopping: another process continues at once.
     if (signal.aborted) return { retryAt: clock.now() }
     const failures = claim.delivery.failures + 1
     const { tenant, session, id, kind } = claim.delivery
@@ -259,7 +265,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
   }
 }
 
-/** Has somebody look as soon as it is due, where the next sweep would be late. */
+/** Sends a hint for the time at which the delivery is due, if the next sweep would be too late. */
 async function hintSoon(
   { hintLater, clock, logger }: DriverDependencies,
   delivery: Delivery,
@@ -283,6 +289,6 @@ async function settle(claim: Claim, end: End): Promise<void> {
   const { failures = 0, state } = end
   const kept = { hinted: null, failures, begun: null, ...definedFields({ state }) }
   if ('status' in end) await claim.change({ ...kept, owner: null, status: end.status, due: null })
-  // A claim that is not given back ends with its time.
+  // A claim that is not released expires at its time.
   else await claim.change({ ...kept, ...(end.keepClaim === true ? {} : { owner: null }), due: end.retryAt })
 }

@@ -6,10 +6,10 @@ import type { Outbox } from '../ports/outbox.ts'
 import { repeatEvery, type Repetition } from '../ports/repeat-every.ts'
 import type { RunQueue } from '../ports/run-queue.ts'
 
-/** Due deliveries read at a time, and pages of one sweep. */
+/** Due deliveries in one page, and pages of one sweep. */
 const PAGE = 200
 const PAGES = 20
-/** Milliseconds after which one that got a hint is looked at again, behind those that got none. */
+/** Wait before a hinted delivery is visited again, behind those without a hint. */
 const HINTED_MS = 10_000
 
 interface Dependencies {
@@ -20,9 +20,9 @@ interface Dependencies {
 }
 
 /**
- * Sends hints for deliveries that are due: retries whose time has come, and what dead processes and lost hints left. Each is then
- * postponed behind those that got none. Ends at `deadline` (milliseconds since 1970); the next sweep finds what is left. Returns how
- * many of them had got a hint before that nobody has followed.
+ * Sends hints for due deliveries: retries, and those that crashed processes and lost hints left. Each hinted delivery
+ * is postponed behind the others. Ends at `deadline` (milliseconds since 1970); the next sweep finds the rest. Returns
+ * how many of them had an earlier hint without effect.
  */
 export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity): Promise<number> {
   const dependencies = inTime(ports)
@@ -42,7 +42,10 @@ export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity
   return late
 }
 
-/** Marked first: whoever gets the hint takes what is marked, although it is no longer due. Returns whether it was marked before. */
+/**
+ * Marks the delivery before sending the hint: the process with the hint takes marked deliveries, even if they are no
+ * longer due. Returns whether it was marked before.
+ */
 async function hint(
   { outbox, queue, clock, logger }: Dependencies,
   key: Parameters<Outbox['read']>[0],

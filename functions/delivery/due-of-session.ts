@@ -3,11 +3,11 @@ import type { SessionKey } from '../domain/session.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Outbox } from '../ports/outbox.ts'
 
-/** Pending ones read at a time, and in all: what is due may stand behind many that wait for another try. */
+/** Pending deliveries in one page, and in all pages. Due deliveries may come after many that wait for a retry. */
 const PAGE = 100
 const MAX_DELIVERIES_READ = 2_000
 
-/** What is due of a session, or was hinted at, oldest first. */
+/** Yields the due or hinted deliveries of a session, oldest first. */
 export async function* dueOf(
   { outbox, clock }: { readonly outbox: Pick<Outbox, 'pending'>; readonly clock: Clock },
   key: SessionKey,

@@ -1,16 +1,19 @@
 import type { Delivery, DeliveryKey } from '../domain/delivery.ts'
 import type { Channel } from './channel.ts'
 
-/** Deliveries that hints may have under way in one process; the sweeper finds the others again. */
+/** Concurrent hint-driven deliveries per process; the sweeper retries the rest. */
 const MAX_HINTED = 100
-/** Of these, those of one tenant to one receiver: one that never responds must not hold up the others. */
+/**
+ * Concurrent hint-driven deliveries of one tenant to one receiver, so that an unresponsive receiver does not block
+ * others.
+ */
 const MAX_HINTED_TO_RECEIVER = 50
 
 /** A delivery that this process works on. */
 export interface InFlight {
   readonly key: DeliveryKey
   readonly done: Promise<void>
-  /** The receiver of a delivery that a hint began; a run's own has none and counts to no limit. */
+  /** The receiver of a delivery that a hint started. A run's own delivery has none and counts for no limit. */
   readonly to?: string
   repeats: boolean
 }
@@ -19,7 +22,9 @@ export interface InFlight {
 export const receiverOf = (channels: ReadonlyMap<string, Channel>, { tenant, kind, target }: Delivery): string =>
   JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
 
-/** Whether a hint may begin one more. A run's own deliveries count to neither limit: some follow their run for hours. */
+/**
+ * Whether a hint may not start another delivery. A run's own deliveries do not count: some follow their run for hours.
+ */
 export function isFull(inFlight: ReadonlyMap<string, InFlight>, to?: string): boolean {
   const hinted = [...inFlight.values()].filter((one) => one.to !== undefined)
   return hinted.length >= MAX_HINTED || hinted.filter((one) => one.to === to).length >= MAX_HINTED_TO_RECEIVER

@@ -4,14 +4,14 @@ import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { GuardedRequest } from '../../tools/guarded-fetch.ts'
 import type { Attempt } from './state.ts'
 
-/** Milliseconds that a receiver has for its response. */
+/** Timeout for the receiver's response. */
 const TIMEOUT_MS = 15_000
-/** Bytes of a response; nobody reads them. */
+/** Limit of a response's bytes; its content is ignored. */
 const RESPONSE_BYTES = 64 * 1024
 const MAX_ERROR_CHARACTERS = 300
 
 export interface Sending {
-  /** The `webhook-id`: the same in all attempts. */
+  /** The `webhook-id`: the same for all attempts. */
   readonly id: string
   readonly url: string
   readonly secret: string
@@ -24,8 +24,8 @@ export interface Sending {
 }
 
 /**
- * Sends one signed request (Standard Webhooks) and says what came of it; never rejects. It follows no redirect, and goes to no
- * internal address that is not allowed.
+ * Sends one signed request (Standard Webhooks) and returns the result; never rejects. Follows no redirects, and
+ * contacts no internal address that is not allowed.
  */
 export async function attempt(sending: Sending): Promise<Attempt> {
   const { id, url, secret, body, now, signal, allowedHosts, lookup } = sending
@@ -52,7 +52,8 @@ export async function attempt(sending: Sending): Promise<Attempt> {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
-  // Node's own requests end with an AbortError whatever has aborted them; that is not us, who throw.
+  // An AbortError here means a timeout: Node throws it whatever the reason of the abort was, and our own aborts are
+  // thrown before.
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return `no response within ${TIMEOUT_MS / 1_000} s`
   return error.message.slice(0, MAX_ERROR_CHARACTERS)
 }

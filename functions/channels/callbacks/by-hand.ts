@@ -7,7 +7,7 @@ import type { Outbox } from '../../ports/outbox.ts'
 import type { RunQueue } from '../../ports/run-queue.ts'
 import { asJson, CALLBACK, callbackDelivery, stateOf, targetOf } from './state.ts'
 
-/** How often a change is tried that others come before. */
+/** Attempts to make a change while other writers interfere. */
 const ATTEMPTS = 5
 
 interface Dependencies {
@@ -15,11 +15,11 @@ interface Dependencies {
   readonly queue: Pick<RunQueue, 'send'>
   readonly clock: Clock
   readonly logger: Logger
-  /** Names in the settings. */
+  /** The callback names in the settings. */
   readonly names: ReadonlySet<string>
 }
 
-/** The callbacks of an outbox. */
+/** Lists and retries the callbacks of an outbox. */
 export function createCallbacks({ outbox, queue, clock, logger, names }: Dependencies): Callbacks {
   return {
     has: (name) => names.has(name),

@@ -21,29 +21,29 @@ import {
 } from './state.ts'
 
 /**
- * Milliseconds after a failed attempt until the next, in order: more than a day in all. After the last one the callback has
+ * Waits after each failed attempt, in milliseconds: more than a day in all. After the last one, the callback has
  * failed.
  */
 const RETRY_MS: readonly number[] = [5, 30, 120, 600, 3_600, 14_400, 43_200, 43_200].map((seconds) => seconds * 1_000)
-/** The part of a wait that may be added to it, so that receivers that were down are not asked by all at once. */
+/** Largest random share added to a wait, so that a receiver that was down does not get all requests at once. */
 const JITTER = 0.2
-/** Bytes of UTF-8 that a row takes; a longer body is an object. */
+/** Limit of a body stored in the row, in bytes of UTF-8. A longer body is stored as an object. */
 const INLINE_BYTES = 24 * 1024
-/** Milliseconds between two looks at a run that has not ended: of a paused one, up to an hour. */
+/** Polling interval for a run that has not ended. For a paused run, it grows up to one hour. */
 const POLL_INTERVAL_MS = 60_000
-/** Milliseconds after the next attempt of the callback before, at which one that waits for it is due. */
+/** Wait after the next attempt of the previous callback, before this one is due. */
 const AFTER_OTHER_MS = 1_000
 const MAX_POLL_INTERVAL_MS = 3_600_000
-/** Limit of the requests that one process has open to one receiver, for each tenant: a receiver may take 15 s for each. */
+/** Limit of concurrent requests of one process to one receiver, for each tenant. A receiver may take 15 s for each. */
 const MAX_OPEN_REQUESTS = 50
-/** Milliseconds until a callback looks again for a place among them. */
+/** Wait before a callback tries again to get one of these requests. */
 const PLACE_RETRY_MS = 5_000
-/** The receiver wants no more (Standard Webhooks). */
+/** The receiver wants no more callbacks (Standard Webhooks). */
 const GONE = 410
 
-/** Where a callback goes, and what signs it. */
+/** The address of a callback and the secret that signs it. */
 export interface CallbackSettings {
-  /** Left out: where each request says. */
+  /** Default: the address in each request. */
   readonly url?: string
   readonly secret: string
 }
@@ -52,17 +52,17 @@ export interface CallbackDependencies {
   readonly outbox: Outbox
   readonly outputs: OutputStore
   readonly clock: Clock
-  /** The settings of this name as they are now; undefined when they are gone. */
+  /** Reads the current settings of this name; undefined if they no longer exist. */
   readonly settings: (name: string) => Promise<CallbackSettings | undefined>
-  /** What is sent of a run that has ended, or of its pause of this number, from 0. */
+  /** Builds the body for a run that has ended, or for its pause with this number, from 0. */
   readonly render: (key: SessionKey, run: Run, pause?: number) => Promise<string>
   readonly allowedHosts: readonly string[]
   readonly lookup?: Sending['lookup']
 }
 
 /**
- * Tells a receiver how a run has ended and when it pauses. Each is one callback with an id and a body that never change, sent
- * until the receiver has taken it: at least once, and once by its id.
+ * Notifies a receiver when a run ends and when it pauses. Each callback has a fixed id and body. It is sent until the
+ * receiver has accepted it: at least once, with the id as the key for deduplication.
  */
 export function createCallbackChannel(dependencies: CallbackDependencies): RunChannel {
   const { clock } = dependencies
@@ -86,7 +86,7 @@ export function createCallbackChannel(dependencies: CallbackDependencies): RunCh
   }
 }
 
-/** Each pause gets a callback of its own, in the order of the pauses, before the run's end is told. */
+/** Adds a separate callback for each pause, in order, before the callback for the run's end. */
 async function addPauses(dependencies: CallbackDependencies, work: Work): Promise<boolean> {
   const { outbox, render } = dependencies
   const { delivery, run } = work
@@ -102,7 +102,10 @@ async function addPauses(dependencies: CallbackDependencies, work: Work): Promis
   return all > pauses
 }
 
-/** The object before the row that names it: a crash between them leaves an object that goes with its session. */
+/**
+ * Stores the body as an object before the row that names it. A crash between the two writes leaves an object that is
+ * deleted with its session.
+ */
 async function keepBody(
   { outputs, clock }: CallbackDependencies,
   { tenant, session }: SessionKey,
@@ -115,7 +118,7 @@ async function keepBody(
   return { object }
 }
 
-/** Sends a callback once the one before it is over: callbacks of a run are in the order of its events. */
+/** Sends a callback after the previous one is finished, so that callbacks of a run keep the order of its events. */
 async function sendInOrder(
   dependencies: CallbackDependencies,
   work: Work,
@@ -130,14 +133,14 @@ async function sendInOrder(
   return { retryAt: Math.max(now, retriedAt) + AFTER_OTHER_MS }
 }
 
-/** The id of the callback before this one: of the run's pause before it. Undefined for the first. */
+/** The id of the callback for the run's previous pause; undefined for the first one. */
 function idBefore(delivery: Delivery): string | undefined {
   const [, pause] = delivery.id.split('.')
   const before = pause === undefined ? (stateOf(delivery).pauses ?? 0) : Number(pause) - 1
   return before === 0 ? undefined : `${runOfDelivery(delivery)}.${before}`
 }
 
-/** Sends the callback, unless too many requests to its receiver are open: then it waits without counting as tried. */
+/** Sends the callback. If too many requests to its receiver are open, the callback waits, and no attempt is counted. */
 async function send(dependencies: CallbackDependencies, work: Work, open: Map<string, number>): Promise<Outcome> {
   const { settings, clock, outputs } = dependencies
   const { delivery, signal } = work

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 /** The kind of a delivery that is a callback. */
 export const CALLBACK = 'callback'
 
-/** One request that was sent, or could not be. */
+/** One request that was sent or could not be sent. */
 export interface Attempt {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -14,49 +14,52 @@ export interface Attempt {
 }
 
 export interface CallbackTarget {
-  /** Of `callbacks` in `agents.json`; `webhook:<name>` for a webhook's own. */
+  /** The name in `callbacks` of `agents.json`, or `webhook:<name>` for a webhook's own callback. */
   readonly name: string
-  /** Where the request that started the run asked it to go. Left out: where the settings say. */
+  /** The address from the request that started the run. Undefined: the address of the settings. */
   readonly url?: string
-  /** Why that is never tried. */
+  /** Why the callback is never sent. */
   readonly refused?: string
 }
 
 export interface CallbackState {
-  /** Pauses of the run that have callbacks of their own. */
+  /** Number of the run's pauses that have callbacks. */
   readonly pauses?: number
-  /** The body, fixed for all attempts: here, or the name of an object in the output store. */
+  /** The body, fixed for all attempts: its text, or the name of an object in the output store. */
   readonly body?: { readonly text: string } | { readonly object: string }
   readonly attempts?: readonly Attempt[]
-  /** Attempts since the callback was made, or was last asked for by hand. */
+  /** Attempts since the callback was created, or since it was last requested by hand. */
   readonly tries?: number
 }
 
-/** Characters of an address: a row has no room for any length. */
+/** Limit of an address, in characters, because a row's size is limited. */
 const MAX_URL_CHARACTERS = 2_048
-/** What is kept of the attempts. */
+/** Limit of the attempts that the state keeps. */
 const MAX_ATTEMPTS = 50
 
-// This folder alone writes targets and states of its kind.
+// The casts are safe, because only this folder writes targets and states of its kind.
 export const targetOf = ({ target }: Delivery): CallbackTarget => target as unknown as CallbackTarget
 export const stateOf = ({ state }: Pick<Delivery, 'state'>): CallbackState => state as CallbackState
 export const asJson = (value: CallbackState | CallbackTarget): JsonObject => value as unknown as JsonObject
 
-/** The receiver that an address belongs to, whatever its path says. */
+/** The receiver of an address, whatever its path. */
 export const originOf = (url: string): string => URL.parse(url)?.origin ?? url
 
-/** What callbacks to one receiver have in common: the origin of their address, or the name in the settings. */
+/** The receiver of a callback: the origin of its address, or the name in the settings. */
 export function destinationOf(target: JsonObject): string {
   const { name, url } = target as unknown as CallbackTarget
   return url === undefined ? name : originOf(url)
 }
 
-/** The state with one attempt more. */
+/** The state with one more attempt. */
 export function withAttempt(state: CallbackState, last: Attempt): CallbackState {
   return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MAX_ATTEMPTS) }
 }
 
-/** What a run owes to the callback of this name. `url`: where its request asked it to go; one that is too long shows as refused. */
+/**
+ * A delivery for the callback with this name. `url`: the address from the request. A too long address is stored as
+ * refused.
+ */
 export function callbackDelivery(name: string, url?: string): NewDelivery {
   if (url !== undefined && url.length > MAX_URL_CHARACTERS)
     return {

@@ -7,7 +7,7 @@ import { BeingSaid, SlackBusy, SlackRefusal, SlackSilence } from './api/slack-er
 export interface EndpointDependencies {
   readonly clock: Clock
   readonly logger: Logger
-  /** Undefined while no app is set up. */
+  /** Undefined until an app is configured. */
   signingSecret(): Promise<string | undefined>
   takeEvent(payload: unknown): Promise<void>
   takeInteraction(payload: unknown): Promise<void>
@@ -18,12 +18,12 @@ class TooLong extends Error {}
 const NO_APP = { status: 404, code: 'not_found', detail: 'Slack is not set up here' } as const
 const SILENT = { status: 503, code: 'slack_unavailable', detail: 'Slack itself cannot be asked just now' } as const
 
-/** Milliseconds. Slack waits for 3 s, and repeats what it has not seen taken by then. */
+/** Timeout of the response: Slack waits 3 s, and then repeats what was not acknowledged. */
 const ACK_TIMEOUT_MS = 2_500
 
 /**
- * Everything that Slack sends, at one address. It responds with 200 once what is asked for is durable; Slack repeats all else, also
- * what takes too long.
+ * The endpoint for all requests from Slack. It responds with 200 once the requested work is durable. Slack repeats all
+ * other requests, including slow ones.
  */
 export function createSlackEndpoint({
   clock,
@@ -32,7 +32,7 @@ export function createSlackEndpoint({
   takeEvent,
   takeInteraction,
 }: EndpointDependencies): InboundEndpoint {
-  /** Rejects with `TooLong` when Slack would no longer hear of it; what was begun goes on. */
+  /** Rejects with `TooLong` when Slack stops waiting for the response; the work itself continues. */
   async function inTime(taking: Promise<void>): Promise<void> {
     const taken = new AbortController()
     const tooLong = clock.sleep(ACK_TIMEOUT_MS, taken.signal).then(() => {
@@ -50,7 +50,7 @@ export function createSlackEndpoint({
     path: '/slack/events',
     async open(request) {
       const secret = await signingSecret()
-      // An empty one would let in whoever signs with nothing.
+      // An empty secret would accept any request signed with an empty key.
       if (secret === undefined || secret === '') return NO_APP
       const read = await readRequest({ clock, secret }, request)
       if (read.type === 'refused') return read.refusal

@@ -1,11 +1,11 @@
-/** `slack` of `agents.json`. */
+/** The section `slack` of `agents.json`. */
 export interface SlackSettings {
   readonly tenant: string
   readonly agent: string
   /** Whether messages of a known thread are inputs without a mention. */
   readonly followUps: boolean
   readonly allow: { readonly channels?: readonly string[]; readonly users?: readonly string[] }
-  /** Who may decide on approvals, beside the one who asked. */
+  /** People who may decide on approvals, besides the author of the message. */
   readonly approvers: readonly string[]
   readonly channels: { readonly [channel: string]: { readonly agent: string } }
   /** Workspaces beside the bot token's own, by team id. `token` names a secret. */
@@ -16,11 +16,11 @@ export interface SlackSettings {
 export interface SlackWorkspace {
   readonly tenant?: string
   readonly agent?: string
-  /** With `${secret:NAME}` in it. */
+  /** The token, with `${secret:NAME}` as a placeholder. */
   readonly token: string
 }
 
-/** What is used where `agents.json` has no `slack`. */
+/** Used if `agents.json` has no `slack`. */
 export const DEFAULT_SLACK: SlackSettings = {
   tenant: 'default',
   agent: 'default',
@@ -32,7 +32,7 @@ export const DEFAULT_SLACK: SlackSettings = {
   suggestedPrompts: [],
 }
 
-/** Whether both lists, where given, have them. */
+/** Whether both lists, if they are set, contain the channel and the user. */
 export function isAllowed({ allow }: SlackSettings, channel: string, user: string): boolean {
   return (allow.channels?.includes(channel) ?? true) && (allow.users?.includes(user) ?? true)
 }

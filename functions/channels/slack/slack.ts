@@ -26,11 +26,11 @@ export interface Slack {
   readonly replies: RunChannel
   readonly actions: RunChannel
   readonly incoming: SessionChannel
-  /** Receives in Socket Mode what would come to the door, until `signal` aborts. */
+  /** Receives events in Socket Mode, as the endpoint would, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
 
-/** Slack: what comes in at its door, and the replies that go out. */
+/** Creates the Slack integration: its inbound endpoint and its channel for replies. */
 export function createSlack(given: Dependencies): Slack {
   const dependencies = { ...given, ...connectSlack(given) }
   const taking = {

@@ -12,20 +12,20 @@ export interface Workspace {
 }
 
 export interface Workspaces {
-  /** Undefined for one that nobody has configured. Rejects when Slack cannot be asked. */
+  /** Finds a workspace; undefined if it is not configured. Rejects if Slack cannot be asked. */
   find(team: string): Promise<Workspace | undefined>
 }
 
 export interface WorkspaceDependencies {
   readonly api: Pick<SlackApi, 'call'>
   readonly settings: SlackSettings
-  /** The bot's token in the workspace whose id is asked of Slack. */
+  /** The bot's token. The id of its workspace is read from Slack. */
   readonly botToken: () => Promise<string | undefined>
-  /** A token of `workspaces`, with its secret in place. */
+  /** Replaces the secret name in a token of `workspaces`. */
   readonly filled: (token: string) => Promise<string>
 }
 
-/** The workspaces of the settings, and that of the bot's token. Slack is asked once for each token. */
+/** The workspaces of the settings, and the workspace of the bot's token. Slack is asked once for each token. */
 export function createWorkspaces({ api, settings, botToken, filled }: WorkspaceDependencies): Workspaces {
   const asked = new Map<string, Promise<{ readonly team: string; readonly bot: string }>>()
 

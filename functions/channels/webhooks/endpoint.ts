@@ -21,9 +21,11 @@ import type { WebhookSettings } from './settings.ts'
 import { fillTemplate, valueAt, type Delivered } from './template.ts'
 
 const PREFIX = '/webhooks/'
-/** Milliseconds for which a delivery is known again: a moment less than the run's idempotency key, which decides after it. */
+/**
+ * How long a delivery is remembered: slightly shorter than the run's idempotency key, which deduplicates after that.
+ */
 const KNOWN_MS = 86_400_000
-/** Characters of an owner, as everywhere, and of them those of the hash that makes a longer one its own. */
+/** Limit of an owner, in characters, and the length of the hash that keeps longer owners distinct. */
 const MAX_OWNER_CHARACTERS = 256
 const OWNER_HASH = 16
 /** Characters of a delivery's id that are shown. */
@@ -36,9 +38,9 @@ export interface WebhookDependencies {
   readonly deletion: Pick<SessionDeletion, 'state'>
   readonly received: Received
   readonly agents: ReadonlyMap<string, Agent>
-  /** Of these, the tenant's budget holds for deliveries. */
+  /** The caps for deliveries; the tenant's budget is taken from them. */
   readonly caps: Caps
-  /** A setting with its secrets in place, as they are now. */
+  /** Replaces the secret names in a setting with the current secrets. */
   readonly filled: (text: string) => Promise<string>
   /** Whether this process executes the runs. */
   readonly here: boolean
@@ -47,8 +49,9 @@ export interface WebhookDependencies {
 }
 
 /**
- * Takes what webhooks' senders deliver: each delivery is one input of the session that its settings name, and is answered at once.
- * Rejects with `tenant_budget_used_up` until the day is over; a delivery that was accepted before keeps its run.
+ * Creates the endpoint for webhooks. Each delivery is one input of the session that its settings name, and gets its
+ * response at once. Rejects with `tenant_budget_used_up` until the day is over; a delivery accepted before keeps its
+ * run.
  */
 export function createWebhookEndpoint(dependencies: WebhookDependencies): InboundEndpoint {
   return { path: `${PREFIX}*`, open: (request) => take(dependencies, request) }
@@ -94,7 +97,7 @@ async function accept(
   if (!isWanted(webhook, delivered.body)) return Response.json({ object: 'delivery', id, ignored: true })
   const named = fillTemplate(webhook.session, delivered)
   if (named.missing.length > 0) return unusable('session', named.missing)
-  // Nothing signs GitHub's header with the id.
+  // GitHub's id header is not signed, so its deliveries are also recognized by their body.
   const bodies = webhook.verify.preset === 'github' ? [`${webhook.name}:body:${bodyHash}`] : []
   const place = { tenant: webhook.tenant, webhook: webhook.name, owner: ownerIn(webhook, delivered) }
   const first = await remember(dependencies, webhook, [`${webhook.name}:id:${own}`, ...bodies], {
@@ -111,11 +114,11 @@ const DELIVERIES = { standard: '{{header:webhook-id}}', github: '{{header:x-gith
 interface Known {
   readonly id: string
   readonly session: string
-  /** Of the run's idempotency key. */
+  /** The hash for the run's idempotency key. */
   readonly keyHash: string
 }
 
-/** The whole id counts, however little of it is shown. */
+/** Hashes the whole id, even if only a part of it is shown. */
 const keyHashOf = ({ name }: WebhookSettings, id: string): string => sha256(`webhook ${name} ${id}`)
 
 async function remember(
@@ -126,7 +129,7 @@ async function remember(
 ): Promise<Known> {
   const until = clock.now() + KNOWN_MS
   const value = await received.remember(webhook.tenant, names, JSON.stringify([id, session, keyHash]), until)
-  // An earlier version made the key of the id that is shown, and stored none.
+  // An earlier version derived the key from the shown id and did not store it.
   const [knownId, knownSession, knownHash] = JSON.parse(value) as [string, string, string?]
   return { id: knownId, session: knownSession, keyHash: knownHash ?? keyHashOf(webhook, knownId) }
 }
@@ -163,7 +166,7 @@ async function submit(
 const ownerIn = ({ owner }: WebhookSettings, delivered: Signed): string =>
   owner === undefined ? '' : ownerOf(fillTemplate(owner, delivered).text)
 
-/** Owners that only begin alike do not become one. */
+/** A long owner gets a hash, so that owners with the same beginning stay distinct. */
 function ownerOf(rendered: string): string {
   if (rendered.length <= MAX_OWNER_CHARACTERS) return rendered
   const cut = rendered.slice(0, MAX_OWNER_CHARACTERS - OWNER_HASH - 1).toWellFormed()
@@ -171,8 +174,8 @@ function ownerOf(rendered: string): string {
 }
 
 /**
- * The session as it is, or a new one, which is made only if its run may be accepted. Of two that make it at once, both go on with
- * the one that is there.
+ * Returns the session, or creates it if its run may be accepted. If two deliveries create it concurrently, both use the
+ * session that exists.
  */
 async function sessionOf(
   { sessions, agents, service, caps }: WebhookDependencies,

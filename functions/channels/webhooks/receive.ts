@@ -9,7 +9,7 @@ import { channelMayEnter } from '../../access/sessions.ts'
 import { sha256, sha256Bytes } from '../../domain/hash.ts'
 import type { WebhookSettings } from './settings.ts'
 
-/** The JSON of a body, or why it is refused. */
+/** Parses the JSON of a body. Returns a refusal if that fails. */
 export function readJson(bytes: Buffer, contentType: string): { readonly body: Json } | Refusal {
   if (/^application\/x-www-form-urlencoded/i.test(contentType)) {
     const detail = 'this webhook takes JSON: choose the content type application/json where you have set it up'
@@ -32,10 +32,10 @@ interface Dependencies {
   readonly deletion: Pick<SessionDeletion, 'state'>
 }
 
-/** Sessions of one name that may have been deleted within 30 days. */
+/** Limit of the deleted sessions of one name within 30 days. */
 const MAX_DELETED_SESSIONS = 20
 
-/** Ids that keys of other owners may have taken, one after the other, before a delivery is refused. */
+/** Limit of the ids that keys of other owners may have taken before a delivery is rejected. */
 const MAX_TAKEN_IDS = 20
 
 interface Delivered {
@@ -47,8 +47,8 @@ interface Delivered {
 }
 
 /**
- * The session of a delivery. If a key that is bound to another owner has taken its id, another id takes its place, and keeps it
- * as long as its session lives: also after the taken id is free again.
+ * Finds or names the session of a delivery. If a key bound to another owner has taken its id, another id is used as
+ * long as that session exists, even after the taken id is free again.
  */
 export async function sessionOfDelivery(
   dependencies: Dependencies,
@@ -75,8 +75,8 @@ export async function sessionOfDelivery(
 }
 
 /**
- * The session that a conversation of this name is in, or goes into: the id of one that was deleted, by somebody or because its
- * days were over, cannot be used for 30 days, and another takes its place for as long as it lives.
+ * Finds the session of a conversation with this name, or its new id. The id of a deleted or expired session cannot be
+ * used for 30 days, so another id is used as long as its session exists.
  */
 export async function liveSessionOf(
   { sessions, deletion }: Dependencies,
@@ -90,17 +90,17 @@ export async function liveSessionOf(
     if ((await sessions.read(key)) !== undefined) return session
     if ((await deletion.state(key)) !== undefined) continue
     free ??= session
-    // The one that took its place outlives the 30 days.
+    // The replacement session outlives the 30 days.
     if (number > 1) break
   }
   return free ?? name
 }
 
-/** Characters that a rendered text keeps; with the hash behind them, a session id has 128. */
+/** Characters kept of a rendered text. With the hash after them, a session id has 128 characters. */
 const MAX_TEXT_CHARACTERS = 119
 const HASH_DIGITS = 8
 
-/** The session id that a rendered text names: the text itself if it is one that is short enough. */
+/** The session id for a rendered text: the text itself if it is valid and short enough. */
 export function sessionIdOf(rendered: string): string {
   const allowed = rendered.replaceAll(/[^A-Za-z0-9._:-]/gu, '-')
   const begun = /^[A-Za-z0-9]/.test(allowed) ? allowed : `x${allowed}`
@@ -109,7 +109,7 @@ export function sessionIdOf(rendered: string): string {
   return `${cut}-${hashOf(rendered)}`
 }
 
-/** The id that a webhook uses in place of one that a key of another owner has taken. It hashes the name, a space and the id. */
+/** The id that replaces an id taken by a key of another owner. It hashes the webhook's name, a space and the id. */
 const replacementIdOf = (webhook: string, id: string): string =>
   `${id.slice(0, MAX_TEXT_CHARACTERS)}-${hashOf(`${webhook} ${id}`)}`
 
@@ -118,8 +118,8 @@ const hashOf = (text: string): string => sha256(text).slice(0, HASH_DIGITS)
 type Preset = WebhookSettings['verify']['preset']
 
 /**
- * Whether a request was signed with one of the secrets; compared in constant time. `standard` also refuses what was signed more
- * than 5 minutes ago, or ahead.
+ * Whether a request was signed with one of the secrets, compared in constant time. `standard` also rejects a timestamp
+ * more than 5 minutes in the past or future.
  */
 export function isSigned(preset: Preset, secrets: readonly string[], headers: Headers, body: Buffer): boolean {
   return secrets.some((secret) => CHECKS[preset](secret, headers, body))
@@ -144,6 +144,6 @@ const CHECKS: { readonly [preset in Preset]: (secret: string, headers: Headers, 
   },
 }
 
-/** Digests have the same length, whatever was given. */
+/** Digests have the same length for all inputs, as the comparison needs. */
 const isEqual = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right))
 const digest = (text: string): Buffer => sha256Bytes(text)

@@ -4,18 +4,18 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { WebhookSettings } from './settings.ts'
 import { pointersOf } from './template.ts'
 
-/** A delivery as its sender makes it. */
+/** A delivery as its sender would make it. */
 export interface SampleDelivery {
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Stands where the settings point to and nothing else is asked for. */
+/** The value at each place that the settings refer to, unless they demand another one. */
 const SAMPLE = 'sample'
 
 /**
- * A delivery that the webhook takes, with something at every place that its settings point to; or with this `body`. `id`: its
- * delivery id. Signed with this secret, at this time.
+ * Builds a delivery that the webhook accepts, with a value at each place that its settings refer to, or with this
+ * `body`. `id`: the delivery's id. It is signed with this secret at this time.
  */
 export function sampleDelivery(
   webhook: WebhookSettings,
@@ -37,17 +37,17 @@ export function sampleDelivery(
   }
 }
 
-/** No address is made up for `callback`: a sample is answered to nobody. */
+/** `callback` gets no value, so that a sample causes no callback. */
 function sampleBody({ text, session, owner = '', delivery = '', when }: WebhookSettings): string {
   let body: Json = {}
   const pointers = [text, session, owner, delivery].flatMap(pointersOf)
-  // What holds others comes before them.
+  // Sorted, so that containers come before their contents.
   for (const pointer of pointers.toSorted()) body = withValue(body, pointer, SAMPLE)
   for (const [pointer, [value]] of Object.entries(when)) if (value !== undefined) body = withValue(body, pointer, value)
   return JSON.stringify(body)
 }
 
-/** The value with another at a JSON Pointer. What stands on the way there and is no object gives way. */
+/** Sets a value at a JSON Pointer. Values on the path that are not objects are replaced. */
 function withValue(body: Json, pointer: string, value: Json): Json {
   const [, token, ...rest] = pointer.split('/')
   if (token === undefined) return value

@@ -2,13 +2,13 @@ import type { Json } from '../../domain/json.ts'
 
 export const PRESETS = ['standard', 'github', 'bearer'] as const
 
-/** How a webhook's senders are known, and what becomes of what they send. Texts of secrets name them: `${secret:NAME}`. */
+/** How a webhook's senders are verified, and how their deliveries are used. Texts name secrets as `${secret:NAME}`. */
 export interface WebhookSettings {
   readonly name: string
   readonly tenant: string
   readonly agent: string
   readonly verify: { readonly preset: (typeof PRESETS)[number]; readonly secrets: readonly string[] }
-  /** By JSON Pointer into the body: one of the values must stand there. */
+  /** Conditions, by JSON Pointer into the body: one of the values must be there. */
   readonly when: { readonly [pointer: string]: readonly Json[] }
   readonly text: string
   readonly session: string

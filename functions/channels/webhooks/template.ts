@@ -10,7 +10,7 @@ export interface Delivered {
   readonly headers: Headers
 }
 
-/** What is wrong with a template; undefined when it can be used. */
+/** Why a template is invalid; undefined if it is valid. */
 export function templateFault(template: string): string | undefined {
   const wrong = template.replaceAll(PLACE, '').match(ANY)?.[0]
   if (wrong !== undefined) return `${wrong} is neither {{/a/JSON/pointer}} nor {{header:name}}`
@@ -21,13 +21,13 @@ export function templateFault(template: string): string | undefined {
 /** Whether the text is a JSON Pointer (RFC 6901). */
 export const isPointer = (text: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text)
 
-/** What stands at a pointer; undefined when nothing does. Own properties only. */
+/** The value at a pointer; undefined if there is none. Reads own properties only. */
 export function valueAt(body: Json, pointer: string): Json | undefined {
   let value: Json | undefined = body
   for (const token of pointer.split('/').slice(1)) {
     const name = token.replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    // An array has a length of its own, and takes `01` for no index.
+    // Rejects `length` and indexes such as `01` for arrays.
     if (Array.isArray(value) && !/^(?:0|[1-9][0-9]*)$/.test(name)) return undefined
     value = (value as { readonly [key: string]: Json | undefined })[name]
   }
@@ -40,11 +40,11 @@ export const pointersOf = (template: string): string[] =>
 
 export interface Filled {
   readonly text: string
-  /** Places that point to nothing: null counts as nothing, and so does an empty text. */
+  /** Placeholders without a value: null and an empty text count as missing. */
   readonly missing: readonly string[]
 }
 
-/** A template with what was delivered in its places. What is filled in is never filled again. */
+/** Fills the placeholders of a template from a delivery. Inserted text is not filled again. */
 export function fillTemplate(template: string, delivered: Delivered): Filled {
   const missing: string[] = []
   const text = template.replaceAll(PLACE, (whole, place: string) => {

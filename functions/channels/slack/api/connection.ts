@@ -6,7 +6,7 @@ import type { SlackApi, SlackApiDependencies } from './web-api.ts'
 import { createWorkspaces } from '../workspaces.ts'
 import type { Workspaces } from '../workspaces.ts'
 
-/** What a process shares of Slack: one count of its calls, and what it knows of the workspaces. */
+/** The Slack state that a process shares: the counts for rate limits, and the known workspaces. */
 export interface SlackConnection {
   readonly api: SlackApi
   readonly downloads: SlackDownloads
@@ -17,7 +17,7 @@ export interface SlackConnection {
 interface Dependencies extends SlackApiDependencies {
   readonly settings: SlackSettings
   secret(name: string): Promise<string | undefined>
-  /** The text of a setting with its secrets in place. */
+  /** Replaces the secret names in a setting with the secrets. */
   filled(text: string): Promise<string>
 }
 

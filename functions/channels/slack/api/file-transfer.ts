@@ -2,11 +2,11 @@ import { guardedFetch } from '../../../tools/guarded-fetch.ts'
 import { SlackSilence } from './slack-error.ts'
 import type { SlackApiDependencies } from './web-api.ts'
 
-/** What an upload may take. */
+/** Limits of an upload's response and duration. */
 const UPLOAD = { bytes: 100_000, milliseconds: 30_000 } as const
 
 export interface SlackDownloads {
-  /** A file of a message; only Slack's own hosts get the token. */
+  /** Downloads a file of a message. Only Slack's own hosts receive the token. */
   download(
     url: string,
     token: string,
@@ -15,7 +15,7 @@ export interface SlackDownloads {
   ): Promise<Response>
 }
 
-/** Loads files from where Slack keeps them. */
+/** Creates the downloader for Slack's files. */
 export function createSlackDownloads({
   apiUrl,
   allowedHosts,
@@ -31,12 +31,15 @@ export function createSlackDownloads({
   }
 }
 
-/** Whether the token may go there: to Slack, and to the host that the API was said to be at. */
+/** Whether the token may be sent there: to Slack, or to the configured host of the API. */
 const isSlacks = (url: URL, base: URL): boolean =>
   (url.protocol === 'https:' && (url.hostname === 'slack.com' || url.hostname.endsWith('.slack.com'))) ||
   (url.host === base.host && url.protocol === base.protocol)
 
-/** Sends the text of a new file to the address that Slack gave out for it. Rejects with `SlackSilence`: it may be sent again. */
+/**
+ * Creates the uploader, which sends the text of a new file to the address from Slack. Rejects with `SlackSilence`: then
+ * the text may be sent again.
+ */
 export function createSlackUpload({
   allowedHosts,
 }: Pick<SlackApiDependencies, 'allowedHosts'>): (url: string, text: string) => Promise<void> {

@@ -1,7 +1,7 @@
 import { steadyTime } from '../../../domain/time/steady-time.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
-/** Calls a minute that Slack takes of each method and workspace, by its tiers; those of `postMessage` count by channel. */
+/** Slack's limits of calls per minute, by method and workspace; for `postMessage`, by channel. */
 const PER_MINUTE: { readonly [method: string]: number } = {
   'chat.startStream': 20,
   'chat.stopStream': 20,
@@ -16,21 +16,21 @@ const PER_MINUTE: { readonly [method: string]: number } = {
 }
 const OTHERS = 50
 const MINUTE_MS = 60_000
-/** Limit of a `Retry-After`, in milliseconds: a longer one would stop a method for as long as the process lives. */
+/** Limit of a `Retry-After`. A longer one could block a method for the rest of the process's life. */
 const MAX_PAUSE_MS = 3_600_000
-/** Queues that are kept at a time; those of other places are forgotten, the oldest first. */
+/** Queues kept in memory; beyond this limit, the oldest are dropped. */
 const MAX_QUEUES = 1_000
 
 export interface RateLimits {
   /** Milliseconds that a call would have to wait now. */
   wait(place: string, method: string): number
-  /** A call is sent, or will be in `wait` milliseconds. */
+  /** Counts a call that is sent now or in `wait` milliseconds. */
   take(place: string, method: string): void
-  /** Slack refused a call for this long, in milliseconds. */
+  /** Stops a method for this long, after Slack rejected a call. */
   pause(place: string, method: string, milliseconds: number): void
 }
 
-/** Keeps a process within Slack's limits, as far as its own calls go, and to the `Retry-After` that it was given. */
+/** Keeps the calls of this process within Slack's limits, and respects `Retry-After`. */
 export function createRateLimits(clock: Pick<Clock, 'now'>): RateLimits {
   const now = steadyTime(() => clock.now())
   const places = new Map<string, { readonly taken: number[]; pausedUntil: number }>()

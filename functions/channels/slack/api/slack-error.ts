@@ -1,4 +1,4 @@
-/** Slack understood a call and refused it: nothing was done. `code` is Slack's own word. */
+/** Slack rejected a call and did nothing. `code` is Slack's error code. */
 export class SlackRefusal extends Error {
   override readonly name = 'SlackRefusal'
   readonly code: string
@@ -9,7 +9,7 @@ export class SlackRefusal extends Error {
   }
 }
 
-/** Nobody knows whether Slack did what a call asked for: it answered nothing, or that something went wrong on its side. */
+/** The outcome of a call is unknown: Slack did not respond, or reported an internal error. */
 export class SlackSilence extends Error {
   override readonly name = 'SlackSilence'
 
@@ -18,7 +18,7 @@ export class SlackSilence extends Error {
   }
 }
 
-/** Slack takes no call of this method for now: nothing was done. */
+/** Slack rejects calls of this method for now and did nothing. */
 export class SlackBusy extends Error {
   override readonly name = 'SlackBusy'
   readonly milliseconds: number
@@ -29,7 +29,7 @@ export class SlackBusy extends Error {
   }
 }
 
-/** Another process is about to say the same in the same thread. */
+/** Another process is posting the same notice. */
 export class BeingSaid extends Error {
   override readonly name = 'BeingSaid'
 

@@ -7,12 +7,12 @@ import type { Json, JsonObject } from '../../../domain/json.ts'
 import { createRateLimits } from './rate-limits.ts'
 import { SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
 
-/** Milliseconds that Slack may take to respond. */
+/** Timeout of Slack's response. */
 const RESPONSE_MS = 10_000
 const RESPONSE_BYTES = 16_000_000
-/** Slack says this of itself, although it says it with 200: the call may have worked. */
+/** Error codes for failures on Slack's side. They come with status 200, but the call may have succeeded. */
 const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable'])
-/** Methods that only read take no JSON. */
+/** Methods that only read accept no JSON. */
 const READING = new Set(['auth.test', 'apps.connections.open', 'conversations.replies', 'files.getUploadURLExternal'])
 const DEFAULT_PAUSE_SECONDS = 30
 const REQUEST_TIMEOUT_MS = 60_000
@@ -21,17 +21,17 @@ export interface SlackCall {
   readonly token: string
   readonly method: string
   readonly args: JsonObject
-  /** Whose limit it counts to. */
+  /** The workspace whose rate limit applies. */
   readonly team: string
   readonly signal?: AbortSignal
-  /** Milliseconds that it may wait for its turn. @default 60,000 */
+  /** Longest wait for the rate limit, in milliseconds. @default 60,000 */
   readonly timeoutMs?: number
 }
 
 export interface SlackApi {
   /**
-   * Calls a method once Slack's limits allow it. Rejects with `SlackRefusal` or `SlackBusy` when nothing was done, and with
-   * `SlackSilence` when nobody knows.
+   * Calls a method as soon as Slack's rate limits allow it. Rejects with `SlackRefusal` or `SlackBusy` if nothing was
+   * done, and with `SlackSilence` if the outcome is unknown.
    */
   call(call: SlackCall): Promise<JsonObject>
   /** Milliseconds that a call would have to wait now. */
@@ -40,12 +40,12 @@ export interface SlackApi {
 
 export interface SlackApiDependencies {
   readonly clock: Clock
-  /** With `/api/` at its end. */
+  /** The API's address, ending with `/api/`. */
   readonly apiUrl: string
   readonly allowedHosts: readonly string[]
 }
 
-/** Slack's Web API over the guarded fetch (record 28). */
+/** Creates a client of Slack's Web API, over the guarded fetch (decision record 28). */
 export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   const { clock } = dependencies
   const now = steadyTime(() => clock.now())
@@ -68,7 +68,7 @@ export function createSlackApi(dependencies: SlackApiDependencies): SlackApi {
   }
 }
 
-/** One request, whatever comes of it. */
+/** Sends one request and returns the response, whatever its status. */
 async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, method, args, signal }: SlackCall) {
   const asForm = READING.has(method)
   const headers = new Headers({
@@ -92,7 +92,7 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
   }
 }
 
-/** Posts count by their channel, everything else by the workspace. */
+/** The key of a rate limit: the channel for posts, the workspace for other methods. */
 const placeOf = ({ team, method, args }: Pick<SlackCall, 'team' | 'method' | 'args'>): string =>
   method === 'chat.postMessage' ? `${team} ${JSON.stringify(args['channel'])}` : team
 

@@ -32,7 +32,7 @@ export interface AcceptMessageDependencies extends SubmitMessageDependencies, No
   readonly logger: Logger
 }
 
-/** Whether a message is for the bot: a direct one, one with a mention, or one in a thread that it knows. */
+/** Whether a message is for the bot: a direct message, a mention, or a message in a known thread. */
 export async function isForBot(
   { settings, sessions }: Pick<AcceptMessageDependencies, 'settings' | 'sessions'>,
   { tenant, bot }: Workspace,
@@ -46,9 +46,12 @@ export async function isForBot(
 }
 
 /**
- * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not asked: what
- * must be read there, and what comes behind such a message, is kept in the outbox and handed in later (record 29). Nothing is
- * accepted for a session that was deleted, of which the thread is told, or that is another owner's. Rejects with `tenant_budget_used_up`.
+ * Accepts a message for its thread's session, durably and once, however often Slack delivers it. Slack itself is not
+ * called. A message for which data must be read from Slack, and all later messages of its thread, wait in the outbox
+ * (decision record 29).
+ *
+ * A message for a deleted session is not accepted, and the thread gets a notice. Nor is one for another owner's
+ * session. Rejects with `tenant_budget_used_up`.
  */
 export async function acceptMessage(
   dependencies: AcceptMessageDependencies,
@@ -65,8 +68,8 @@ export async function acceptMessage(
 }
 
 /**
- * The thread's session, created if there is none and its run may be accepted; undefined where it was deleted. It knows the message
- * with which it began: that one brings the earlier ones along.
+ * Returns the thread's session, or creates it if its run may be accepted. Undefined if the session was deleted. The
+ * session records its first message, because that message also brings the thread's earlier messages.
  */
 async function enterThread(
   { settings, sessions, service, caps, agents }: AcceptMessageDependencies,

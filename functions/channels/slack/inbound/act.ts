@@ -33,16 +33,16 @@ export interface ActDependencies {
   readonly outbox: Pick<Outbox, 'add' | 'read'>
   readonly queue: Pick<RunQueue, 'send'>
   readonly feedback: MessageFeedback
-  /** Of these, the tenant's budget holds for what is tried again. */
+  /** The caps for retries; the tenant's budget is taken from them. */
   readonly caps: Caps
   readonly logger: Logger
-  /** Whether this process executes what goes on. */
+  /** Whether this process executes a continued run. */
   readonly here: boolean
 }
 
 /**
- * Takes a pressed button: who pressed it and when is durable, and the first press counts. The driver of deliveries does what it asks
- * for. Of feedback, each person's last press counts.
+ * Stores a pressed button with its person and time; the first press counts. The delivery driver executes the action
+ * later. For feedback, each person's last press counts.
  */
 export async function takeInteraction(dependencies: ActDependencies, payload: unknown): Promise<void> {
   const { outbox, queue, settings, workspaces, logger } = dependencies
@@ -68,7 +68,7 @@ export async function takeInteraction(dependencies: ActDependencies, payload: un
   }
 }
 
-/** Stores what somebody thinks of an answer with its last message, durably and as often as it is pressed. */
+/** Stores a person's rating of an answer with its last message, durably, each time that the person presses. */
 async function giveFeedback(
   { reader, feedback }: ActDependencies,
   key: SessionKey,
@@ -79,7 +79,10 @@ async function giveFeedback(
   if (answer !== undefined) await feedback.give(key, answer.id, { rating, user: userOf(where, user), at })
 }
 
-/** Of a run that has a reply: everybody may have it tried again, and the one who asked may decide, and whom the settings name. */
+/**
+ * Whether the person may press a button of a run that has a reply. All people may retry it. Only its author and the
+ * approvers in the settings may decide.
+ */
 async function mayPress(
   { outbox, settings }: ActDependencies,
   { tenant }: Workspace,
@@ -91,7 +94,7 @@ async function mayPress(
   return readTarget(reply.target).user === action.user || settings.approvers.includes(action.user)
 }
 
-/** Does what a button asks for. It may be done again at any time. */
+/** Executes the action of a button. Safe to repeat at any time. */
 export async function act(dependencies: ActDependencies, action: Action): Promise<void> {
   const workspace = await dependencies.workspaces.find(action.team)
   if (workspace === undefined) return
@@ -107,12 +110,15 @@ export async function act(dependencies: ActDependencies, action: Action): Promis
   try {
     await dependencies.api.call({ token, team, method: 'chat.update', args: { channel, ts, ...content } })
   } catch (error) {
-    // Somebody deleted it, or it is too old to be changed.
+    // The message was deleted, or is too old to be changed.
     if (!(error instanceof SlackRefusal)) throw error
   }
 }
 
-/** A new run of the same message, and what the button's message says of it; undefined where there is nothing to try again. */
+/**
+ * Starts a new run for the same message, and returns the new content of the button's message. Undefined if there is
+ * nothing to retry.
+ */
 async function retry(dependencies: ActDependencies, session: Session, action: Action) {
   try {
     const isBegun = await runAgain(dependencies, session, action)
@@ -149,7 +155,7 @@ async function runAgain(dependencies: ActDependencies, session: Session, action:
   return true
 }
 
-/** Whether the failed run could be continued: other messages may have come behind it. */
+/** Whether the failed run could be continued. It cannot if later messages followed it. */
 async function isContinued(continues: () => Promise<unknown>): Promise<boolean> {
   try {
     await continues()
@@ -173,10 +179,10 @@ async function decide(
   try {
     await service.resolve(session, action.run, [resolution], { here })
   } catch (error) {
-    // It was decided elsewhere, or the run no longer waits for it.
+    // The call was decided elsewhere, or the run no longer waits for it.
     if (!(error instanceof TooltrailError) || error.retryable || error.code === 'storage_failed') throw error
   }
-  // The log names the decider: another person may have decided the same before.
+  // Read from the log, because another person may have made the same decision before.
   const now = await reader.message(session, call.id)
   return decided(action, now?.role === 'tool' ? now : call)
 }

@@ -4,7 +4,7 @@ import type { NewDelivery } from '../../../domain/delivery.ts'
 import { ULID_PATTERN } from '../../../domain/ids.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 
-/** The kind of deliveries that record who pressed a button, and when; each is done once. */
+/** The kind of deliveries that record a pressed button with its person and time. Each is executed once. */
 const ACTION_KIND = 'slack-action'
 
 const ulid = z.string().regex(ULID_PATTERN)
@@ -12,7 +12,7 @@ const place = {
   team: z.string(),
   channel: z.string(),
   thread: z.string(),
-  /** The message with the button, and who pressed it. */
+  /** The timestamp of the message with the button, and the person. */
   ts: z.string(),
   user: z.string(),
 }
@@ -27,7 +27,7 @@ export type Action = z.output<typeof action>
 
 const rating = z.enum(['positive', 'negative'])
 
-/** A pressed feedback button; `at`: when, in milliseconds since 1970. */
+/** A pressed feedback button; `at`: the time, in milliseconds since 1970. */
 const feedback = z.object({ ...place, action: z.literal('feedback'), run: ulid, rating, at: z.number() })
 
 export type FeedbackPress = z.output<typeof feedback>
@@ -45,7 +45,7 @@ const interaction = z.object({
     .min(1),
 })
 
-/** What a pressed button says; undefined if it is none of ours. */
+/** Reads a pressed button; undefined if it is not one of ours. */
 export function readPress(payload: unknown): Action | FeedbackPress | undefined {
   const { data } = interaction.safeParse(payload)
   const [pressed] = data?.actions ?? []
@@ -67,7 +67,7 @@ export function readPress(payload: unknown): Action | FeedbackPress | undefined 
   return feedback.safeParse({ ...where, rating: subject, at }).data
 }
 
-/** The id of the row that records an action of a run: its retry, or the decision on a call. */
+/** The id of the row that records an action of a run: a retry, or the decision on a call. */
 export const actionId = (run: string, what: string): string => `${run}.${Number.parseInt(sha256(what).slice(0, 8), 16)}`
 
 export const actionDelivery = (one: Action): NewDelivery => ({ kind: ACTION_KIND, target: { ...one } })

@@ -2,7 +2,10 @@ import * as z from 'zod'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import type { Thread } from './thread.ts'
 
-/** A file of a message. `mode` other than `hosted` or `snippet` (`external`, `tombstone`): Slack has no bytes of it. */
+/**
+ * A file of a message. If `mode` is not `hosted` or `snippet` (but `external` or `tombstone`), Slack does not have its
+ * bytes.
+ */
 export interface SlackFile {
   readonly name: string
   readonly mediaType: string
@@ -10,7 +13,7 @@ export interface SlackFile {
   readonly bytes?: number
 }
 
-/** What somebody wrote, and may be an input. */
+/** A person's message, which may become an input. */
 export interface SlackMessage extends Thread {
   readonly type: 'message'
   readonly ts: string
@@ -18,15 +21,15 @@ export interface SlackMessage extends Thread {
   readonly text: string
   readonly files: readonly SlackFile[]
   readonly isDirect: boolean
-  /** Slack itself says that the bot is mentioned. */
+  /** Whether Slack itself reports that the bot is mentioned. */
   readonly isMention: boolean
 }
 
 export type SlackEvent =
   | SlackMessage
-  /** A message with more text, or more files, than Slack itself lets anybody send. */
+  /** A message with more text or files than Slack's own clients can send. */
   | { readonly type: 'too_large'; readonly team: string; readonly fields: readonly string[] }
-  /** Somebody pressed Slack's own Stop; `id`: the event's, the same however often it comes. */
+  /** A person pressed Slack's Stop button. `id`: the event's id, the same for each repetition. */
   | (Thread & { readonly type: 'stopped'; readonly id: string; readonly user: string })
   | { readonly type: 'home_opened'; readonly team: string; readonly channel: string }
 
@@ -38,8 +41,8 @@ const ts = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
 const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown()) })
 
 /**
- * What a row of the outbox has room for (record 29): characters, and bytes of the JSON that is stored. Most characters take
- * one to three of these, control characters six.
+ * Limits of a row in the outbox (decision record 29): characters, and bytes of the stored JSON. Most characters take
+ * one to three bytes, control characters six.
  */
 const MAX_TEXT_CHARACTERS = 80_000
 const MAX_TEXT_BYTES = 250_000
@@ -48,7 +51,7 @@ const MAX_FILES = 50
 const MAX_URL_CHARACTERS = 2_000
 const MAX_NAME_CHARACTERS = 200
 
-/** Says so as other limits do. */
+/** A limit of bytes, with the same error as other limits. */
 const within =
   (bytes: number) =>
   (value: unknown, context: z.RefinementCtx): void => {
@@ -79,7 +82,7 @@ const file = z
 const message = z.object({
   type: z.enum(['message', 'app_mention']),
   subtype: z.enum(['file_share', 'thread_broadcast']).optional(),
-  // What a bot wrote has one, and what was edited is no new message.
+  // Messages of bots and edited messages are not new input.
   bot_id: z.undefined().optional(),
   edited: z.undefined().optional(),
   user,
@@ -97,7 +100,7 @@ const stopped = z.object({
 })
 const opened = z.object({ type: z.literal('app_home_opened'), tab: z.literal('messages'), channel })
 
-/** What an `event_callback` tells; undefined for everything that is ignored, and for what is not of Slack's form. */
+/** Reads an `event_callback`. Returns undefined for ignored events and for payloads that do not have Slack's format. */
 export function readEvent(payload: unknown): SlackEvent | undefined {
   const enveloped = envelope.safeParse(payload)
   if (!enveloped.success) return undefined

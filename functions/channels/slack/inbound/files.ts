@@ -2,13 +2,15 @@ import type { IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { SlackFile } from './event.ts'
 import type { SlackDownloads } from '../api/file-transfer.ts'
 
-/** Bytes of one file that a channel brings. */
+/** Limit of one file from a channel. */
 const MAX_FILE_BYTES = 20_000_000
-/** Bytes of all files of one message: more would not fit a model's request. */
+/** Limit of all files of one message. More would not fit into a model's request. */
 const MAX_MESSAGE_BYTES = 40_000_000
 const DOWNLOAD_MS = 20_000
 
-/** The files of a message with their bytes, each in its place; a line says which of them could not be read, and why. */
+/**
+ * Reads the files of a message, in order. A line of text replaces each file that could not be read, with the reason.
+ */
 export async function readFiles(
   downloads: SlackDownloads,
   token: string,
@@ -50,7 +52,7 @@ async function readFile(
   }
 }
 
-/** Slack answers 200 with its login page when a token may not read a file. */
+/** Whether Slack responded with its login page: it does so, with status 200, if a token may not read a file. */
 const isLoginPage = (response: Response, mediaType: string): boolean =>
   (response.headers.get('content-type') ?? '').startsWith('text/html') && mediaType !== 'text/html'
 

@@ -17,11 +17,13 @@ import { submitMessage } from './submit-message.ts'
 import type { SubmitMessageDependencies } from './submit-message.ts'
 import type { Workspaces } from '../workspaces.ts'
 
-/** The kind of rows that keep messages of which something must be read from Slack, or that came behind such a message. */
+/**
+ * The kind of rows that keep messages for which data must be read from Slack, and the later messages of their thread.
+ */
 const INCOMING_KIND = 'slack-message'
-/** Messages of a thread that may wait before this one. */
+/** Limit of a thread's messages that may wait before this one. */
 const MAX_EARLIER_MESSAGES = 100
-/** Milliseconds between two looks at them; after so many, somebody looks again later, which takes as long. */
+/** Polling interval; after the timeout, the delivery is rescheduled. */
 const EARLIER_MS = 200
 const EARLIER_MESSAGES_TIMEOUT_MS = 30_000
 
@@ -45,10 +47,10 @@ const kept = z.object({
   isMention: z.boolean(),
 })
 
-/** In the order of the thread, and before the ids of all runs. */
+/** Sorts in the order of the thread, and before the ids of all runs. */
 const incomingId = ({ ts }: SlackMessage): string => `0.${ts}`
 
-/** Keeps a message until it is handed in, once, however often it comes. */
+/** Stores a message in the outbox until it is submitted, once for all repetitions. */
 export async function keepIncoming(
   { outbox, queue, logger }: { outbox: Pick<Outbox, 'add'>; queue: Pick<RunQueue, 'send'>; logger: Logger },
   key: SessionKey,
@@ -63,7 +65,7 @@ export async function keepIncoming(
   }
 }
 
-/** Whether messages of the session wait to be handed in. */
+/** Whether messages of the session wait in the outbox. */
 export async function hasIncoming(
   { outbox }: { readonly outbox: Pick<Outbox, 'pending'> },
   key: SessionKey,
@@ -78,7 +80,7 @@ export interface IncomingDependencies extends ReadInputDependencies, SubmitMessa
   readonly outbox: Pick<Outbox, 'pending'>
 }
 
-/** Hands in the messages that were kept, in the order of their thread, once what belongs to them has been read from Slack. */
+/** Submits the stored messages in the order of their thread, after reading the missing data from Slack. */
 export function createIncoming(dependencies: IncomingDependencies): SessionChannel {
   return {
     begins: 'hint',
@@ -88,9 +90,9 @@ export function createIncoming(dependencies: IncomingDependencies): SessionChann
       const workspace = await dependencies.workspaces.find(message.team)
       if (workspace === undefined) throw new Error(`no workspace ${message.team} is configured`)
       const session = await dependencies.sessions.read(delivery)
-      // Deleted: the row goes too.
+      // The session was deleted; the row is deleted with it.
       if (session === undefined) return { status: 'failed' }
-      // Files are large: of a thread, those of one message at a time.
+      // Files are large, so only one message of a thread is processed at a time.
       const late = await earlierMessages(dependencies, work)
       if (late !== undefined) return late
       const parts = await readInput(dependencies, workspace, session, message, signal)
@@ -105,7 +107,9 @@ export function createIncoming(dependencies: IncomingDependencies): SessionChann
   }
 }
 
-/** Waits until the earlier messages of the thread are handed in; when that takes long, says when to look again. */
+/**
+ * Waits until the earlier messages of the thread are submitted. After a timeout, returns the time of the next attempt.
+ */
 async function earlierMessages(
   { outbox, clock }: Pick<IncomingDependencies, 'outbox' | 'clock'>,
   { delivery, signal }: Claimed,

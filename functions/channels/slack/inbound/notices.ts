@@ -10,11 +10,11 @@ import type { Workspace } from '../workspaces.ts'
 import type { SlackMessage } from './event.ts'
 import { threadMessages } from './thread-messages.ts'
 
-/** Milliseconds for which it is known which message has a notice said. */
+/** How long the message that requested a notice is remembered. */
 const KNOWN_MS = 86_400_000
 
 const THIS_PROCESS = randomUUID()
-/** Milliseconds that a process has to say it; Slack delivers again what another one asked for meanwhile. */
+/** Timeout for posting a notice. Another process with the same request fails meanwhile, and Slack repeats its event. */
 const SAYING_MS = 10_000
 
 const DELETED = 'This conversation was deleted, and cannot go on here for up to 30 days. Please begin a new thread.'
@@ -26,11 +26,11 @@ export interface NoticeDependencies {
   readonly clock: Clock
 }
 
-/** Whether a run was refused because the tenant has used up what it may use in a day. */
+/** Whether a run was rejected because the tenant's daily budget is used up. */
 export const isBudgetUsedUp = (error: unknown): boolean =>
   error instanceof TooltrailError && error.code === 'tenant_budget_used_up'
 
-/** Says, once a day in a thread, that nothing more is taken on this day. */
+/** Posts a notice, once a day per thread, that the tenant's budget for the day is used up. */
 export const sayBudgetUsedUp = (
   dependencies: NoticeDependencies,
   workspace: Workspace,
@@ -38,7 +38,7 @@ export const sayBudgetUsedUp = (
 ): Promise<void> =>
   sayOnce(dependencies, workspace, message, `budget:${dayOf(dependencies.clock.now())}`, BUDGET_USED_UP)
 
-/** Says, once a day in a thread, that its session was deleted. */
+/** Posts a notice, once a day per thread, that its session was deleted. */
 export const sayDeleted = (
   dependencies: NoticeDependencies,
   workspace: Workspace,
@@ -46,9 +46,9 @@ export const sayDeleted = (
 ): Promise<void> => sayOnce(dependencies, workspace, message, `deleted:${dayOf(dependencies.clock.now())}`, DELETED)
 
 /**
- * Says something in a thread once, for one of the messages that ask for it, however often that one comes. No session keeps the
- * notice: the thread itself does, and is read before. Rejects with `BeingSaid` while another process is about to say it: Slack
- * delivers a message with a mention twice, as two events.
+ * Posts a notice in a thread once, for one of the messages that request it, however often that message is repeated. No
+ * session stores the notice, so the thread itself is read first. Rejects with `DuplicateNotice` while another process
+ * is posting it: Slack delivers a message with a mention twice, as two events.
  */
 export async function sayOnce(
   { api, received, clock }: NoticeDependencies,

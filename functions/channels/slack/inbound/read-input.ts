@@ -9,7 +9,7 @@ import { readThread } from './thread-messages.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** Characters of the messages before the first mention; the newest are kept. */
+/** Limit of the text before the first mention; the newest messages are kept. */
 const MAX_CONTEXT_CHARACTERS = 40_000
 
 export interface ReadInputDependencies {
@@ -18,17 +18,17 @@ export interface ReadInputDependencies {
   readonly logger: Logger
 }
 
-/** Whether the message with which a session began stands in a thread that others had begun. */
+/** Whether the session's first message is in a thread that other people had started. */
 const hasContext = ({ metadata }: Session, { ts, thread }: SlackMessage): boolean =>
   metadata['slack_first'] === ts && thread !== ts
 
-/** Whether something of the input must be read from Slack first, which may take its time. */
+/** Whether parts of the input must be read from Slack first, which may take long. */
 export const mustBeRead = (session: Session, message: SlackMessage): boolean =>
   message.files.length > 0 || hasContext(session, message)
 
 /**
- * The input that a message is: what stood in the thread before the first mention, what was written, and the files. What Slack does
- * not give is a line in its place. Rejects when `signal` aborts.
+ * Builds the input from a message: the thread's text before the first mention, the message's own text, and the files. A
+ * line of text replaces what cannot be read from Slack. Rejects when `signal` aborts.
  */
 export async function readInput(
   dependencies: ReadInputDependencies,
@@ -45,7 +45,7 @@ export async function readInput(
   return [...context, ...writtenParts(message, workspace), ...files]
 }
 
-/** What was written in the thread before the bot was first mentioned, with its authors. */
+/** Reads the thread's messages before the first mention of the bot, with their authors. */
 async function messagesBefore(
   { api, logger }: ReadInputDependencies,
   { token, bot }: Workspace,
@@ -70,7 +70,7 @@ async function messagesBefore(
   }
 }
 
-/** As many of the last lines as there is room for; of a last one that is too long alone, its beginning. */
+/** The newest lines that fit. If the last line alone is too long, it is truncated. */
 function newest(lines: readonly string[]): readonly string[] {
   let left = MAX_CONTEXT_CHARACTERS
   const from = lines.findLastIndex((line) => (left -= line.length + 1) < 0)
@@ -80,7 +80,7 @@ function newest(lines: readonly string[]): readonly string[] {
   return lines.slice(from + 1)
 }
 
-/** What was written, without the mention; a mention alone stays, since an input must not be empty. */
+/** The text of a message without the mention. A mention alone stays, because an input must not be empty. */
 export function writtenParts({ text, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
   const written = withoutMention(text, bot)
   if (written !== '') return [{ type: 'text', text: written }]

@@ -4,13 +4,13 @@ import type { Refusal } from '../../../ports/inbound-endpoint.ts'
 import { readBytes, TOO_LARGE } from '../../read-bytes.ts'
 import { isSigned } from './signature.ts'
 
-/** What came in, and what to do with it. */
+/** A request from Slack, by the action that it needs. */
 export type SlackRequest =
   | { readonly type: 'refused'; readonly refusal: Refusal }
   | { readonly type: 'url_verification'; readonly challenge: string }
   | { readonly type: 'event'; readonly payload: unknown }
   | { readonly type: 'interaction'; readonly payload: unknown }
-  /** Slack sent it, and it is nothing to us. */
+  /** A request from Slack that needs no action. */
   | { readonly type: 'other' }
 
 const refused = (status: Refusal['status'], code: string, detail: string): SlackRequest => ({
@@ -18,7 +18,7 @@ const refused = (status: Refusal['status'], code: string, detail: string): Slack
   refusal: { status, code, detail },
 })
 
-/** Reads a request that has Slack's signature over its bytes: JSON for events, a form for buttons and commands. */
+/** Reads a request with a valid Slack signature: JSON for events, a form for buttons and commands. */
 export async function readRequest(
   { clock, secret }: { readonly clock: Pick<Clock, 'now'>; readonly secret: string },
   request: Request,
@@ -40,7 +40,7 @@ export async function readRequest(
   return { type: 'other' }
 }
 
-/** Undefined unless the text is a JSON object that takes no long time to read. */
+/** Undefined unless the text is a JSON object within the limits of depth and size. */
 function parseJson(text: string): object | undefined {
   try {
     if (jsonFault(text) !== undefined) return undefined

@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Seconds that a request may be old or early: what is older may be a copy of one that was overheard. */
+/** Largest difference between a request's timestamp and now, in seconds. An older request may be a replay. */
 const MAX_AGE_SECONDS = 300
 
 /**
- * Whether Slack signed these bytes, not long before or after `now` (milliseconds since 1970): `v0=` and the HMAC-SHA256, in hex, of
- * `v0:<timestamp>:<body>`.
+ * Whether Slack signed these bytes shortly before or after `now` (milliseconds since 1970). The signature is `v0=` and
+ * the HMAC-SHA256, in hex, of `v0:<timestamp>:<body>`.
  */
 export function isSigned(secret: string, headers: Headers, body: Uint8Array, now: number): boolean {
   const timestamp = headers.get('x-slack-request-timestamp') ?? ''
@@ -16,6 +16,6 @@ export function isSigned(secret: string, headers: Headers, body: Uint8Array, now
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-/** What Slack puts into `x-slack-signature`. */
+/** The value of the header `x-slack-signature`. */
 export const signatureOf = (secret: string, timestamp: string, body: Uint8Array | string): string =>
   `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:`).update(body).digest('hex')}`

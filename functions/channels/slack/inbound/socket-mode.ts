@@ -7,18 +7,21 @@ import type { Logger } from '../../../ports/logger.ts'
 import { refusedAddress } from '../../../tools/allowed-hosts.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
-/** Milliseconds that a connection may take to open. */
+/** Timeout for opening a connection. */
 const OPENING_MS = 10_000
-/** Milliseconds without a sign of life after which a connection counts as dead: Slack pings at least twice a minute. */
+/** Milliseconds without any traffic after which a connection counts as dead. Slack pings at least twice a minute. */
 const QUIET_MS = 90_000
-/** Where Node tells of pings, which it answers by itself. */
+/** Node's diagnostics channel for pings, which it answers by itself. */
 const PINGS = 'undici:websocket:ping'
-/** Characters of a message. What Slack sends of an event is far smaller; the door takes as much. */
+/** Limit of a message, in characters. Slack's events are far smaller; the HTTP endpoint has the same limit. */
 const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024
-/** Characters of messages that are not yet durable: nothing else slows a WebSocket down. A message counts as so many more. */
+/**
+ * Limit of the characters of messages that are not durable yet: a WebSocket has no flow control. Each message counts as
+ * `MESSAGE` more.
+ */
 const MAX_PENDING_CHARACTERS = 32 * 1024 * 1024
 const MESSAGE = 4_096
-/** Milliseconds below which a connection that ends counts as a failure: Slack's last for hours. */
+/** A connection that ends earlier than this counts as a failure. Slack's connections last for hours. */
 const SHORT_LIFE_MS = 30_000
 const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 60_000
@@ -40,8 +43,8 @@ export interface SocketDependencies {
 }
 
 /**
- * Receives over a connection that this process opens what Slack would send to the door, until `signal` aborts: no public address is
- * needed. What is not acknowledged, because it could not be made durable, Slack sends again.
+ * Receives events over a WebSocket that this process opens, so that no public address is needed. Ends when `signal`
+ * aborts. A message that could not be made durable is not acknowledged, and Slack sends it again.
  */
 export async function listenOnSocket(
   dependencies: SocketDependencies,
@@ -75,19 +78,19 @@ export async function listenOnSocket(
   }
 }
 
-/** Of a connection that is over. */
+/** The result of a connection that has ended. */
 interface Received {
   readonly hasCome: boolean
-  /** Why it is over. */
+  /** Why the connection ended. */
   readonly reason: string
 }
 
-/** Receives on one connection until it ends or falls silent. */
+/** Receives on one connection until it closes or is silent for too long. */
 async function receive(dependencies: SocketDependencies, address: URL, signal: AbortSignal): Promise<Received> {
   const { clock, logger } = dependencies
   const socket = new WebSocket(address)
   const over = Promise.withResolvers<string>()
-  // One that is dead never says that it is closed: that is not waited for.
+  // Not awaited, because a dead connection never reports its close.
   const end = (reason: string) => (): void => over.resolve(reason)
   let waiting = new AbortController()
   const wait = (milliseconds: number): void => {
@@ -106,7 +109,7 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   subscribe(PINGS, pinged)
   socket.addEventListener('open', () => wait(QUIET_MS))
   socket.addEventListener('close', end('it was closed'))
-  // What comes after it is a close.
+  // Ignored, because a close event follows it.
   socket.addEventListener('error', () => undefined)
   socket.addEventListener('message', (event) => {
     hasCome = true
@@ -136,7 +139,10 @@ async function receive(dependencies: SocketDependencies, address: URL, signal: A
   }
 }
 
-/** Takes one message, and acknowledges it once what it asks for is durable. Returns why Slack sends no more over the connection. */
+/**
+ * Processes one message, and acknowledges it once the requested work is durable. Returns the reason if Slack is about
+ * to close the connection.
+ */
 async function take(dependencies: SocketDependencies, socket: WebSocket, data: string): Promise<string | undefined> {
   const { logger, takeEvent, takeInteraction } = dependencies
   try {
@@ -144,7 +150,7 @@ async function take(dependencies: SocketDependencies, socket: WebSocket, data: s
       data.length > MAX_MESSAGE_CHARACTERS ? `has more than ${MAX_MESSAGE_CHARACTERS} characters` : jsonFault(data)
     if (fault !== undefined) throw new RangeError(`a message ${fault}`)
     const { type, envelope_id: id, payload, reason } = envelope.parse(JSON.parse(data))
-    // Slack is about to close it.
+    // Slack is about to close the connection.
     if (type === 'disconnect') return `Slack says ${reason?.slice(0, 200) ?? 'disconnect'}`
     if (id === undefined) return undefined
     if (type === 'events_api') await takeEvent(payload)

@@ -10,13 +10,15 @@ const REPLY_KIND = 'slack'
 
 export interface SubmitMessageDependencies {
   readonly service: Pick<AgentService, 'submit'>
-  /** Of these, the tenant's budget holds for messages. */
+  /** The caps for messages; the tenant's budget is taken from them. */
   readonly caps: Caps
   /** Whether this process executes the run. */
   readonly here: boolean
 }
 
-/** Hands a message in as an input. Its own name is the idempotency key. Rejects with `tenant_budget_used_up`. */
+/**
+ * Submits a message as an input. The message's own name is the idempotency key. Rejects with `tenant_budget_used_up`.
+ */
 export async function submitMessage(
   { service, caps, here }: SubmitMessageDependencies,
   session: Session,
@@ -32,7 +34,7 @@ export async function submitMessage(
     clientTools: [],
     onBusy: 'queue',
     delivery: { kind: REPLY_KIND, target: { team, channel, thread, ts, user } },
-    // The first body counts: a mention is delivered twice, and not in the same words.
+    // The hash is of the name, not of the body: a mention is delivered twice, with different text.
     idempotency: { keyHash: name, bodyHash: name },
     ...countedFor(session, caps),
   } as const

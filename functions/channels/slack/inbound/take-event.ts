@@ -9,7 +9,7 @@ import { isAllowed } from '../settings.ts'
 import { sessionOf } from './thread.ts'
 import type { Workspace, Workspaces } from '../workspaces.ts'
 
-/** Milliseconds for which an event is known again: Slack delivers some for a day. */
+/** How long an event's id is remembered. Slack repeats some events for a day. */
 const EVENT_KNOWN_MS = 86_400_000
 
 export interface TakeEventDependencies extends AcceptMessageDependencies {
@@ -19,11 +19,11 @@ export interface TakeEventDependencies extends AcceptMessageDependencies {
 }
 
 /**
- * Returns what takes an event: its promise resolves when what the event asks for is durable. Ignored are workspaces that nobody
- * has configured, and everything that is not for the bot.
+ * Creates the handler of events. Its promise resolves when the event's work is durable. Ignores workspaces that are not
+ * configured and events that are not for the bot.
  */
 export function createEventTaker(dependencies: TakeEventDependencies): (payload: unknown) => Promise<void> {
-  /** Slack delivers again what took longer than 3 s: a repetition waits for the first. */
+  /** Slack repeats an event after 3 s; the repetition waits for the first one's work. */
   const inFlight = new Map<string, Promise<void>>()
 
   async function once(event: SlackEvent): Promise<void> {
@@ -83,8 +83,8 @@ async function takeMessage(
 }
 
 /**
- * Cancels what the thread's session is doing; messages that wait behind it are still answered. The event means the run that is active
- * when it first comes, and no later one when Slack delivers it again.
+ * Cancels the active run of the thread's session; queued messages are still answered. A repeated event cancels the run
+ * that was active when the event first arrived, not a later one.
  */
 async function stop(
   { service, lease, received, clock, settings }: TakeEventDependencies,
@@ -99,7 +99,7 @@ async function stop(
   if (run !== undefined && run === meant) await service.cancel(key, run)
 }
 
-/** Offers what could be asked. Slack shows it until the next message, so a failure is no loss. */
+/** Offers suggested prompts. A failure is ignored, because Slack shows the prompts only until the next message. */
 async function suggest(
   { api, settings, logger }: TakeEventDependencies,
   { token, team }: Workspace,

@@ -5,11 +5,11 @@ import { isRefusal } from '../api/slack-error.ts'
 import type { Thread } from './thread.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
-/** Messages of a page. */
+/** Messages in one page. */
 const PAGE = 200
-/** Pages of one reading: Slack lists threads from their oldest message, and allows 50 pages a minute. */
+/** Limit of the pages of one read. Slack lists a thread from its oldest message, and allows 50 pages a minute. */
 const MAX_PAGES = 100
-/** Messages that are kept of a thread, its newest. */
+/** Limit of the messages returned for a thread; the newest are kept. */
 const MAX_MESSAGES = 2_000
 
 const message = z.object({
@@ -36,19 +36,19 @@ interface Reading {
   readonly signal?: AbortSignal
 }
 
-/** A thread as far as it was read. */
+/** The part of a thread that was read. */
 interface ReadThread {
-  /** Its newest messages, oldest first. */
+  /** The thread's newest messages, oldest first. */
   readonly messages: ThreadMessage[]
-  /** Older messages that were read and not kept. */
+  /** Number of older messages that were read and dropped. */
   readonly omitted: number
-  /** Newer messages follow that were not read. */
+  /** Whether newer messages follow that were not read. */
   readonly isCutOff: boolean
 }
 
 /**
- * The newest messages of a thread, oldest first, strictly between two of them where these are given; none where Slack knows no such
- * thread.
+ * Reads the newest messages of a thread, oldest first. `after` and `before` are exclusive bounds. Empty if Slack does
+ * not know the thread.
  */
 export async function threadMessages(
   api: Pick<SlackApi, 'call'>,
@@ -59,14 +59,14 @@ export async function threadMessages(
   return (await readThread(api, token, thread, reading)).messages
 }
 
-/** As `threadMessages`, with the number of messages that are missing. */
+/** Like `threadMessages`, but also reports the missing messages. */
 export async function readThread(
   api: Pick<SlackApi, 'call'>,
   token: string,
   thread: Thread,
   { after, before, signal }: Reading,
 ): Promise<ReadThread> {
-  // The thread's first message is on each page, whatever is asked for.
+  // Slack includes the thread's first message in each page, whatever the bounds are.
   const isBetween = ({ ts }: ThreadMessage): boolean =>
     (after === undefined || isBefore(after, ts)) && (before === undefined || isBefore(ts, before))
   let messages: ThreadMessage[] = []
@@ -107,7 +107,7 @@ async function readPage(
   }
 }
 
-/** Times of messages are decimal numbers with more digits than a `number` keeps. */
+/** Compares timestamps as text, because they have more digits than a `number` can hold. */
 function isBefore(one: string, other: string): boolean {
   const [seconds = '', rest = ''] = one.split('.')
   const [otherSeconds = '', otherRest = ''] = other.split('.')

@@ -1,6 +1,9 @@
 import type { SessionKey } from '../../../domain/session.ts'
 
-/** A thread of a workspace: one session. A direct message or a mention outside of a thread begins one of its own `ts`. */
+/**
+ * A thread of a workspace, which has one session. A direct message, or a mention outside of a thread, starts a thread
+ * named by its own `ts`.
+ */
 export interface Thread {
   readonly team: string
   readonly channel: string

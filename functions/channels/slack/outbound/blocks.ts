@@ -6,7 +6,7 @@ import { userOf } from '../inbound/thread.ts'
 import type { Thread } from '../inbound/thread.ts'
 import { escaped } from './text.ts'
 
-/** What a button stands for; its value names the run, and the call where there is one. */
+/** The action of a button. Its value names the run, and the call if there is one. */
 type Button = 'tooltrail_retry' | 'tooltrail_approve' | 'tooltrail_deny'
 
 const section = (text: string): JsonObject => ({ type: 'section', text: { type: 'mrkdwn', text } })
@@ -19,13 +19,13 @@ const button = (action: Button, label: string, value: string, style?: 'primary' 
   ...definedFields({ style }),
 })
 
-/** A message of text alone. */
+/** A message of plain text. */
 export const plain = (text: string): JsonObject => ({ text, blocks: [section(text)] })
 
-/** Characters of what stands for a message where its blocks are not shown: `chat.update` takes 4,000. */
+/** Limit of the text that clients show where blocks are not shown; `chat.update` accepts 4,000 characters. */
 const MAX_SUMMARY_CHARACTERS = 3_000
 
-/** What people press to say what they think of the answer. Slack shows what each has pressed. */
+/** The feedback buttons below an answer. Slack shows each person's choice. */
 export function feedbackBlock(run: string): JsonObject {
   const choice = (rating: Rating, label: string): JsonObject => ({
     text: { type: 'plain_text', text: label },
@@ -42,19 +42,19 @@ export function feedbackBlock(run: string): JsonObject {
   return { type: 'context_actions', elements: [buttons] }
 }
 
-/** A text of at most 12,000 characters of Markdown, with a block below it. */
+/** A Markdown text of at most 12,000 characters, with a block below it. */
 export const withBlock = (markdown: string, block: JsonObject): JsonObject => ({
   text: markdown.slice(0, MAX_SUMMARY_CHARACTERS).toWellFormed(),
   blocks: [{ type: 'markdown', text: markdown }, block],
 })
 
-/** That a run has failed. Why is for operators: a provider's own words never reach people here. */
+/** A notice that a run has failed. The reason is only for operators: a provider's error text must not be shown here. */
 export const failure = (run: string): JsonObject => {
   const text = 'Something went wrong, and there is no answer.'
   return { text, blocks: [section(text), { type: 'actions', elements: [button('tooltrail_retry', 'Retry', run)] }] }
 }
 
-/** A question whether a tool may be called. What it would be called with stays out. */
+/** Asks whether a tool may be called. The call's arguments are not shown. */
 export const approval = (run: string, call: string, tool: string): JsonObject => {
   const text = `*${escaped(tool)}* needs an approval before it runs.`
   const value = `${run}.${call}`
@@ -65,7 +65,7 @@ export const approval = (run: string, call: string, tool: string): JsonObject =>
   return { text, blocks: [section(text), { type: 'actions', elements }] }
 }
 
-/** Replaces the buttons of an approval: names the decision, and its decider if it was made in this workspace. */
+/** Replaces the buttons of an approval with the decision, and its person if it was made in this workspace. */
 export function decided(place: Pick<Thread, 'team'>, { toolName, decision }: ToolMessage): JsonObject {
   const name = `*${escaped(toolName)}*`
   if (decision === undefined) return plain(`${name} needs no approval any more.`)

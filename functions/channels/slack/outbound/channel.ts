@@ -20,18 +20,18 @@ import { SlackBusy, SlackRefusal } from '../api/slack-error.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspaces } from '../workspaces.ts'
 
-/** Milliseconds between two looks at what waits: one of Slack's messages, or an earlier reply of the thread. */
+/** Interval between two updates of a message, and polling interval for earlier replies of the thread. */
 const BATCH_MS = 1_000
 const EARLIER_MS = 500
-/** Milliseconds after which a pause is looked at again; a run that goes on says so itself. */
+/** Polling interval of a paused run. A resumed run triggers the delivery by itself. */
 const PAUSED_MS = 60_000
-/** Milliseconds that a status may wait for its turn: a reply does not wait for it. */
+/** Longest wait of a status for the rate limit; the reply does not wait for it. */
 const STATUS_MS = 2_000
-/** Milliseconds after which Slack has taken a request that was given up. */
+/** Time after which Slack has processed a request that was aborted. */
 const IN_PROGRESS_MS = 5_000
-/** Deliveries of a thread that may be pending before this one. */
+/** Limit of a thread's pending deliveries that are read to find earlier ones. */
 const MAX_EARLIER_DELIVERIES = 100
-/** What stands for an answer without text: one message gets one reply. */
+/** Replaces an answer without text, so that each message gets a reply. */
 const EMPTY = '_The answer is empty._'
 
 export interface ChannelDependencies {
@@ -43,11 +43,14 @@ export interface ChannelDependencies {
   readonly inbox: Pick<RunInbox, 'cancel'>
   readonly clock: Clock
   readonly logger: Logger
-  /** Milliseconds after which a stream goes on in a new message. */
+  /** Milliseconds after which a stream continues in a new message. */
   readonly streamMs: number
 }
 
-/** Replies in Slack: one for each message, in the order in which these were accepted. */
+/**
+ * Creates the channel for replies in Slack: one reply for each message, in the order in which the messages were
+ * accepted.
+ */
 export function createSlackChannel(dependencies: ChannelDependencies): RunChannel {
   const { clock, logger } = dependencies
   return {
@@ -57,7 +60,7 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
         return await deliver(dependencies, work)
       } catch (error) {
         if (error instanceof SlackBusy) return { retryAt: clock.now() + error.milliseconds }
-        // Told to stop in the middle of a request: Slack may still take it, and only then does the thread show it.
+        // The process is stopping during a request. Slack may still process it, and the thread shows it only then.
         if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
           return { retryAt: clock.now() + IN_PROGRESS_MS, keepClaim: true }
         if (!isFinal(error)) throw error
@@ -99,7 +102,7 @@ async function deliver(dependencies: ChannelDependencies, work: Work): Promise<O
 const ANSWER = { type: 'tooltrail_reply', isRated: true } as const
 const UNFINISHED = { type: 'tooltrail_reply', isRated: false } as const
 
-/** Says what the run has come to. */
+/** Posts the outcome of the run. */
 async function complete(
   finishing: Finishing,
   progress: Progress,
@@ -127,8 +130,8 @@ async function complete(
 }
 
 /**
- * Waits until the thread's earlier runs have their replies. One that is paused or cancelled is not waited for: the run behind it goes
- * on without it.
+ * Waits until the thread's earlier runs have their replies. A paused or cancelled run is skipped: the next run
+ * continues without its reply.
  */
 async function earlierReplies({ outbox, reader, clock }: ChannelDependencies, work: Work): Promise<void> {
   const { delivery, signal } = work
@@ -143,7 +146,7 @@ async function earlierReplies({ outbox, reader, clock }: ChannelDependencies, wo
   })
 }
 
-/** Follows a run to its end or pause, and shows what came of it from time to time. */
+/** Follows a run to its end or pause, and shows its progress at intervals. */
 async function follow(
   { clock }: ChannelDependencies,
   work: Work,
@@ -165,13 +168,13 @@ async function follow(
       wake()
     }
   })()
-  // Its failure is seen below, where it is awaited.
+  // Prevents an unhandled rejection; the error is thrown by the `await` below.
   reading.catch(() => undefined)
   while (!isOver) {
     if (!hasNews) await new Promise<void>((resolve) => (wake = resolve))
     hasNews = false
     if (isOver || progress.end() !== undefined) continue
-    // Whatever comes meanwhile goes out together: Slack counts calls. The first words wait for nothing.
+    // Collects changes for one interval, because Slack limits the calls. The first text is shown at once.
     if ((await show()) && !isOver) await Promise.race([clock.sleep(BATCH_MS, work.signal), reading])
   }
   await reading
@@ -181,7 +184,7 @@ async function follow(
   return end
 }
 
-/** A status that Slack refuses is no reason to wait, or to fail. */
+/** Sets the thread's status. A failure is only logged. */
 async function showStatus(
   { logger }: ChannelDependencies,
   { api, workspace, target, work }: ReplyDependencies,
@@ -197,13 +200,13 @@ async function showStatus(
   }
 }
 
-/** Asks for each approval that the run waits for, once. */
+/** Posts a question for each approval that the run waits for, once. */
 async function askApprovals(reply: Reply, run: string, progress: Progress): Promise<void> {
   for (const { id, toolName, status } of progress.approvals())
     if (status === 'waiting') await postOnce(reply, `approval:${id}`, approval(run, id, toolName))
 }
 
-/** Replaces the buttons of decided approvals by the decision that the log has. */
+/** Replaces the buttons of decided approvals with the decision in the log. */
 async function decideApprovals({ reply, target }: Finishing, progress: Progress): Promise<void> {
   for (const call of progress.approvals()) {
     const name = `approval:${call.id}`

@@ -13,14 +13,15 @@ import { threadMessages } from '../inbound/thread-messages.ts'
 
 export interface Finishing extends ReplyDependencies {
   readonly reply: Reply
-  /** Sends the bytes of a file to the address that Slack gave out for it. */
+  /** Sends the bytes of a file to the address from Slack. */
   readonly upload: (url: string, text: string) => Promise<void>
   readonly logger: Logger
 }
 
 /**
- * Makes the reply say `text`, all of it, with metadata that name the run, from whatever state a process that streamed it has left.
- * What already does is left alone. `open`: what this process was streaming.
+ * Makes the reply show exactly `text`, with metadata that name the run. It starts from any state that an earlier,
+ * perhaps crashed, process left. Messages that are already correct stay unchanged. `open`: the message that this
+ * process was streaming.
  */
 export async function finishReply(
   finishing: Finishing,
@@ -52,13 +53,13 @@ export async function finishReply(
     }
   }
   await resume(MAX_REPLY_MESSAGES)
-  // Where Slack takes no file, the answer is whole nevertheless.
+  // If Slack accepts no file, the rest of the answer is posted as messages.
   if (end < text.length && !(await addFile(finishing, text, how))) await resume(Infinity)
 }
 
 interface Kind {
   readonly type: MessageType
-  /** Its last message asks what people think of it. */
+  /** Whether the last message asks for feedback. */
   readonly isRated: boolean
 }
 
@@ -71,7 +72,7 @@ interface FinishedPart extends Kind {
 const doneOf = ({ text, isRated }: Pick<FinishedPart, 'text' | 'isRated'>): string =>
   hashOf(isRated ? `${text}\0rated` : text)
 
-/** Ends one message of the reply, which then says `text`. */
+/** Finishes one message of the reply, which then shows `text`. */
 export async function finishPart(finishing: Finishing, part: FinishedPart, open: OpenPart | undefined): Promise<void> {
   const { reply } = finishing
   const { index, to, text, type, isRated } = part
@@ -91,7 +92,7 @@ interface Message {
   readonly isRated: boolean
 }
 
-/** Has something said, with buttons below it if Slack takes them: an answer does not depend on them. */
+/** Sends a text, with feedback buttons if Slack accepts them: an answer must not fail because of its buttons. */
 async function say<Result>(
   { work }: Finishing,
   { text, isRated }: Pick<Message, 'text' | 'isRated'>,
@@ -106,7 +107,7 @@ async function say<Result>(
   return send({ markdown_text: text })
 }
 
-/** Ends the stream with what it lacks; returns whether its message then says `text`. */
+/** Ends the stream with the missing text. Returns whether its message then shows `text`. */
 async function stopWith(
   { reply, work }: Finishing,
   { ts, text, metadata, isRated }: Message,
@@ -120,7 +121,7 @@ async function stopWith(
     await reply.call('chat.stopStream', { ts, metadata, ...(chunks.length === 0 ? {} : { chunks }), ...blocks })
     return isKnown
   } catch (error) {
-    // It may be stopped by now, with the rest or without: its message is replaced.
+    // The stream may have ended, with or without the missing text, so its message is replaced.
     if (error instanceof SlackRefusal || error instanceof SlackSilence) return false
     throw error
   }
@@ -150,7 +151,7 @@ async function stopAgain(reply: Reply, ts: string): Promise<void> {
   }
 }
 
-/** What a message lacks that takes no edit any more, as one of its own. */
+/** Posts the missing text of a message that can no longer be edited, as a separate message. */
 async function postRest({ api, workspace, target, work, reply }: Finishing, { ts, text }: Message): Promise<void> {
   const since = { after: target.ts, signal: work.signal }
   const messages = await reply.retry(() => threadMessages(api, workspace.token, target, since))
@@ -161,7 +162,7 @@ async function postRest({ api, workspace, target, work, reply }: Finishing, { ts
   if (rest !== '') await postOnce(reply, name, { markdown_text: rest, metadata })
 }
 
-/** A message of an attempt that the model has abandoned, which has no text now. */
+/** Deletes a message that has no text any more, because the model's attempt was abandoned. */
 async function remove(reply: Reply, ts: string): Promise<void> {
   try {
     await reply.retry(() => reply.call('chat.delete', { ts }))
@@ -188,10 +189,10 @@ async function addPost(finishing: Finishing, post: NewPost): Promise<void> {
 }
 
 /**
- * Adds a file with all of the text to the thread, unless the recorded one has it; returns false where Slack takes none. A run that
- * continues after a pause has more text, hence another file. Slack takes no metadata with it: the recorded id
- * tells it apart. An address for its bytes is good for some time only, so the next attempt asks for another where this one's takes
- * none. What was never completed is shown nowhere.
+ * Adds a file with the whole text to the thread, unless the recorded file has that text. Returns false if Slack accepts
+ * no file. A run that continues after a pause has more text, and therefore gets another file. Slack stores no metadata
+ * with a file, so it is identified by its recorded id. An upload address expires, so after a failed upload the next
+ * attempt requests a new one. An upload that was never completed is not shown.
  */
 async function addFile(
   { reply, target, work, upload, logger }: Finishing,

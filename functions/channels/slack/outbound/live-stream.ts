@@ -10,21 +10,21 @@ import { isRefusal, SlackBusy, SlackRefusal, SlackSilence } from '../api/slack-e
 import { isDecided, pieceEnd, renderPiece, startOfPiece, sureEnd } from './split-markdown.ts'
 import type { SlackApi } from '../api/web-api.ts'
 
-/** Messages of a reply; a longer answer goes on in a file. */
+/** Limit of a reply's messages; a longer answer continues in a file. */
 export const MAX_REPLY_MESSAGES = 5
-/** Milliseconds that a stream may wait to begin; beyond that the reply is posted when it is whole. */
+/** Longest wait for the rate limit before a stream starts. Beyond that, the reply is posted when it is complete. */
 const MAX_START_WAIT_MS = 5_000
-/** How much longer than it should a stream may last, to end between paragraphs: a share of its time. */
+/** Share of its time that a stream may last longer, to end between two paragraphs. */
 const GRACE = 1 / 8
 
-/** The message that is being streamed by this process, and what it has got so far. */
+/** The message that this process is streaming, and the text sent so far. */
 export interface OpenPart {
   readonly index: number
   readonly since: number
   sent: string
-  /** Where that ends in the answer. */
+  /** The end of the sent text within the answer. */
   to: number
-  /** What has changed of the calls since Slack was last told. */
+  /** Tasks whose status has changed since it was last sent. */
   readonly news?: readonly Task[]
 }
 
@@ -36,20 +36,22 @@ interface Dependencies {
   readonly team: string
   readonly streamMs: number
   readonly reply: Reply
-  /** Ends a message of the reply with this text. */
+  /** Finishes a message of the reply with this text. */
   finishPart(
     part: { readonly index: number; readonly to: number; readonly text: string },
     open: OpenPart,
   ): Promise<void>
-  /** Somebody pressed Slack's Stop. */
+  /** Called when a person pressed Slack's Stop button. */
   stopped(): Promise<void>
 }
 
-/** Shows what comes of a run while it comes. Whatever fails here only ends the show: the reply is completed afterwards. */
+/**
+ * Shows the progress of a run while it executes. A failure only ends the streaming: the reply is completed afterwards.
+ */
 export interface LiveStream {
-  /** Returns whether Slack was asked for anything: there may be nothing new to show. */
+  /** Shows the current progress. Returns whether Slack was called; false if there was nothing new. */
   show(progress: Progress): Promise<boolean>
-  /** What this process is streaming, and knows to have arrived. */
+  /** The message that this process is streaming, with the text that Slack has confirmed. */
   open(progress: Progress): OpenPart | undefined
 }
 
@@ -88,7 +90,7 @@ async function show(streaming: Streaming, progress: Progress): Promise<boolean> 
   const tasks = newsOf(streaming, progress)
   if (open === undefined) return begin(streaming, text, tasks)
   const from = reply.state().parts[open.index]?.from ?? 0
-  // What was shown is no longer part of the answer: the message is corrected when it is finished.
+  // The shown text is no longer part of the answer. The message is corrected when it is finished.
   if (!`${startOfPiece(text, from)}${text.slice(from)}`.startsWith(open.sent)) return stopShowing(streaming)
   if (isDecided(text, from)) return end(streaming, text, pieceEnd(text, from))
   const to = sureEnd(text, from)
@@ -108,7 +110,7 @@ function stopShowing(streaming: Streaming): false {
   return false
 }
 
-/** Begins a message with what there is. */
+/** Starts a message with the current text. */
 async function begin(streaming: Streaming, text: string, tasks: readonly Task[]): Promise<boolean> {
   const { api, clock, team, target, reply, shown } = streaming
   const { parts } = reply.state()
@@ -116,7 +118,7 @@ async function begin(streaming: Streaming, text: string, tasks: readonly Task[])
   const method = 'chat.startStream'
   const isLate = api.wait({ team, method, args: {} }) > MAX_START_WAIT_MS
   if (from === undefined || parts.length >= MAX_REPLY_MESSAGES || isLate) return stopShowing(streaming)
-  // A reply goes on in a new message only with text: after a crash it may be whole already.
+  // A reply continues in a new message only if there is text: after a crash, the reply may already be complete.
   if (text.length <= from && (tasks.length === 0 || parts.length > 0)) return false
   const to = sureEnd(text, from)
   const sent = to > from ? `${startOfPiece(text, from)}${text.slice(from, to)}` : ''
@@ -149,7 +151,7 @@ async function append(streaming: Streaming, text: string, to: number, tasks: rea
   return true
 }
 
-/** Ends the message; the next begins with what comes. */
+/** Finishes the message; the next one starts with the following text. */
 async function end(streaming: Streaming, text: string, to: number): Promise<boolean> {
   const { reply, open } = streaming
   if (open === undefined) return false
@@ -159,7 +161,7 @@ async function end(streaming: Streaming, text: string, to: number): Promise<bool
   return true
 }
 
-/** What is new, as a stream takes it. */
+/** The new text and tasks, in the format of a stream. */
 export const chunksOf = (text: string, tasks: readonly Task[]): Json[] => [
   ...tasks.map((task): Json => ({ type: 'task_update', ...task })),
   ...(text === '' ? [] : [{ type: 'markdown_text', text }]),

@@ -3,7 +3,7 @@ import { isLeaders } from '../../../domain/messages/message.ts'
 import type { AssistantMessage, ToolMessage, ToolStatus } from '../../../domain/messages/message.ts'
 import { withoutBroadcasts } from './text.ts'
 
-/** A tool call as people see it: its tool's name and how far it is. What it was given and what it returned stay out. */
+/** A tool call as people see it: the tool's name and its status, without arguments and result. */
 export interface Task {
   readonly id: string
   readonly title: string
@@ -21,28 +21,28 @@ const STATUSES: { readonly [status in ToolStatus]: Task['status'] } = {
   denied: 'error',
 }
 
-/** What a run has come to, as far as a channel shows it. */
+/** The progress of a run that a channel shows. */
 export interface Progress {
   note(event: RunEvent): void
-  /** The text of all rounds so far, in order; it tells nobody but those whom it names. */
+  /** The text of all rounds so far, in order. Broadcast mentions in it are disabled. */
   text(): string
-  /** Each call as it is now, in the order of their beginnings. */
+  /** The current status of each call, in the order in which the calls started. */
   tasks(): readonly Task[]
-  /** Calls that needed an approval, as they are now. */
+  /** The current rows of the calls that needed an approval. */
   approvals(): readonly ToolMessage[]
-  /** How the run has ended or paused, if that was its last event. */
+  /** The run's end or pause, if that was its last event. */
   end(): RunStateEvent | undefined
 }
 
 interface Seen {
-  /** The texts of each round of the leader, by their parts. */
+  /** The texts of the leader's rounds, by part. */
   readonly rounds: Map<number, string[]>
   readonly tasks: Map<string, Task>
   readonly approvals: Map<string, ToolMessage>
   end: RunStateEvent | undefined
 }
 
-/** Follows a run's events. */
+/** Collects the progress of a run from its events. */
 export function createProgress(): Progress {
   const seen: Seen = { rounds: new Map(), tasks: new Map(), approvals: new Map(), end: undefined }
   return {
@@ -112,7 +112,7 @@ const textsOf = ({ parts }: AssistantMessage): string[] =>
 
 function add(rounds: Map<number, string[]>, round: number, part: number, text: string): void {
   const texts = rounds.get(round) ?? []
-  // Parts without text, such as reasoning, leave holes.
+  // Parts without text, such as reasoning, get an empty text.
   while (texts.length <= part) texts.push('')
   texts[part] += text
   rounds.set(round, texts)

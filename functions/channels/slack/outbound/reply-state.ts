@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../../domain/json.ts'
 
-/** One message of the reply. Without a `ts`, it was intended, and nobody knows what came of it. */
+/** One message of the reply. No `ts`: the post was intended and its outcome is unknown. */
 const part = z.object({
-  /** Where its text begins in the answer, and, once that is fixed, where it ends. */
+  /** The start of its text within the answer, and its end once that is fixed. */
   from: z.int(),
   to: z.int().optional(),
-  /** It was begun as a stream. */
+  /** Whether it was started as a stream. */
   stream: z.literal(true).optional(),
   ts: z.string().optional(),
-  /** A hash of what it said when it was finished. */
+  /** A hash of its text when it was finished. */
   done: z.string().optional(),
 })
 const post = z.object({ ts: z.string().optional(), done: z.literal(true).optional() })
@@ -23,9 +23,9 @@ const file = z.object({
 
 const replyState = z.object({
   parts: z.array(part).default([]),
-  /** Notices and remainders by their names. */
+  /** Notices and remaining texts, by name. */
   posts: z.record(z.string(), post).default({}),
-  /** The newest file of a long reply, with all of its text so far. */
+  /** The newest file of a long reply, with its whole text so far. */
   file: file.optional(),
 })
 
@@ -34,10 +34,10 @@ export type ReplyState = z.output<typeof replyState>
 
 export const readState = (state: JsonObject): ReplyState => replyState.parse(state)
 
-/** As it is stored. */
+/** The state as it is stored. */
 export const stateJson = (state: ReplyState): JsonObject => JSON.parse(JSON.stringify(state)) as JsonObject
 
-/** Whether something was intended whose outcome is not recorded. */
+/** Whether a post was intended and its outcome is not recorded. */
 export const isUncertain = ({ parts, posts, file: whole }: ReplyState): boolean =>
   parts.some(({ ts }) => ts === undefined) ||
   Object.values(posts).some(({ ts }) => ts === undefined) ||
@@ -47,12 +47,12 @@ const target = z.object({
   team: z.string(),
   channel: z.string(),
   thread: z.string(),
-  /** The message that is answered, and its author. */
+  /** The timestamp of the message to answer, and its author. */
   ts: z.string(),
   user: z.string(),
 })
 
-/** Where a reply goes. */
+/** The thread and message that a reply answers. */
 export type Target = z.output<typeof target>
 
 export const readTarget = (json: JsonObject): Target => target.parse(json)

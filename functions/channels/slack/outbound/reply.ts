@@ -10,7 +10,7 @@ import type { ThreadMessage } from '../inbound/thread-messages.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** How often something is tried whose outcome nobody knows, and milliseconds before it is tried again, doubled each time. */
+/** Attempts for a call whose outcome is unknown, and the first wait in milliseconds, which doubles each time. */
 const ATTEMPTS = 5
 const FIRST_PAUSE_MS = 500
 
@@ -22,28 +22,28 @@ export interface ReplyDependencies {
   readonly work: Work
 }
 
-/** A finished message of a reply, or a message beside it. */
+/** A finished message of a reply, or a separate notice. */
 export type MessageType = 'tooltrail_reply' | 'tooltrail_notice'
 
 /**
- * What a delivery says in Slack. Each message is intended durably before it is posted; one whose outcome nobody knows is looked for in
- * the thread before anything is posted again.
+ * The messages of a delivery in Slack. Each post is recorded as intended before it is sent. If its outcome is unknown,
+ * the thread is searched for it before anything is posted again.
  */
 export interface Reply {
   readonly thread: string
-  /** As it was last saved. */
+  /** The last saved state. */
   state(): ReplyState
   save(state: ReplyState): Promise<void>
-  /** Calls a method about this channel. */
+  /** Calls a method with this channel. */
   call(method: string, args: JsonObject): Promise<JsonObject>
-  /** Looks in the thread for what was intended and is not recorded; what is not there is intended no more. */
+  /** Reads the thread to resolve unknown posts: found ones get their `ts`, the others are dropped. */
   recover(): Promise<void>
-  /** Repeats what may be repeated, while Slack gives no answer. */
+  /** Retries an idempotent step while Slack does not respond. */
   retry<Result>(step: () => Promise<Result>): Promise<Result>
   metadata(type: MessageType, fields: JsonObject): JsonObject
 }
 
-/** Opens the reply as it was last saved. */
+/** Opens the reply with its last saved state. */
 export function openReply({ api, clock, workspace, target, work }: ReplyDependencies): Reply {
   const { token, team, bot } = workspace
   let state = readState(work.delivery.state)
@@ -87,7 +87,10 @@ export function openReply({ api, clock, workspace, target, work }: ReplyDependen
   }
 }
 
-/** Intends one more message, has it posted, and records it. A refusal takes the intent back; silence leaves it. */
+/**
+ * Records one more message as intended, posts it, and records its `ts`. After a rejection, the intention is removed; if
+ * the outcome is unknown, it stays.
+ */
 export async function addPart(
   reply: Reply,
   part: PartState,
@@ -110,7 +113,7 @@ export async function changePart(reply: Reply, index: number, change: Partial<Pa
   await reply.save({ ...state, parts: state.parts.map((part, at) => (at === index ? { ...part, ...change } : part)) })
 }
 
-/** Posts a message beside the reply, once under its name. */
+/** Posts a separate message once under its name. */
 export async function postOnce(reply: Reply, name: string, content: JsonObject): Promise<void> {
   await reply.retry(async () => {
     await reply.recover()
@@ -129,8 +132,8 @@ export async function postOnce(reply: Reply, name: string, content: JsonObject):
 }
 
 /**
- * The state with what the bot's messages since the user's show. A stream that names no run and is nobody's else is this run's: the
- * runs of a thread are serial.
+ * Updates the state with the bot's messages since the user's message. A stream that names no run and is not recorded
+ * elsewhere belongs to this run, because the runs of a thread are serial.
  */
 function recovered(state: ReplyState, run: string, messages: readonly ThreadMessage[]): ReplyState {
   const recorded = new Set([...state.parts, ...Object.values(state.posts)].map(({ ts }) => ts))
@@ -162,10 +165,10 @@ function recovered(state: ReplyState, run: string, messages: readonly ThreadMess
   }
 }
 
-/** Tells whether a message that was finished says something else by now. */
+/** Detects whether a finished message must be changed. */
 export const hashOf = (text: string): string => sha256(text).slice(0, 16)
 
-/** Refusals that no later attempt changes. */
+/** Rejections that a later attempt cannot change. */
 export const isFinal = (error: unknown): boolean =>
   isRefusal(
     error,

@@ -1,34 +1,34 @@
-/** Characters of one message of Slack. */
+/** Limit of one Slack message, in characters. */
 const MAX_MESSAGE_CHARACTERS = 12_000
-/** Characters that lines take which open a fence again, and close it. */
+/** Characters reserved for the lines that reopen and close a fence. */
 const FENCE_CHARACTERS = 300
-/** Limit of a table's head; a longer one is not repeated. */
+/** Limit of a table's head, in characters; a longer one is not repeated. */
 const MAX_HEAD_CHARACTERS = 3_000
-/** Characters after a possible cut that decide whether it lies within a link. */
+/** Characters after a possible split that are checked for a link around it. */
 const AFTER = 1_000
 
 const FENCE = /^( {0,40}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})?)(`{3,100}|~{3,100})([^`\n]{0,200})$/
 const LIST_ITEM = /^\s{0,12}(?:[-*+]|\d{1,9}[.)])\s/
-/** Blanks before a fence that is one; what stands further in is code, unless it belongs to a list. */
+/** Largest indentation of a fence, in spaces. A deeper indentation means code, unless it belongs to a list. */
 const MAX_INDENT_SPACES = 3
 const LINK = /!?\[[^\]\n]{0,400}\]\([^()\s]{0,500}(?:\s"[^"\n]{0,60}")?\)|<[^<>\s]{1,500}>|https?:\/\/[^\s<>]{1,900}/g
 
-/** How good a place is for a cut: the first that is found wins. */
+/** Possible places for a split, best first. */
 const RANKS = ['between paragraphs', 'between blocks', 'between list items', 'between lines', 'between words'] as const
 type Rank = (typeof RANKS)[number]
 
-/** Whether more text would not change where the piece that begins at `from` ends. */
+/** Whether further text cannot change the end of the piece that begins at `from`. */
 export const isDecided = (text: string, from: number): boolean => text.length - from >= MAX_MESSAGE_CHARACTERS + AFTER
 
-/** Characters of a piece that are never cut off from it, however the text goes on. */
+/** Characters of a piece that always stay in it, whatever text follows. */
 const SURE = MAX_MESSAGE_CHARACTERS / 2
 
-/** How far a piece may be shown while the text still grows: never into a pair of surrogates. */
+/** The end of the text that may be shown while the answer still grows; never within a surrogate pair. */
 export const sureEnd = (text: string, from: number): number => outsidePair(text, Math.min(text.length, from + SURE))
 
 /**
- * Where the piece of a Markdown text that begins at `from` ends: at most a message's length further, and, where there is a choice,
- * between paragraphs, then between blocks, then between the items of a list, and never within a link or a pair of surrogates.
+ * The end of the piece of Markdown that begins at `from`, at most one message's length later. It prefers a split
+ * between paragraphs, then between blocks, then between list items. It never splits a link or a surrogate pair.
  */
 export function pieceEnd(text: string, from: number): number {
   const most = MAX_MESSAGE_CHARACTERS - FENCE_CHARACTERS - startOfPiece(text, from).length
@@ -45,8 +45,8 @@ export function pieceEnd(text: string, from: number): number {
 }
 
 /**
- * The piece as a message. A fence that is cut is closed, and opened again in the next message. A table that is cut repeats its head
- * there.
+ * Renders the piece as a message. A split fence is closed and reopened in the next message. A split table repeats its
+ * head there.
  */
 export function renderPiece(text: string, from: number, to: number): string {
   const piece = text.slice(from, to)
@@ -56,7 +56,9 @@ export function renderPiece(text: string, from: number, to: number): string {
   return `${startOfPiece(text, from)}${piece}${close}`
 }
 
-/** The lines before the piece's own text: of the fence, or of the table, within which it begins. */
+/**
+ * The lines before the piece's own text: the start of the fence, or the head of the table, that the piece begins in.
+ */
 export function startOfPiece(text: string, from: number): string {
   const { fence, head = '' } = blockAt(text, from)
   if (fence !== undefined) return `${fence.mark}${fence.info}\n`
@@ -72,13 +74,13 @@ interface Fence {
 interface Line {
   readonly at: number
   readonly text: string
-  /** The fence within which it begins. */
+  /** The fence that the line begins in. */
   readonly fence: Fence | undefined
-  /** It belongs to a list, or to an item's code. */
+  /** Whether the line belongs to a list, or to the code of a list item. */
   readonly inList: boolean
-  /** Of the row of a table: both lines of the table's head, with their ends. */
+  /** For a row of a table: both lines of the table's head, with their line ends. */
   readonly head: string | undefined
-  /** It is the second line of a table's head, or the first row: a cut before it would part the head from the rows. */
+  /** Whether a split before the line would separate the table's head from its rows. */
   readonly keepsHead: boolean
 }
 
@@ -117,7 +119,7 @@ function fenceAfter(line: string, fence: Fence | undefined, inList: boolean): Fe
 
 const DELIMITER = /^\s{0,40}\|?\s{0,40}:?-+:?\s{0,40}(?:\|\s{0,40}:?-+:?\s{0,40})*\|?\s{0,40}$/
 
-/** Whether two lines are the head of a table: the names of its columns, and as many dashes. */
+/** Whether two lines are the head of a table: the column names, and the line of dashes. */
 const isHead = (names: string, dashes: string): boolean =>
   names.includes('|') &&
   dashes.includes('|') &&
@@ -132,21 +134,21 @@ const countCells = (line: string): number =>
     .replace(/(?<!\\)\|$/, '')
     .split(/(?<!\\)\|/).length
 
-/** Whether a line is a row of the table with this head: it has bars as the head does. */
+/** Whether a line is a row of the table with this head: it has bars like the head. */
 const isRow = (line: string, head: string): boolean =>
   head.trimStart().startsWith('|') ? line.trimStart().startsWith('|') : line.includes('|')
 
-/** The fence or the table that is open at a place, which is not within a line that opens or closes a fence. */
+/** The fence or table that is open at a position, which must not be within a line that opens or closes a fence. */
 function blockAt(text: string, place: number): Partial<Pick<Line, 'fence' | 'head'>> {
   let last: Line | undefined
   for (const line of linesOf(text, place)) last = line
   if (last === undefined) return {}
-  // The last line of all has no line after it that would show the fence.
+  // The text's last line has no line after it that would carry the fence, so the fence is computed.
   const isWhole = place === text.length && last.at < place
   return { fence: isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence, head: last.head }
 }
 
-/** The beginnings of lines up to `until`, and how good each is for a cut. */
+/** The starts of lines up to `until`, with their rank as a split. */
 function* lineCuts(text: string, until: number): Generator<{ readonly at: number; readonly rank: Rank }> {
   let previous = ''
   let inList = false
@@ -174,7 +176,7 @@ function rankOf(line: string, { previous, fence, isItem, inList }: Around): Rank
   return previous.trim() === '' ? 'between paragraphs' : 'between blocks'
 }
 
-/** The same place, or before the link or the pair of surrogates in which it lies. */
+/** Moves a position before the link or surrogate pair around it; otherwise returns it unchanged. */
 function outsideLink(text: string, place: number, low: number): number {
   const begin = Math.max(0, place - AFTER)
   for (const { index, 0: link } of text.slice(begin, place + AFTER).matchAll(LINK)) {

@@ -7,23 +7,23 @@ const LIMITS = { bytes: 1_000_000, milliseconds: 10_000 } as const
 interface Setup {
   readonly token: string | undefined
   readonly signingSecret: string | undefined
-  /** Of Socket Mode, which needs no signing secret. */
+  /** The token for Socket Mode, which needs no signing secret. */
   readonly appToken: string | undefined
   readonly apiUrl: string
   readonly allowedHosts: readonly string[]
-  /** Where the program is reached; left out: that is not looked at. */
+  /** The program's public address; undefined: it is not checked. */
   readonly url: URL | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
 export interface Finding {
-  /** `wrong`: it is there, but does not work, or nobody could be asked about it. */
+  /** `wrong`: it exists but does not work, or it could not be checked. */
   readonly state: 'ok' | 'missing' | 'wrong'
   readonly text: string
 }
 
-/** What is there of a Slack app, and what is missing, in the order in which people set it up. */
+/** Checks the parts of a Slack app in the order of their setup. */
 export async function checkApp(setup: Setup): Promise<Finding[]> {
   const { token, signingSecret, appToken, url } = setup
   const findings: Finding[] = []
@@ -73,7 +73,7 @@ async function checkAppToken({ apiUrl, allowedHosts }: Setup, token: string): Pr
   }
 }
 
-/** Sends what Slack sends when the address is entered there. */
+/** Sends the request that Slack sends when the address is entered there. */
 async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string | undefined): Promise<Finding> {
   const address = new URL(`${url.href.replace(/\/$/, '')}/slack/events`)
   if (secret === undefined) return lacking(`${address.href} was not asked: that takes SLACK_SIGNING_SECRET`)
@@ -85,7 +85,7 @@ async function checkUrl({ allowedHosts, now }: Setup, url: URL, secret: string |
     'x-slack-signature': signatureOf(secret, timestamp, body),
   })
   try {
-    // The operator names it, and it may well be on this machine.
+    // The operator names the host, which may be this machine, so it is allowed.
     const request = { method: 'POST', headers, body, limits: LIMITS, allowedHosts: [...allowedHosts, address.hostname] }
     const response = await guardedFetch(address, request)
     const text = await response.text()

@@ -1,4 +1,4 @@
-/** What the bot may do, and why it must. */
+/** The scopes that the bot needs, with the reasons. */
 export const SCOPES: readonly (readonly [scope: string, reason: string])[] = [
   ['app_mentions:read', 'hear that somebody mentions the bot'],
   ['assistant:write', 'be an agent: status, suggested prompts, the tab for messages'],
@@ -22,8 +22,8 @@ const EVENTS = [
 ]
 
 /**
- * The manifest of a Slack app, in YAML, whose events and buttons come to `url`, the program's own address; without one, over Socket
- * Mode.
+ * The manifest of a Slack app, in YAML. Its events and buttons are sent to `url`, the program's own address; without
+ * `url`, over Socket Mode.
  */
 export function slackManifest(url: URL | undefined): string {
   const address = url && JSON.stringify(`${url.href.replace(/\/$/, '')}/slack/events`)
