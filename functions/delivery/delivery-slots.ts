@@ -29,7 +29,7 @@ interface Waiting {
 export function createDeliverySlots(clock: Clock): DeliverySlots {
   const exclusives: Waiting[] = []
   const others: Waiting[] = []
-  const begun = createBegun()
+  const begun = createInFlight()
   let isHeld = false
 
   async function admit(): Promise<void> {
@@ -73,7 +73,7 @@ export function createDeliverySlots(clock: Clock): DeliverySlots {
 }
 
 /** Tracks the deliveries in flight. */
-function createBegun() {
+function createInFlight() {
   const inFlight = new Set<Promise<void>>()
   return {
     add(hasWaited: boolean): { readonly slot: DeliverySlot; readonly over: Promise<void> } {

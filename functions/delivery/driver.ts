@@ -138,7 +138,7 @@ async function deliverInSlot(
   const first = await unclaimed(dependencies, key, how, stopping)
   if (first === undefined) return false
   if (isGivenUp(first)) await giveUp(dependencies, first)
-  else if (!(await isPutOff(dependencies, first))) {
+  else if (!(await isPostponed(dependencies, first))) {
     const slot = await dependencies.slots.take(isSuspect(first), stopping)
     try {
       const seen = slot?.hasWaited === true ? await unclaimed(dependencies, key, 'by_hint', stopping) : first
@@ -152,7 +152,7 @@ async function deliverInSlot(
 
 /** Fails a delivery whose last `MAX_STARTS` workers all crashed. */
 async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependencies, seen: Delivery): Promise<void> {
-  const reason = `given up: ${MAX_STARTS} times in a row whoever delivered it did not come back`
+  const reason = `abandoned: its worker crashed ${MAX_STARTS} times in a row`
   const { tenant, session, id, kind } = seen
   const state = channels.get(kind)?.givenUp?.(seen, reason) ?? seen.state
   const over = { status: 'failed', state, owner: null, due: null, hinted: null, begun: null } as const
@@ -163,11 +163,11 @@ async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependenc
 }
 
 /** Postpones a delivery if the last two workers crashed. Returns whether it did so. */
-async function isPutOff({ outbox, clock, logger }: DriverDependencies, seen: Delivery): Promise<boolean> {
+async function isPostponed({ outbox, clock, logger }: DriverDependencies, seen: Delivery): Promise<boolean> {
   const wait = waitAfterDeath(seen)
   if (wait === 0) return false
   const { tenant, session, id, begun } = seen
-  logger.warn('nobody who began a delivery came back', { tenant, session, delivery: id, begun })
+  logger.warn('the workers of a delivery crashed: it is postponed', { tenant, session, delivery: id, begun })
   await outbox.change(seen, { owner: null, hinted: null, due: clock.now() + wait })
   return true
 }
@@ -258,7 +258,7 @@ async function outcomeOf(dependencies: DriverDependencies, claim: Claim, channel
     const { tenant, session, id, kind } = claim.delivery
     logger.error('a channel failed', error, { tenant, session, delivery: id, kind, failures })
     if (failures >= MAX_FAILURES) {
-      const state = channel.givenUp?.(claim.delivery, `given up: it failed ${failures} times in a row, see the log`)
+      const state = channel.givenUp?.(claim.delivery, `abandoned: it failed ${failures} times in a row; see the log`)
       return { status: 'failed', failures, ...definedFields({ state }) }
     }
     return { retryAt: clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS), failures }

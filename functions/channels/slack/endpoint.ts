@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { InboundEndpoint } from '../../ports/inbound-endpoint.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { readRequest } from './inbound/requests.ts'
-import { BeingSaid, SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
+import { DuplicateNotice, SlackBusy, SlackRefusal, SlackSilence } from './api/slack-error.ts'
 
 export interface EndpointDependencies {
   readonly clock: Clock
@@ -64,7 +64,7 @@ export function createSlackEndpoint({
             error instanceof SlackSilence ||
             error instanceof SlackRefusal ||
             error instanceof SlackBusy ||
-            error instanceof BeingSaid ||
+            error instanceof DuplicateNotice ||
             error instanceof TooLong
           )
         )

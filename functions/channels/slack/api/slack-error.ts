@@ -30,8 +30,8 @@ export class SlackBusy extends Error {
 }
 
 /** Another process is posting the same notice. */
-export class BeingSaid extends Error {
-  override readonly name = 'BeingSaid'
+export class DuplicateNotice extends Error {
+  override readonly name = 'DuplicateNotice'
 
   constructor() {
     super('another process is about to say the same: Slack asks again')

@@ -3,7 +3,7 @@ import { TooltrailError } from '../../../domain/errors.ts'
 import { dayOf } from '../../../domain/usage/usage-count.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Received } from '../../../ports/received.ts'
-import { BeingSaid } from '../api/slack-error.ts'
+import { DuplicateNotice } from '../api/slack-error.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import { plain } from '../outbound/blocks.ts'
 import type { Workspace } from '../workspaces.ts'
@@ -63,7 +63,7 @@ export async function sayOnce(
   const earlier = await threadMessages(api, token, message, {})
   if (earlier.some(({ metadata }) => metadata?.event_payload['notice'] === notice)) return
   if ((await received.remember(tenant, [`${name} said`], THIS_PROCESS, clock.now() + SAYING_MS)) !== THIS_PROCESS)
-    throw new BeingSaid()
+    throw new DuplicateNotice()
   const metadata = { event_type: 'tooltrail_notice', event_payload: { notice } }
   const args = { channel, thread_ts: thread, metadata, ...plain(text) }
   await api.call({ token, team, method: 'chat.postMessage', args })
