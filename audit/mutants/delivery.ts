@@ -19,7 +19,7 @@ export const DELIVERY_MUTANTS = [
     ],
     ['what is due soon waits for a sweep', 'wait >= SOON_MS', 'wait >= 0'],
     ['what kills whoever begins it is begun for ever', 'if (isGivenUp(first)) await', 'if (first.begun === -1) await'],
-    ['what was left again and again is begun at once', 'else if (!(await isPutOff(dependencies, first)))', 'else'],
+    ['what was left again and again is begun at once', 'else if (!(await isPostponed(dependencies, first)))', 'else'],
     ['whoever may kill goes beside others', 'slots.take(isSuspect(first)', 'slots.take(false'],
     [
       'who has waited for a turn takes what it saw before',
