@@ -1,30 +1,33 @@
 import type { Delivery, DeliveryStatus, NewDelivery } from '../domain/delivery.ts'
 
-/** What a program is told of one attempt; times in milliseconds since 1970. */
+/** The state of a callback, as the API shows it; times in milliseconds since 1970. */
 export interface ShownCallback {
   readonly name: string
   readonly attempts: readonly { readonly at: number; readonly status?: number; readonly error?: string }[]
-  /** When it is sent next; absent when it is over, and while its run has not ended. */
+  /** When it is sent next; absent if it is finished, or if its run has not ended. */
   readonly next?: number
 }
 
-/** Callbacks, as those see them who ask what became of them. */
+/** Lists and retries callbacks for clients. */
 export interface Callbacks {
-  /** Whether runs may name a callback of this name. */
+  /** Whether the settings have a callback with this name. */
   has(name: string): boolean
-  /** What a run owes to it. */
+  /** The delivery that a run with this callback gets. */
   delivery(name: string): NewDelivery
   list(filter: {
     readonly tenant: string
     readonly session?: string
-    /** Only those of this owner's sessions. Never with `session`. */
+    /** Only callbacks of this owner's sessions. Never together with `session`. */
     readonly owner?: string
     readonly status?: DeliveryStatus
     readonly limit: number
     readonly after?: string
   }): Promise<{ readonly deliveries: readonly Delivery[]; readonly next?: string }>
   find(tenant: string, id: string): Promise<Delivery | undefined>
-  /** Has it sent again soon, with the same id and body; returns it as it is now. Rejects with `callback_not_found`. */
+  /**
+   * Schedules the callback to be sent again soon, with the same id and body. Returns its new state. Rejects with
+   * `callback_not_found`.
+   */
   redeliver(seen: Delivery): Promise<Delivery>
   shown(delivery: Delivery): ShownCallback
 }

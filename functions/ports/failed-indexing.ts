@@ -9,12 +9,12 @@ export interface FailedChange {
   readonly removed?: RemovedRow
 }
 
-/** Changes that were put aside together. They stay put aside until they are forgotten. */
+/** Changes that were dead-lettered together. They stay dead-lettered until `forget` is called. */
 export interface FailedBatch {
   readonly changes: readonly FailedChange[]
-  /** Removes them: they have been dealt with. */
+  /** Removes the batch, after its changes were processed. */
   forget(): Promise<void>
 }
 
-/** What was put aside, each batch once. What is put aside meanwhile may be included or not. */
+/** All dead-lettered batches, each once. A batch that is added meanwhile may be missing. */
 export type FailedBatches = AsyncIterable<FailedBatch>

@@ -1,14 +1,16 @@
 import type { HistoryDocument } from '../domain/history.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** What the index should hold of one message. */
+/** The documents that the index should have for one message. */
 export interface HistoryChange {
   readonly key: SessionKey
   readonly messageId: string
-  /** The row's own count of changes. The greatest wins, even if changes come late, twice or out of order. */
+  /**
+   * The row's own count of changes. The highest revision wins, even if changes arrive late, repeatedly or out of order.
+   */
   readonly revision: number
   readonly documents: readonly HistoryDocument[]
-  /** Parts to remove as of this revision. They need not exist. */
+  /** Parts to remove as of this revision. They may be missing already. */
   readonly removed: readonly string[]
 }
 
@@ -20,21 +22,22 @@ export type WriteOutcome =
 /** Keeps a history index in step with the log. */
 export interface HistoryWriter {
   /**
-   * Returns for each change, in order, whether it is stored. What can never be stored counts as done once the poison
-   * sink has it. Rejects with `search_unavailable` if it does not know where to write.
+   * Writes the changes. Returns for each change, in order, whether it is stored. A change that can never be stored
+   * counts as done after it was sent to the dead-letter sink. Rejects with `search_unavailable` if the index to write
+   * to is unknown.
    */
   write(changes: readonly HistoryChange[]): Promise<readonly WriteOutcome[]>
 }
 
-/** A document, or a message, that can never be indexed as it is. */
+/** A document or message that can never be indexed in its present form. */
 export interface DeadLetter extends SessionKey {
   readonly messageId: string
-  /** The refused document; absent when the whole message was refused. */
+  /** The rejected document; absent if the whole message was rejected. */
   readonly part?: string
   readonly error: string
 }
 
-/** Keeps what can never be indexed, for people to look at. Durable when it resolves. */
+/** Stores dead letters for operators. A dead letter is durable when `send` resolves. */
 export interface DeadLetterSink {
   send(message: DeadLetter): Promise<void>
 }

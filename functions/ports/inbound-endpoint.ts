@@ -1,19 +1,19 @@
-/** A request that a door refuses. */
+/** The response to a request that an endpoint rejects. */
 export interface Refusal {
   readonly status: 400 | 401 | 404 | 405 | 413 | 415 | 422 | 429 | 503
   readonly code: string
-  /** What is wrong, for who sent it. Never what a right signature or secret would be. */
+  /** What is wrong, for the sender. Must never contain a valid signature or secret. */
   readonly detail: string
-  /** Where it is wrong. */
+  /** The wrong fields. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
 }
 
 /**
- * An address with a guard of its own, such as signatures: it needs no API key, and may be called from any host and page. The
- * door itself bounds what it reads of a request. It rejects only with `TooltrailError`s.
+ * A path that authenticates its own requests, for example by signatures. It needs no API key, and any host and page may
+ * call it. The endpoint itself limits the bytes that it reads. It rejects only with `TooltrailError`s.
  */
 export interface InboundEndpoint {
-  /** As a route has it: `/webhooks/*`. Only POST comes here. */
+  /** The path as in a route, such as `/webhooks/*`. Only POST requests are passed on. */
   readonly path: string
   open(request: Request): Promise<Response | Refusal>
 }

@@ -5,7 +5,7 @@ import type { SessionKey } from '../domain/session.ts'
 import type { NumberedSources } from '../domain/messages/source.ts'
 
 export interface MessageQuery {
-  /** Ids strictly after or before. */
+  /** Bounds of the ids, both exclusive. */
   readonly after?: string
   readonly before?: string
   readonly order: 'ascending' | 'descending'
@@ -15,21 +15,22 @@ export interface MessageQuery {
   readonly roles?: readonly Message['role'][]
   readonly run?: string
   readonly agent?: string
-  /** Messages of members that work for delegate calls with this id. */
+  /** Only messages of members that work for delegate calls with this id. */
   readonly parentToolCallId?: string
 }
 
 /**
- * Reads a session's log strongly: it sees everything acknowledged before. A failed read rejects; it never returns an
- * empty list. A page is full unless the log or `mostCharacters` ends it; `more` says whether another follows.
+ * Reads a session's log with strong consistency: it sees all acknowledged writes. A failed read rejects; it never
+ * returns an empty list instead. A page is full unless the log or `mostCharacters` ends it; `more` says whether another
+ * page follows.
  */
 export interface LogReader {
   messages(key: SessionKey, query: MessageQuery): Promise<{ messages: readonly Message[]; more: boolean }>
-  /** What policies have decided for the session's requests; empty where nothing was, and for unknown sessions. */
+  /** The decisions of policies for the session's requests; empty if there are none, and for unknown sessions. */
   context(key: SessionKey): Promise<SessionContext>
   /**
-   * Numbers of sources as completions recorded them, by rising or falling number; only those that go beyond `after`. At most
-   * `limit` results' numbers; `more` says whether others follow.
+   * Source numbers recorded by completions, in ascending or descending order; only numbers beyond `after`. Returns the
+   * numbers of at most `limit` results; `more` says whether others follow.
    */
   sources(
     key: SessionKey,
@@ -37,16 +38,19 @@ export interface LogReader {
   ): Promise<{ numbered: readonly NumberedSources[]; more: boolean }>
   message(key: SessionKey, id: string): Promise<Message | undefined>
   run(key: SessionKey, id: string): Promise<Run | undefined>
-  /** Newest first; ids strictly before `before`. `mostCharacters`: of what they were asked, as in `MessageQuery`. */
+  /**
+   * Lists runs, newest first; only ids less than `before`. `mostCharacters` limits the characters of their inputs, as
+   * in `MessageQuery`.
+   */
   runs(
     key: SessionKey,
     query: { before?: string; limit: number; status?: RunStatus; mostCharacters?: number },
   ): Promise<{ runs: readonly Run[]; more: boolean }>
-  /** Runs queued in this session, in the order in which they were accepted; the first `limit` of them. */
+  /** The first `limit` queued runs of this session, in the order in which they were accepted. */
   queued(key: SessionKey, limit?: number): Promise<readonly Run[]>
   /**
-   * Ids of queued runs that are to become messages of the running one (`onBusy: steer`), in the order in which they were
-   * accepted; the first `limit`. Reads nothing of what else is queued.
+   * Ids of the first `limit` queued runs that are to become messages of the current run (`onBusy: steer`), in the order
+   * in which they were accepted. Does not read other queued runs.
    */
   steering(key: SessionKey, limit: number): Promise<readonly string[]>
 }

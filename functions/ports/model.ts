@@ -2,12 +2,14 @@ import type { AssistantPart, RunErrorCode, ToolCall } from '../domain/messages/m
 import type { ModelRequest } from '../domain/model-request.ts'
 import type { Usage } from '../domain/usage/usage.ts'
 
-/** A model's completion of one request. Call ids are as the provider sent them (may be empty or repeated). */
+/** A model's completion of one request. Call ids are as the provider sent them; they may be empty or repeated. */
 export interface Completion {
-  /** In the order produced; the n-th `tool_call` part stands for the n-th of `toolCalls`. */
+  /**
+   * The parts in the order in which they were produced. The n-th `tool_call` part refers to the n-th of `toolCalls`.
+   */
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
-  /** `provider/model`, as the provider named it. */
+  /** `provider/model`, with the provider's own name for the model. */
   readonly model: string
   readonly finishReason: string
   readonly usage: Usage
@@ -26,35 +28,38 @@ export type ModelEvent =
   | { readonly type: 'completion'; readonly completion: Completion }
 
 export interface Model {
-  /** `provider/model`. */
+  /** The full name: `provider/model`. */
   readonly name: string
   /**
-   * One request, one completion; no retries. Rejects with `ModelError`, also if the stream ends before the completion
-   * does, or with the signal's reason if aborted.
+   * Sends one request and streams its completion, without retries. Rejects with `ModelError`, also if the stream ends
+   * before the completion does. If aborted, rejects with the signal's reason.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }
 
-/** For what a model is asked. */
+/** The session and run that a model is used for. */
 export interface ModelUse {
   readonly tenant: string
   readonly session: string
-  /** Left out for a summary. */
+  /** Absent for a summary. */
   readonly run?: string
 }
 
-/** Opens models by `provider/model`. Rejects with `ModelError` (`invalid_request`, `authentication`) that says what to set. */
+/**
+ * Opens models by `provider/model`. Rejects with a `ModelError` (`invalid_request`, `authentication`) that says what to
+ * set.
+ */
 export interface Models {
-  /** `use`: what operators are told with an error. */
+  /** Opens a model. `use` is logged with errors, for operators. */
   open(name: string, use?: ModelUse): Promise<Model>
 }
 
 export class ModelError extends Error {
   readonly code: Exclude<RunErrorCode, 'crashed_repeatedly' | 'storage'>
   readonly retryable: boolean
-  /** From `Retry-After`. */
+  /** The wait from `Retry-After`. */
   readonly retryAfterMs?: number
-  /** What the provider says that the request has taken nevertheless. */
+  /** The usage that the provider reports for the failed request. */
   readonly usage?: Usage
 
   constructor(

@@ -2,10 +2,10 @@ import type { Delivery, DeliveryKey, DeliveryStatus, NewDelivery } from '../doma
 import type { JsonObject } from '../domain/json.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** An absent field stays as it is; null removes it. */
+/** Changes of a delivery. An absent field stays unchanged; null removes it. */
 export interface DeliveryChange {
   readonly status?: DeliveryStatus
-  /** At most 64 KB as JSON: larger things belong to the output store. */
+  /** At most 64 KB as JSON; larger data belongs into the output store. */
   readonly state?: JsonObject
   readonly owner?: string | null
   readonly due?: number | null
@@ -18,43 +18,43 @@ export interface DeliveryFilter {
   readonly tenant: string
   readonly kind: string
   readonly session?: string
-  /** Only those of this owner's sessions. Never with `session`. */
+  /** Only deliveries of this owner's sessions. Never together with `session`. */
   readonly owner?: string
   readonly status?: DeliveryStatus
   readonly limit: number
-  /** The id of the last delivery of the page before. */
+  /** The id of the last delivery on the previous page. */
   readonly after?: string
 }
 
 /**
- * What runs owe to channels: rows that are durable before anything is sent. A run's first is stored in the write that accepts
- * the run (`NewRun.delivery`), with the run's id. They are deleted with their session.
+ * The outbox of channel deliveries: rows that are durable before anything is sent. A run's first delivery is stored in
+ * the write that accepts the run (`NewRun.delivery`), under the run's id. Deliveries are deleted with their session.
  */
 export interface Outbox {
   /**
-   * Adds one for a moment of a run, due at once; its target has at most 370 KB as JSON. Returns false, and changes nothing, if
-   * there is one of this id, or no live session.
+   * Adds a delivery for a later event of a run, due at once. Its target has at most 370 KB as JSON. Returns false, and
+   * changes nothing, if the id exists already or the session is not live.
    */
   add(key: DeliveryKey, delivery: NewDelivery, state: JsonObject): Promise<boolean>
-  /** Read strongly. */
+  /** Reads a delivery with strong consistency. */
   read(key: DeliveryKey): Promise<Delivery | undefined>
-  /** The pending ones of a session by their ids, oldest first, read strongly: those `after` this id, at most `limit`. */
+  /** Lists the first `limit` pending deliveries of a session after this id, oldest first, with strong consistency. */
   pending(key: SessionKey, limit: number, after?: string): Promise<readonly Delivery[]>
   /**
-   * Changes a delivery if nobody has changed it since it was read as `seen`, and returns it as it is now; otherwise returns undefined,
-   * and nothing has changed. Safe to repeat after a lost response, which the adapter does.
+   * Changes a delivery if it has not changed since it was read as `seen`. Returns its new state; otherwise changes
+   * nothing and returns undefined. Safe to repeat after a lost response, which the adapter does.
    */
   change(seen: Delivery, change: DeliveryChange): Promise<Delivery | undefined>
   /**
-   * At most `limit` deliveries whose `due` has passed, oldest first; if there are more, each tenant gets its share. May be some
-   * moments behind.
+   * At most `limit` deliveries that are due, oldest first. If there are more, each tenant gets a share. The result may
+   * be slightly out of date.
    */
   due(now: number, limit: number): Promise<readonly { readonly key: DeliveryKey; readonly due: number }[]>
   /**
-   * Those of one kind, newest first. A page may hold fewer than `limit` although more follow: `next` says so. Without a session
-   * it may be some moments behind.
+   * Lists deliveries of one kind, newest first. A page may hold fewer than `limit` although more follow; then `next` is
+   * set. Without a session, the result may be slightly out of date.
    */
   list(filter: DeliveryFilter): Promise<{ readonly deliveries: readonly Delivery[]; readonly next?: string }>
-  /** The tenant's delivery of this kind and id. May not find one of the last moments. */
+  /** Finds the tenant's delivery of this kind and id. May miss a very recent one. */
   find(tenant: string, kind: string, id: string): Promise<Delivery | undefined>
 }

@@ -1,36 +1,37 @@
 import type { SessionKey } from '../domain/session.ts'
 
-/** Bytes from `start` to `end`, both inclusive. */
+/** A range of bytes; `start` and `end` are inclusive. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
-/** How long a link lives at most (promises O3). */
+/** Lifetime of a link, in seconds (promises O3). */
 export const LINK_SECONDS = 300
 
 /**
- * Large contents and media, by session and object name (ULIDs with an optional suffix; never a path). Rejects with
- * `storage_failed`, `retryable` where the store failed for a while and not for good.
+ * Stores large contents and media by session and object name. A name is a ULID with an optional suffix, never a path.
+ * Rejects with `storage_failed`, which is `retryable` for temporary failures.
  */
 export interface OutputStore {
   /**
-   * Durable when it resolves. Creates, never overwrites: rejects with `storage_failed`, for good, if the name holds other bytes;
-   * storing the same bytes again is fine. `mediaType` is one of `isMediaType` (`functions/domain/messages/media-type.ts`).
+   * Stores an object, durably when this resolves. Never overwrites: rejects with a permanent `storage_failed` if the
+   * name holds other bytes. Storing the same bytes again succeeds. `mediaType` must satisfy `isMediaType`
+   * (`functions/domain/messages/media-type.ts`).
    */
   put(key: SessionKey, name: string, bytes: Uint8Array, mediaType: string): Promise<void>
-  /** Rejects with `output_not_found`. A range that goes beyond the end is cut. */
+  /** Reads an object, or a range of it. Rejects with `output_not_found`. A range beyond the end is truncated. */
   read(key: SessionKey, name: string, range?: ByteRange): Promise<Uint8Array>
-  /** Undefined if there is none. */
+  /** The size and type of an object; undefined if it does not exist. */
   stat(key: SessionKey, name: string): Promise<{ bytes: number; mediaType: string } | undefined>
   /**
-   * An address that lets anyone who has it download the object for `LINK_SECONDS`; undefined if the store has no such
-   * addresses. `disposition`: the download's Content-Disposition header. The address is a key to the object: never
-   * store it, log it or send it to a model.
+   * Creates an address from which anyone can download the object for `LINK_SECONDS`; undefined if the store does not
+   * support this. `disposition` is the download's Content-Disposition header. The address grants access to the object:
+   * never store it, log it or send it to a model.
    */
   link(key: SessionKey, name: string, disposition: string): Promise<string | undefined>
-  /** Removes this object, where it is there: for what was stored on behalf of something that was then refused. */
+  /** Removes this object if it exists. Used for objects whose input was rejected afterwards. */
   remove(key: SessionKey, name: string): Promise<void>
-  /** Removes every object of the session; returns how many. */
+  /** Removes all objects of the session; returns their number. */
   removeAll(key: SessionKey): Promise<number>
 }

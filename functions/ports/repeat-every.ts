@@ -5,7 +5,10 @@ export interface Repetition {
   stop(): Promise<void>
 }
 
-/** Repeats work until stopped, and waits `everyMs` after each end. A failure is reported and ends nothing. */
+/**
+ * Repeats work until stopped, and waits `everyMs` after each end. A failure is reported and does not stop the
+ * repetition.
+ */
 export function repeatEvery(
   clock: Pick<Clock, 'sleep'>,
   everyMs: number,

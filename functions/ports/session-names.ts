@@ -1,19 +1,25 @@
 import type { JsonObject } from '../domain/json.ts'
 import type { SessionKey } from '../domain/session.ts'
 
-/** What a name stands for: a session, and what its giver keeps about it. */
+/** The session of a name, and the data that was stored with the name. */
 export interface Named {
   readonly session: string
   readonly about: JsonObject
 }
 
-/** Names under which clients find sessions again: ids of theirs, and hashes of what they were shown. A tenant's names are its own. */
+/**
+ * Names by which clients find sessions: the clients' own ids, and hashes of messages that they received. Names are
+ * separate for each tenant.
+ */
 export interface SessionNames {
   /**
-   * Gives the session a name, in place of whatever had it; durable when it resolves, and safe to repeat. `until`: in milliseconds
-   * since 1970; left out: as long as the session. `about` has some KB at most. Rejects with `session_not_found`.
+   * Gives a name to the session, and takes it from any other session; durable when it resolves, and safe to repeat.
+   * `until` is in milliseconds since 1970; by default, the name lives as long as the session. `about` has at most a few
+   * KB. Rejects with `session_not_found`.
    */
   give(key: SessionKey, name: string, about: JsonObject, until?: number): Promise<void>
-  /** Undefined for a name that nobody has, whose time is over, or whose session was deleted. Sees every name given before. */
+  /**
+   * Finds a name. Undefined if it is unknown or expired, or if its session was deleted. Sees every name given before.
+   */
   find(tenant: string, name: string): Promise<Named | undefined>
 }

@@ -11,7 +11,7 @@ export interface NewSession extends SessionKey {
   readonly owner?: string
   readonly user?: string
   readonly title?: string
-  /** Of `title`. Default: `given`. */
+  /** The source of `title`. Default: `given`. */
   readonly titleSource?: TitleSource
   readonly instructions?: string
   readonly metadata: JsonObject
@@ -22,7 +22,7 @@ export interface NewSession extends SessionKey {
   readonly ttlDays?: number
 }
 
-/** An absent field stays as it is; null removes it. */
+/** Changes of a session. An absent field stays unchanged; null removes it. */
 export interface SessionChange {
   readonly user?: string | null
   readonly title?: string | null
@@ -34,92 +34,97 @@ export interface SessionChange {
 type Idempotency = NonNullable<NewRun['idempotency']>
 
 export interface SummaryByHand {
-  /** Counts for the session's owner and this key, among the agents as `summary`. */
+  /** The usage, which counts for the session's owner and this key, under the agent name `summary`. */
   readonly work: SummaryWork
   readonly account: UsageAccount
-  /** Left out: making it has failed, and only its work counts. */
+  /** Undefined if the summary failed; then only its usage is counted. */
   readonly context?: SessionContext & { readonly summary: Summary }
-  /** The last message of the summary that it takes the place of. */
+  /** The last message of the previous summary, which this one replaces. */
   readonly from?: string
   readonly idempotency?: Idempotency
 }
 
-/** What an importing program, or the log of another store, says of a session. */
+/** The description of a session by an importing program, or in another store's log. */
 export interface SessionAbout {
-  /** Stored if it replaces the present one (`replacesTitle`). */
+  /** Stored if it may replace the present title (`replacesTitle`). */
   readonly title?: SessionTitle
   /** Replaces these fields and keeps the others. */
   readonly metadata?: JsonObject
 }
 
-/** A model's work on a title. */
+/** The result of a model that was asked for a title. */
 export interface TitleByModel {
-  /** Left out: making it has failed, and only the work counts. */
+  /** Undefined if that failed; then only the usage is counted. */
   readonly title?: string
-  /** Counts for the session's owner and the run's key, among the agents as `title`. */
+  /** The usage, which counts for the session's owner and the run's key, under the agent name `title`. */
   readonly work: SummaryWork
   readonly account: UsageAccount
 }
 
 /**
- * Sessions as their users see them. Reads see every write that was acknowledged before.
+ * Sessions as users see them. Reads see every acknowledged write.
  *
- * Writes of other ports keep the title, the messages and the places in lists up to date, in the same write: `RunInbox.enqueue`
- * and `LogImport.append` store the opening of the first input that makes one (`log/title.ts`), and its title if the session has
- * none. Each write that appends messages counts them (`withMessages`).
+ * Writes of other ports also update the title, the counts of messages and the entries in lists, in the same write.
+ * `RunInbox.enqueue` and `LogImport.append` store the opening of the first input that has one (`log/title.ts`), and the
+ * session's title if it has none. Each write that appends messages counts them (`withMessages`).
  *
- * A session that an earlier version stored has none of this. Reads and lists show what is at hand instead, and the next write
- * that counts or titles stores it.
+ * A session stored by an earlier version lacks these fields. Reads and lists derive them from the data that exists, and
+ * the next write that counts or titles stores them.
  */
 export interface SessionStore {
-  /** Rejects with `session_exists` if the id is taken, or was deleted less than 30 days ago. */
+  /** Creates a session. Rejects with `session_exists` if the id is taken, or was deleted less than 30 days ago. */
   create(session: NewSession): Promise<Session>
-  /** Undefined for unknown and deleted sessions. */
+  /** Reads a session; undefined for unknown and deleted ones. */
   read(key: SessionKey): Promise<Session | undefined>
-  /** Those of these sessions that are neither unknown nor deleted, in one read however many they are. */
+  /** The ids of those of these sessions that exist and are not deleted, in one read for any number. */
   living(tenant: string, sessions: readonly string[]): Promise<ReadonlySet<string>>
-  /** The labels of those of these sessions that are neither unknown nor deleted, in one read however many they are. */
+  /** The labels of those of these sessions that exist and are not deleted, in one read for any number. */
   readLabels(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLabel>>
   /**
-   * The ids of all sessions that fit these conditions, in any order; undefined if they may be more than `MAX_COMPARED_SESSIONS`, or
-   * if finding them takes comparing more than that many. Sessions that fit no longer, or that were deleted, may be among them.
+   * The ids of all sessions that fit these conditions, in any order. Undefined if they may be more than
+   * `MAX_COMPARED_SESSIONS`, or if finding them would compare more than that many. The result may contain sessions that
+   * no longer fit or were deleted.
    */
   findIds(conditions: SessionConditions): Promise<readonly string[] | undefined>
   /**
-   * Sorted by the time that `sort` names; sessions of the same time stand in an order of the store's own, which does not change.
-   * Sorted by `last_message_at`, sessions without messages come last whatever the order, and have no time that `since` or
-   * `until` could fit.
+   * Lists sessions, sorted by the time that `sort` names. Sessions with equal times have a fixed order. Sorted by
+   * `last_message_at`, sessions without messages always come last, and `since` and `until` exclude them.
    *
-   * The cost of a page does not grow with the number of sessions. At most one of `owner`, `agent`, `runStatus`, `folder` and
-   * `source` (the last two exact) costs no more than none: its page is full. For all other conditions a store compares at most
-   * `MAX_COMPARED_SESSIONS` sessions a page. The page may then be short, or empty, although more sessions follow: `next` says so.
+   * The cost of a page does not grow with the number of sessions. One of the conditions `owner`, `agent`, `runStatus`,
+   * `folder` and `source` (the last two exact) adds no cost: its page is full. For all other conditions, a store
+   * compares at most `MAX_COMPARED_SESSIONS` sessions per page. The page may then be short or empty although more
+   * sessions follow; then `next` is set.
    *
-   * A session that moves between two pages may be seen twice. One that moves to a place before the cursor is seen by the next
-   * reader who starts over: no session is missed for good. While a run is under way, a store may keep the session at the place
-   * of its last message at the start of the run. `next` has at most 40 characters. Rejects with `cursor_not_found` for a cursor of
-   * another list, or none.
+   * A session that moves between two pages may appear twice. A session that moves before the cursor appears when the
+   * list is read again from its start. During a run, a store may sort the session by its last message before the run.
+   * `next` has at most 40 characters. Rejects with `cursor_not_found` for an unknown cursor or one of another list.
    */
   list(filter: SessionFilter): Promise<{ sessions: readonly Session[]; next?: string }>
   /**
-   * A title becomes `given`; null removes it, and the opening of the first input makes the title again. Rejects with
-   * `session_not_found`. Fenced: it never touches a deleted session.
+   * Changes a session. The source of a title becomes `given`. If the title is null, it is removed, and the opening of
+   * the first input becomes the title again. Rejects with `session_not_found`. Fenced: never changes a deleted session.
    */
   update(key: SessionKey, change: SessionChange): Promise<Session>
-  /** Does not count as activity. Safe to repeat. Rejects with `session_not_found`. */
+  /**
+   * Stores the description of a session. Does not count as activity. Safe to repeat. Rejects with `session_not_found`.
+   */
   describe(key: SessionKey, about: SessionAbout): Promise<void>
   /**
-   * Counts the work, and stores the title if it replaces the present one. Does not count as activity. For a deleted session
-   * only the work is counted.
+   * Counts the usage, and stores the title if it may replace the present one. Does not count as activity. For a deleted
+   * session, only counts the usage.
    */
   recordTitle(key: SessionKey, made: TitleByModel): Promise<void>
-  /** The summary that was made by hand under this key. Rejects with `idempotency_conflict` when the key was used for another request. */
+  /**
+   * The summary requested under this idempotency key. Rejects with `idempotency_conflict` if the key was used for
+   * another request.
+   */
   summaryUnder(key: SessionKey, idempotency: Idempotency): Promise<Summary | undefined>
   /**
-   * Stores a summary made by hand, and counts what it took, on condition that no run is active and nobody has worked on the session since `seen`,
-   * and that its summary is still `made.from`. Returns false when that does not hold: then only the work is counted.
-   * Rejects with `session_not_found`, and counts the work nevertheless.
+   * Stores a requested summary and counts its usage. The conditions: no run is active, the session has not changed
+   * since `seen`, and its summary is still `made.from`. If they do not hold, only counts the usage and returns false.
+   * Rejects with `session_not_found`, and counts the usage nevertheless.
    */
   recordSummary(seen: SessionHeader, made: SummaryByHand): Promise<boolean>
-  /** Sets `ownerBound` for good, without counting as activity. Rejects with `session_not_found`. */
+  /** Sets `ownerBound` permanently, without counting as activity. Rejects with `session_not_found`. */
   bindToOwner(key: SessionKey): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { TooltrailError } from '../domain/errors.ts'
 import { TimedOut, withinTime } from '../domain/time/time-limit.ts'
 
-/** Milliseconds that a store or the queue has for one operation, with what its adapter repeats. */
+/** Timeout of one operation of a store or the queue, including its adapter's retries. */
 const OPERATION_MS = 30_000
 const LIMITED = [
   ...['sessions', 'inbox', 'lease', 'log', 'imports', 'reader', 'janitor', 'deletion', 'outputs', 'queue'],
@@ -9,8 +9,8 @@ const LIMITED = [
 ]
 
 /**
- * The same ports, whose operations always come back: one that takes longer rejects with `storage_failed`, and nobody knows what
- * became of it. For whoever holds no lease: a holder's requests end with its lease.
+ * Wraps ports so that each operation has a timeout. A timed-out operation rejects with `storage_failed`, and its
+ * outcome is unknown. For callers without a lease; a holder's requests end with its lease.
  */
 export function inTime<Ports extends object>(ports: Ports): Ports {
   const entries = Object.entries(ports).map(([name, port]: [string, unknown]) => {

@@ -6,28 +6,28 @@ export type UsageGroup = 'day' | 'agent' | 'owner' | 'session' | 'model'
 
 export interface UsageQuery {
   readonly tenant: string
-  /** First and last day, both included (UTC, as `2026-11-22`). */
+  /** First and last day, both inclusive (UTC, such as `2026-11-22`). */
   readonly from: string
   readonly to: string
   readonly by: UsageGroup
-  /** Of this owner's sessions alone. */
+  /** Only sessions of this owner. */
   readonly owner?: string
 }
 
-/** Rows of sessions that one query may take in. */
+/** Limit of the session rows that one query may read. */
 export const MAX_USAGE_ROWS = 10_000
 
 /**
- * What completions have used. One that is stored is counted once, in the write that stores it, on the day on which it was made.
- * The counts stay when the session is deleted: they are what a provider bills, and hold no content.
+ * The usage of completions. A stored completion is counted once, in the write that stores it, on the day on which it
+ * was made. Counts stay when the session is deleted: they are what a provider bills, and hold no content.
  */
 export interface UsageLedger {
-  /** Counts a completion that is not stored, also for a session that is gone. To repeat it is to count it again. */
+  /** Counts a completion that is not stored, even if its session is gone. A repeated call counts it again. */
   count(key: SessionKey, completion: CountedCompletion, account: UsageAccount): Promise<void>
   /**
-   * Sums by group and model, in no order. Days, agents and models of a tenant are summed from rows that do not grow with the
-   * number of its sessions. Owners and sessions, and everything of one owner, are summed from a few rows for each session and day:
-   * rejects with `invalid_query` when that takes in more than `MAX_USAGE_ROWS`.
+   * Sums by group and model, in no order. Days, agents and models of a tenant are summed from rows whose number does
+   * not grow with its sessions. Owners, sessions, and all data of one owner are summed from a few rows per session and
+   * day. Rejects with `invalid_query` if that needs more than `MAX_USAGE_ROWS` rows.
    */
   sums(query: UsageQuery): Promise<readonly UsageSum[]>
 }
