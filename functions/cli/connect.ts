@@ -3,32 +3,35 @@ import { createClient } from '../client/client.ts'
 import type { Client } from '../client/client.ts'
 import { readSettings } from '../runtime/settings/config.ts'
 
-/** Where a command finds the sessions. */
+/** The program that a command uses. */
 export interface ConnectionOptions {
-  /** Address of a program that runs; absent: the data folder of this machine. */
+  /** The address of a running program; absent: the data folder of this machine. */
   readonly url?: string
   readonly key?: string
-  /** Of the data folder, where no key says so. */
+  /** The tenant for the data folder, if no key names one. */
   readonly tenant: string
-  /** Whether the command has the runs executed that it follows: on the data folder also those that others left. */
+  /**
+   * Whether the command executes the runs that it follows. On the data folder, it then also executes unfinished runs of
+   * other processes.
+   */
   readonly takesWork?: boolean
 }
 
-/** Milliseconds after which a command ends whose work is done, whatever the program that it brought still executes. */
+/** Time after which a command exits although the program that it started is still executing tools. */
 const LEFT_MS = 1_000
 
 export interface Connection {
   readonly client: Client
   readonly url: string
   readonly key: string | undefined
-  /** Ends a program that was started for this command. */
+  /** Stops the program that was started for this command. */
   close(): Promise<void>
 }
 
 /**
- * Connects to the program at `url`. Without one the command brings the program itself, on the folder that `npm start` uses too
- * and on a free port that only it knows the key of: whoever may read the folder needs no key. Whoever gives one acts as its
- * holder.
+ * Connects to the program at `url`. Without one, starts the program itself, on the data folder that `npm start` uses.
+ * It listens on a free port with a key that only the command knows, because a person with access to the folder needs no
+ * key. A given key is used as it is.
  */
 async function connect({ url, key, tenant, takesWork = false }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }
@@ -37,14 +40,14 @@ async function connect({ url, key, tenant, takesWork = false }: ConnectionOption
   const secret = key ?? newKeySecret()
   const access = key === undefined ? { access: { secret, tenant } } : {}
   const server = await startForCommand(readSettings(), { ...access, takesWork })
-  // The runs that the command executes are handed off when its terminal closes.
+  // When the terminal closes, the runs that the command executes are handed off.
   let closing: Promise<void> | undefined
   const closeServer = (): Promise<void> => (closing ??= server.close())
   const restoreSignals = closeOnSignals(closeServer)
   const close = async (): Promise<void> => {
     await closeServer()
     restoreSignals()
-    // A tool that does not heed its signal would keep the process, and the process the lease of its run.
+    // A tool that ignores its signal would keep this process alive, and with it the lease of the run.
     setTimeout(() => process.exit(), LEFT_MS).unref()
   }
   return { client: createClient({ url: server.url, key: secret }), url: server.url, key: secret, close }

@@ -7,7 +7,7 @@ export const NEEDS_ATTENTION = 2
 export const NEEDS_A_PERSON = 3
 export const INTERRUPTED = 130
 
-/** A command could not do what was asked. The message is the one line that is shown; `exitCode` is the process's. */
+/** A command failed. The message is the one line that is shown; `exitCode` is the exit code of the process. */
 export class Failed extends Error {
   override readonly name = 'Failed'
   readonly exitCode: number
@@ -18,7 +18,7 @@ export class Failed extends Error {
   }
 }
 
-/** Each reads a word of the command line, or says what it must be. */
+/** Each function parses an argument of the command line, or throws with the expected format. */
 
 export function count(text: string): number {
   const number = Number(text)
@@ -38,14 +38,14 @@ export function sessionId(text: string): string {
   )
 }
 
-/** Empty where a variable is. */
+/** Parses an address; empty if it comes from an empty variable. */
 export function address(text: string): string {
   const fault = text === '' ? undefined : addressFault(text)
   if (fault === undefined) return text
   throw new InvalidArgumentError(`It ${fault}`)
 }
 
-/** Empty where a variable is. */
+/** Parses a key; empty if it comes from an empty variable. */
 export function keyText(text: string): string {
   if (/^[\x21-\x7e]*$/.test(text)) return text
   throw new InvalidArgumentError('It must be a key as it was printed: tt_…')
@@ -61,28 +61,28 @@ export function messageId(text: string): string {
   throw new InvalidArgumentError('The id of a message has 26 digits and capitals. Find one: tooltrail search.')
 }
 
-/** An absolute path as it is, and any other from the present folder on. A `*` at the end stays. */
+/** Makes a path absolute, relative to the current folder. A `*` at the end stays. */
 export function folderPath(text: string): string {
   const path = value(text)
   if (isAbsolute(path) || /^[A-Za-z]:[\\/]/u.test(path)) return path
   return path.endsWith('*') ? resolve(path.slice(0, -1)) + (/[\\/]\*$/u.test(path) ? '/*' : '*') : resolve(path)
 }
 
-/** Where the work of a session was done. */
+/** The folder, program and branch of a session's work. */
 export interface PlaceOptions {
   readonly folder?: string | undefined
   readonly source?: string | undefined
   readonly branch?: string | undefined
 }
 
-/** The conditions of the API that these options mean. */
+/** The query parameters for these options. */
 export const metadataQuery = ({ folder, source, branch }: PlaceOptions): MetadataQuery => ({
   'metadata.folder': folder,
   'metadata.source': source,
   'metadata.branch': branch,
 })
 
-/** What keeps a text from being the address of a program, for a sentence about it; undefined if it is one. */
+/** Why a text is not the address of a program, as a part of a sentence; undefined if it is one. */
 export function addressFault(text: string): string | undefined {
   const address = URL.parse(text)
   if (address === null || !/^https?:$/.test(address.protocol))

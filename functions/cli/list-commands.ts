@@ -8,9 +8,9 @@ import { readSince, readUntil } from './moments.ts'
 
 export interface Commands {
   readonly program: Command
-  /** Runs with a connection to the program that was named. */
+  /** Runs work with a connection to the program that the options name. */
   readonly on: (work: (connection: Connection) => Promise<void>) => Promise<void>
-  /** Aborts when the reader of the output has gone. */
+  /** Aborts when the reader of the output has closed it. */
   readonly readerGone: AbortSignal
 }
 
@@ -19,7 +19,7 @@ const ROLES = ['user', 'assistant', 'tool_call', 'tool_result']
 const DEFAULT_SESSIONS = 20
 const DEFAULT_HITS = 10
 
-/** The commands that list: `search`, `sessions` and `show`. */
+/** Adds the commands that list: `search`, `sessions` and `show`. */
 export function addListCommands({ program, on, readerGone }: Commands): void {
   filtered(program.command('search <query...>').description('find messages, tool calls and tool results'))
     .addOption(new Option('--role <role>', 'of what is found').choices(ROLES))

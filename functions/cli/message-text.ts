@@ -5,7 +5,7 @@ import { harmless } from '../runtime/terminal-output.ts'
 
 const MAX_SHOWN_CHARACTERS = 4_000
 
-/** A message as a person reads it in a terminal. */
+/** Formats a message for a terminal. */
 export function messageText(message: Message): string {
   const member = message.parent_tool_call_id === undefined ? '' : ` [${harmless(message.agent)}]`
   const head = onOutput('dim', `${localTime(message.created_at)} ${message.id}${member}`)

@@ -6,13 +6,13 @@ const SPAN = /^(\d{1,5})([hdw])$/
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?$/
 
-/** Reads `--since`: a date or a time as the API takes it, `today`, `yesterday`, or a span before now such as `7d`. */
+/** Reads `--since`: a date or a time in the API's format, `today`, `yesterday`, or a span before now such as `7d`. */
 export const readSince = (text: string): string => readMoment(text, new Date(), 0)
 
 /** Reads `--until` in the same way; a day ends with its last millisecond. */
 export const readUntil = (text: string): string => readMoment(text, new Date(), 1)
 
-/** `later`: days from the beginning of a named day to its bound. */
+/** Reads a date or a time. `later`: 0 for the start of a named day, 1 for its end. */
 export function readMoment(text: string, now: Date, later: 0 | 1): string {
   const [, count, unit = ''] = SPAN.exec(text) ?? []
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNITS_MS[unit] ?? 0)).toISOString()
@@ -22,7 +22,7 @@ export function readMoment(text: string, now: Date, later: 0 | 1): string {
     return new Date(bound.getTime() - later).toISOString()
   }
   if (DAY.test(text) && isDate(text)) return text
-  // A time without a zone is UTC, as for the API.
+  // A time without a zone is UTC, as in the API.
   const time = /(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? text : `${text}Z`
   if (TIME.test(text) && isDate(time)) return new Date(time).toISOString()
   throw new InvalidArgumentError(
@@ -30,7 +30,7 @@ export function readMoment(text: string, now: Date, later: 0 | 1): string {
   )
 }
 
-/** JavaScript takes the 30th of February for a day of March. */
+/** Rejects dates such as 30 February, which JavaScript moves into March. */
 function isDate(text: string): boolean {
   const day = text.slice(0, 'YYYY-MM-DD'.length)
   const date = new Date(`${day}T00:00:00Z`)

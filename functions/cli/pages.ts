@@ -7,19 +7,19 @@ interface Page<Entry> {
 }
 
 interface Wanted<Entry> {
-  /** Entries at most. */
+  /** Limit of the entries. */
   readonly limit: number
-  /** The id of the entry behind which to begin. */
+  /** The id of the entry before the first one to read. */
   readonly after?: string | undefined
   readonly idOf: (entry: Entry) => string
-  /** Entries of a page of the API, at most. */
+  /** The API's limit for one page. */
   readonly pageSize: number
-  /** Ends the reading: the reader of the output has gone. */
+  /** Ends the reading; aborts when the reader of the output has closed it. */
   readonly signal: AbortSignal
   readonly read: (query: { readonly limit: number; readonly after?: string }) => Promise<Page<Entry>>
 }
 
-/** Reads a list page by page, and returns whether more follows. `take` gets the entries as they come. */
+/** Reads a list page by page, and passes the entries to `take`. Returns whether more entries follow. */
 export async function readPages<Entry>(wanted: Wanted<Entry>, take: (entry: Entry) => void): Promise<boolean> {
   const { limit, after, idOf, pageSize, signal, read } = wanted
   let isFound = after === undefined

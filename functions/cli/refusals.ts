@@ -4,7 +4,10 @@ import { causeOf } from './commands/doctor.ts'
 import { Failed } from './input.ts'
 import { oneLine } from './terminal.ts'
 
-/** The line for an error that somebody can do something about, with what to do; undefined for any other. `url`: where it was looked, if not here. */
+/**
+ * The line for an error that the user can correct, with the next step; undefined for other errors. `url`: the address
+ * of the program, if there is one.
+ */
 export function lineOf(error: unknown, url = ''): string | undefined {
   if (error instanceof Failed) return error.message
   if (error instanceof ApiProblem) return oneLine(error.message, 1_000) + nextStep(error, url)
@@ -13,7 +16,7 @@ export function lineOf(error: unknown, url = ''): string | undefined {
   return printable(error)
 }
 
-/** What to do about a refusal, where its text does not say. */
+/** The next step after an error, if its text does not give one. */
 function nextStep({ code, status }: ApiProblem, url: string): string {
   if (status === 401)
     return url === ''
@@ -26,7 +29,7 @@ function nextStep({ code, status }: ApiProblem, url: string): string {
   return ''
 }
 
-/** The exit code of an error. A refused field of a query is a mistake on the command line, which names it. */
+/** The exit code of an error. A rejected query field is a mistake on the command line. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Failed) return error.exitCode
   if (isUnreachable(error)) return NOT_RUNNING

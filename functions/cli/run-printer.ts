@@ -7,7 +7,7 @@ import { harmless } from '../runtime/terminal-output.ts'
 const CALL_WIDTH = 100
 const RESULT_WIDTH = 160
 
-/** Why a text may be no whole answer, by the run's stop reason. */
+/** Why a text may be an incomplete answer, by the run's stop reason. */
 const SHORT_OF: ReadonlyMap<string | undefined, string> = new Map([
   ['output_limit', 'the answer is not whole: the limit of output tokens cut it off'],
   ['max_rounds', 'the run has reached its limit of rounds'],
@@ -19,12 +19,13 @@ export interface RunPrinter {
 }
 
 /**
- * Shows a run as it happens: the model's text on standard output, everything else beside it. The text of a round that begins
- * again is shown again, under a line that says so. What of a message was not streamed here is shown when it is complete.
+ * Prints a run as it happens: the model's text on standard output, everything else on standard error. After a restart
+ * of a round, its text is printed again, below a line that says so. Text that was not streamed is printed when its
+ * message is complete.
  */
 export function createRunPrinter(): RunPrinter {
   const { text, rest, line, forget } = createTextPrinter()
-  /** The code of an error that a message has told: the run's end says it again. */
+  /** The error code printed with a message, because the run's end repeats it. */
   let shownCode: string | undefined
   return {
     show(event) {
@@ -81,10 +82,10 @@ export function createRunPrinter(): RunPrinter {
   }
 }
 
-/** The leader's text on standard output, and lines beside it. */
+/** Prints the leader's text on standard output, and lines on standard error. */
 function createTextPrinter() {
   let atLineStart = true
-  /** The leader's text of this round, as far as it has been shown. */
+  /** The leader's text of this round, up to the part that has been printed. */
   let streamed = ''
   const put = (piece: string): void => {
     print(piece)
@@ -108,25 +109,25 @@ function createTextPrinter() {
       streamed += piece
       if (piece !== '') put(harmless(piece))
     },
-    /** What of a message has not been shown yet. */
+    /** Prints the part of a message that has not been printed yet. */
     rest,
     line,
-    /** The text of the round begins anew. */
+    /** Called when the text of the round starts again. */
     forget: () => void (streamed = ''),
   }
 }
 
-/** `name(key=value)` as the log has it. */
+/** A call as `name(key=value)`, as in the log. */
 export const callOf = (message: Message): string => oneLine(message.call ?? message.tool_name ?? 'a call', CALL_WIDTH)
 
-/** State, duration and beginning of a tool result. */
+/** Status, duration and beginning of a tool result. */
 function resultOf(message: Message): string {
   const text = message.parts.map((part) => ('text' in part ? part.text : `[${part.type}]`)).join(' ')
   const time = message.duration_ms === undefined ? '' : ` ${message.duration_ms} ms`
   return `${message.tool_name ?? 'tool'} ${message.status ?? ''}${time}: ${oneLine(text, RESULT_WIDTH)}`
 }
 
-/** Told each time that following a run is begun again. */
+/** Called each time that following a run is restarted. */
 export function onLost(reason: unknown): void {
   const why = oneLine(reason instanceof Error ? reason.message : String(reason), 200)
   const what = reason instanceof ApiProblem ? `not possible at the moment: ${why}` : `the connection was lost (${why})`

@@ -43,10 +43,10 @@ const program = new Command('tooltrail')
     '\nExit codes: 0 done, 1 failed, 2 a mistake on the command line, or needs attention (doctor, status --env), 3 a run waits for a person, or no program responds, 130 interrupted.',
   )
 
-/** Aborts when whoever reads the output has seen enough, such as `head`: nobody is shown what follows. */
+/** Aborts when the reader of the output, such as `head`, has closed it. */
 const readerGone = new AbortController()
 
-/** Where the command was told to look; an empty variable counts as not set. */
+/** The connection from the options; an empty variable counts as not set. */
 function place(): ConnectionOptions {
   const { url = '', key = '', tenant } = program.opts<ConnectionOptions>()
   if (url + key !== '' && program.getOptionValueSource('tenant') === 'cli')
@@ -157,7 +157,7 @@ program
     await on((connection) => showStatus(connection, options))
   })
 
-/** Commands that read their own words, as their npm scripts do. `takes`: what of this command's options they know. */
+/** Commands that parse their own argv. `takes`: the global options they accept. */
 const OWN = {
   keys: { description: 'create, list, cap and revoke API keys', takes: [], load: () => import('./commands/keys.ts') },
   rebuild: {
@@ -211,14 +211,14 @@ function ownCommand(name: string, description: string): Command {
     .addHelpText('after', `\nWhat it takes: tooltrail ${name} --help`)
 }
 
-/** This command's options as words: those that are known, and those that were typed, which are then refused. */
+/** The global options as argv: those that the command accepts, and those that were typed, which it then rejects. */
 function given(known: readonly string[]): string[] {
   return Object.entries(program.opts<Record<string, string>>()).flatMap(([name, value]) =>
     program.getOptionValueSource(name) === 'cli' || (known.includes(name) && value !== '') ? [`--${name}`, value] : [],
   )
 }
 
-/** Runs a command that reads its own words. */
+/** Runs a command that parses its own argv. */
 async function own(load: () => Promise<unknown>, argv: readonly string[]): Promise<void> {
   process.argv.splice(2, process.argv.length, ...argv)
   await load()

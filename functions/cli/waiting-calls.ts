@@ -3,16 +3,16 @@ import { confirm, isCancel, text, updateSettings } from '@clack/prompts'
 import type { Run, ToolResults } from '../client/api-types.ts'
 import { harmless } from '../runtime/terminal-output.ts'
 
-// Ctrl-D leaves a question as Ctrl-C does: of its own the prompt would never come to an end.
+// Makes Ctrl-D leave a question, as Ctrl-C does; otherwise the prompt would never end.
 updateSettings({ aliases: { '\u0004': 'cancel' } })
 
-/** Where a person is asked. */
+/** The terminal that questions are shown on. */
 interface Terminal {
   readonly input: Readable
   readonly output: Writable
 }
 
-/** What a person decides about each call that a run waits for; undefined when they leave. */
+/** Asks the person about each call that a run waits for; undefined if they leave. */
 export async function askAboutCalls(
   waiting: Run['waiting'],
   terminal: Terminal = { input: process.stdin, output: process.stderr },

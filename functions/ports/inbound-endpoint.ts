@@ -2,7 +2,7 @@
 export interface Refusal {
   readonly status: 400 | 401 | 404 | 405 | 413 | 415 | 422 | 429 | 503
   readonly code: string
-  /** What is wrong, for the sender. Must never contain a valid signature or secret. */
+  /** The reason, for the sender. Must never contain a valid signature or secret. */
   readonly detail: string
   /** The wrong fields. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[]

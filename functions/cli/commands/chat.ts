@@ -10,15 +10,15 @@ import { askAboutCalls } from '../waiting-calls.ts'
 
 export interface ChatOptions {
   readonly session?: string
-  /** Goes on with the session that was used last. */
+  /** Whether to continue the session that was used last. */
   readonly continue?: boolean
   readonly agent?: string
   readonly owner?: string
-  /** Each event as a line of JSON. */
+  /** Whether to print each event as a line of JSON. */
   readonly json?: boolean
 }
 
-/** One input, followed to its run's end. */
+/** Sends one input, and follows its run to the end. */
 export async function say(client: Client, input: string, options: ChatOptions): Promise<void> {
   const session = await sessionFor(client, options)
   const shown: Shown = { ids: new Set() }
@@ -33,7 +33,7 @@ export async function say(client: Client, input: string, options: ChatOptions): 
   if (end.status !== 'completed') throw new Failed(`The run ended as ${end.status}. See: tooltrail show ${session}`)
 }
 
-/** Inputs from a terminal, one after the other, until the person leaves. */
+/** Sends inputs from a terminal, one after the other, until the person leaves. */
 export async function converse(client: Client, options: ChatOptions): Promise<void> {
   const session = await sessionFor(client, options)
   note(onErrors('dim', `session ${session} · Ctrl-C stops a run, twice or Ctrl-D leaves\n`))
@@ -48,18 +48,18 @@ export async function converse(client: Client, options: ChatOptions): Promise<vo
   note(onErrors('dim', `Go on later with: tooltrail chat --session ${session}\n`))
 }
 
-/** The run that a session still has: paused, or at work. */
+/** The session's run that has not ended: paused or in progress. */
 async function activeRun(client: Client, session: string): Promise<Run | undefined> {
   const { run } = await client.readSession(session)
   const latest = run === null ? undefined : await client.readRun(session, run.id)
   return latest === undefined || isOver(latest) ? undefined : latest
 }
 
-/** What of a run has been shown, and asked for, over all of its pauses. */
+/** The ids and questions of a run that were shown, over all of its pauses. */
 interface Shown {
   readonly ids: Set<string>
   last?: string
-  /** Somebody pressed Ctrl-C. */
+  /** Set when the person pressed Ctrl-C. */
   stopped?: boolean
 }
 
@@ -68,7 +68,7 @@ async function turn(client: Client, session: string, input: string, options: Cha
   return finish(client, session, await watch(client, session, open, shown, options), shown, options)
 }
 
-/** Goes on with a run until it has ended, or waits for somebody who is not here. */
+/** Continues a run until it has ended, or waits for a result that this command cannot give. */
 async function finish(client: Client, session: string, run: Run, shown: Shown, options: ChatOptions): Promise<Run> {
   let now = run
   while (!isOver(now)) {
@@ -94,7 +94,7 @@ export const isOver = ({ status }: Run): boolean => ['completed', 'failed', 'can
 
 type Open = (signal: AbortSignal) => AsyncIterable<FollowedEvent>
 
-/** Shows events to the last one. Ctrl-C cancels the run, and once more leaves it to itself. */
+/** Shows events until they end. The first Ctrl-C cancels the run; the second one stops watching it. */
 async function watch(client: Client, session: string, open: Open, shown: Shown, options: ChatOptions): Promise<Run> {
   const leave = new AbortController()
   const printer = createRunPrinter()

@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { bar, oneLine, onOutput, print, printJson } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'
 
-/** Shows what the next request of a session would hold. */
+/** Shows the content of a session's next request. */
 export async function showContext(
   client: Client,
   session: string,

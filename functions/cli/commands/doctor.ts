@@ -8,10 +8,13 @@ import { onOutput, print } from '../terminal.ts'
 import { harmless } from '../../runtime/terminal-output.ts'
 
 const MARKS = { good: ['green', 'ok  '], warning: ['yellow', 'look'], bad: ['red', 'BAD '] } as const
-/** Clocks may differ by so many milliseconds before signatures and shown times suffer. */
+/**
+ * Largest difference between the clocks that does no harm. A larger one invalidates signatures and falsifies shown
+ * times.
+ */
 const CLOCK_MS = 60_000
 
-/** Looks for what keeps Tooltrail from working, here or at an address. The exit code is 2 if anything is bad. */
+/** Checks for problems of Tooltrail, on this machine or at an address. The exit code is 2 if there is a serious one. */
 export async function doctor(options: ConnectionOptions): Promise<void> {
   const { url, key } = options
   for await (const { name, state, detail } of url === undefined ? examineHere(options) : examineAddress(url, key)) {

@@ -10,11 +10,11 @@ import { harmlessPieces, note, oneLine } from '../terminal.ts'
 export interface ExportOptions {
   readonly format?: Queries['exportSession']['format']
   readonly outputs?: Queries['exportSession']['outputs']
-  /** Absent: standard output. */
+  /** The output file; absent: standard output. */
   readonly file?: string
 }
 
-/** Writes the log of a session. A file has its name only once it is whole. */
+/** Writes the log of a session. A file gets its final name only when it is complete. */
 export async function exportSession(client: Client, session: string, options: ExportOptions): Promise<void> {
   const { file, ...query } = options
   const { body } = await client.exportSession(session, query)
@@ -22,7 +22,7 @@ export async function exportSession(client: Client, session: string, options: Ex
   if (file === undefined) return toOutput(pieces)
   const part = `${file}.part`
   try {
-    // The mode holds for a new file only.
+    // Removed first, because the mode applies only to a new file.
     await rm(part, { force: true })
     await pipeline(pieces, createWriteStream(part, { flags: 'wx', mode: 0o600 }))
     await rename(part, file)
@@ -34,18 +34,18 @@ export async function exportSession(client: Client, session: string, options: Ex
   note(`${oneLine(file, 300)}: ${size} bytes\n`)
 }
 
-/** As it is, but for a terminal. */
+/** Unchanged, except that a terminal gets no control characters. */
 async function toOutput(pieces: Readable): Promise<void> {
   try {
     await pipeline(process.stdout.isTTY ? harmlessPieces(pieces) : pieces, process.stdout, { end: false })
   } catch (error) {
-    // Whoever reads has seen enough.
+    // The reader of the output has closed it.
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return
     throw new Failed(`The export broke off: ${reasonOf(error)}. ${nextStep(error)}`)
   }
 }
 
-/** What the file system refuses, it refuses again. */
+/** An error of the file system would repeat, so another file is suggested. */
 const nextStep = (error: unknown): string =>
   error instanceof Error && 'syscall' in error ? 'Name another file with -o.' : 'Try again.'
 

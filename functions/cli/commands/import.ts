@@ -44,21 +44,21 @@ await runCommand(USAGE, async (line) => {
   }
 })
 
-/** The line about messages that a later import takes; empty if there are none. */
+/** The line about messages left for a later import; empty if there are none. */
 function heldBackText({ heldBack, changingFiles }: ImportCounts): string {
   if (heldBack === 0) return ''
   const files = changingFiles === 1 ? 'the file is' : `${changingFiles} files are`
   return `${counted(heldBack, 'message')} held back: ${files} still changing\n`
 }
 
-/** What to do about a refusal that every file would meet. */
+/** The next step after an error that all files would get. */
 function nextStep({ status, code }: ApiProblem): string {
   if (status === 401) return '; give one with --key'
   if (code === 'scope_missing') return ': an import needs a key with the scopes read and write'
   return status === 403 ? '' : '; name the address of a program with --url'
 }
 
-/** File names and texts of files may hold anything, a terminal must not obey them. */
+/** Removes control characters, because file names and texts come from outside. */
 function printable(line: string): string {
   // eslint-disable-next-line no-control-regex
   return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, '?')

@@ -11,7 +11,7 @@ await runCommand(KEYS_USAGE, async ({ environment, argv }) => {
     environment === undefined
       ? await openPorts(readSettings())
       : await (await import('../../runtime/aws/operations.ts')).openOperations(environment, readOperationSettings())
-  // What a deployed environment declares may differ from the file here.
+  // Not read for a deployed environment, whose agents may differ from the local file.
   const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {
     return await runKeyCommand({ keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }, argv)

@@ -8,7 +8,7 @@ import { harmless } from '../../runtime/terminal-output.ts'
 
 export interface SearchOptions extends PlaceOptions, Omit<Queries['searchHistory'], 'q' | 'after' | 'limit'> {
   readonly limit: number
-  /** The id of the message behind whose hit to begin. */
+  /** The id of the last hit's message on the previous page. */
   readonly after?: string
   readonly json?: boolean
 }
@@ -18,7 +18,7 @@ const NEIGHBOUR_WIDTH = 160
 const TITLE_WIDTH = 60
 const MARKS = /«([^»]*)»/gu
 
-/** Shows hits, each with what came before and after it, page by page; with `json` each as the API gives it. */
+/** Shows hits with the messages around them, page by page. With `json`, prints each hit as the API returns it. */
 export async function search(
   client: Client,
   text: string,
@@ -44,7 +44,7 @@ export async function search(
   if (hasMore) note(`There is more: --after ${last}\n`)
 }
 
-/** Titles come first, and the ids that the next command needs last. */
+/** One hit as text: titles first, and the ids for the next command last. */
 function hitText(hit: SearchHit): string {
   const where = [
     localTime(hit.created_at),
@@ -72,7 +72,7 @@ const neighbour = (of: SearchHit['before']): string | undefined =>
     ? undefined
     : onOutput('dim', `  ${of.label}: ${oneLine(readableText(ROLES[of.label], of.text), NEIGHBOUR_WIDTH)}`)
 
-/** The word in colour; where there are no colours the mark as it is. */
+/** The word in colour; without colours, the mark unchanged. */
 function marked(mark: string, word: string): string {
   const coloured = onOutput(['bold', 'yellow'], word)
   return coloured === word ? mark : coloured

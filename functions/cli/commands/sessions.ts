@@ -8,7 +8,7 @@ import { harmless } from '../../runtime/terminal-output.ts'
 export interface SessionsOptions extends PlaceOptions, Omit<Queries['listSessions'], 'after' | 'limit' | 'run_status'> {
   readonly runStatus?: Queries['listSessions']['run_status']
   readonly limit: number
-  /** The id of the session behind which to begin. */
+  /** The id of the last session on the previous page. */
   readonly after?: string
   readonly json?: boolean
 }
@@ -16,7 +16,7 @@ export interface SessionsOptions extends PlaceOptions, Omit<Queries['listSession
 const PAGE = 100
 const TITLE_WIDTH = 60
 
-/** Lists sessions, the one with the newest message first. */
+/** Lists sessions by their newest message, newest first. */
 export async function listSessions(
   client: Client,
   { json = false, limit, after, folder, source, branch, runStatus, ...filters }: SessionsOptions,

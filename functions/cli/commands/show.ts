@@ -7,19 +7,19 @@ import { messageText } from '../message-text.ts'
 import { note, print, printJson } from '../terminal.ts'
 
 export interface ShowOptions {
-  /** The id of a message: only those around it. */
+  /** The id of a message; only the messages around it are shown. */
   readonly around?: string
-  /** Messages at most; absent: all, or some around a message. */
+  /** Limit of the messages. By default, all are shown, or the API's default number around a message. */
   readonly limit?: number
   readonly json?: boolean
 }
 
 const PAGE = 100
 const DEFAULT_AROUND = 20
-/** Of the API. */
+/** The API's limit. */
 const MAX_AROUND = 1_000
 
-/** Shows the messages of a session, the oldest first, a page at a time. */
+/** Shows the messages of a session, oldest first, page by page. */
 export async function show(
   client: Client,
   session: string,
@@ -49,7 +49,7 @@ async function showAround(
   if (sides.length > 0) note(`There is more ${sides.join(' and ')}: a larger --limit, or another --around, shows it.\n`)
 }
 
-/** Shows this many of the newest messages of a session, and returns them, the oldest first. */
+/** Shows this many of a session's newest messages, oldest first, and returns them. */
 export async function showNewest(
   client: Client,
   session: string,

@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 
-/** Where the program is, and the key for its requests. */
+/** The address of the program, and the key for its requests. */
 export interface Target {
   /** Without a slash at the end. */
   readonly url: string
-  /** Absent: no key is needed there, as on one machine before the first key is made. */
+  /** Absent: no key is needed, as on a local server before the first key is created. */
   readonly key?: string | undefined
 }
 
-/** Something is not as expected; the message says which step, and what came instead. */
+/** A check failed; the message names the step and the unexpected result. */
 export class SmokeError extends Error {
   override readonly name = 'SmokeError'
 }
 
-/** A response that is no success. */
+/** A response with an error status. */
 class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
@@ -27,16 +27,16 @@ class Refusal extends Error {
 }
 
 /**
- * After a first deployment Lambda may take several minutes to begin reading the table's stream. A serverless index takes half a minute to
- * wake, and finds what is written about ten seconds later.
+ * Timeout for finding a message. After a first deployment, Lambda may take several minutes to start reading the table's
+ * stream. A serverless index takes half a minute to wake up, and finds new messages about ten seconds later.
  */
 const FOUND_MS = 420_000
 const POLL_INTERVAL_MS = 1_000
-/** How often a request is sent that comes too early for its key: a key may be limited to one a second. */
+/** Attempts for a request that exceeds the rate of its key, which may be as low as one per second. */
 const TIMES = 10
-/** A limit of the day asks for more. */
+/** Longest `Retry-After` that is waited for; a daily limit asks for more. */
 const MAX_WAIT_SECONDS = 10
-/** For a model's completions and the first start of a function. */
+/** Timeout of a request, including a model's completion and the first start of a function. */
 const REQUEST_MS = 120_000
 
 const Run = z.object({
@@ -50,9 +50,9 @@ const ASK_BOSS = { name: 'ask_boss', description: 'Asks the boss.', parameters: 
 type Ask = (method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<Response>
 
 /**
- * The tour as a program: a session, a streamed completion, a run that waits for a tool of its caller and continues, its
- * words in the history, and its deletion. Reports each step when it is done. Rejects with `SmokeError` at the first
- * step that fails; the session is deleted in any case.
+ * Tests a program from outside: a session, a streamed completion, a run that waits for a tool of its caller and
+ * continues, a search for its words, and its deletion. Reports each finished step. Rejects with `SmokeError` at the
+ * first step that fails; the session is deleted in any case.
  */
 export async function smokeTour(target: Target, report: (step: string) => void): Promise<void> {
   const ask = asker(target)
@@ -77,7 +77,7 @@ export async function smokeTour(target: Target, report: (step: string) => void):
     await step('a run waits for a tool of its caller and continues', () => resumed(ask, path, word))
     await step('what was said is found', () => found(ask, session, word))
   } catch (error) {
-    // The first failure is the one to tell.
+    // Only the first failure is reported.
     await removed().catch(() => report(`(the session ${session} is left: it could not be deleted)`))
     throw error
   }
@@ -88,7 +88,7 @@ export async function smokeTour(target: Target, report: (step: string) => void):
   })
 }
 
-/** If a request got no response, only the cause of `fetch`'s error says why. */
+/** The text of an error. If a request got no response, only the cause of `fetch`'s error gives the reason. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
@@ -111,7 +111,7 @@ async function resumed(ask: Ask, path: string, word: string): Promise<void> {
   if (ended.status !== 'completed') throw new Error(`the run is ${ended.status}`)
 }
 
-/** An index that is new or asleep is not there at first: the API responds with 503, which asks to come again. */
+/** Retried, because the API responds with 503 while the index is new or asleep. */
 async function found(ask: Ask, session: string, word: string): Promise<void> {
   for (const until = Date.now() + FOUND_MS; ;) {
     try {
@@ -125,7 +125,7 @@ async function found(ask: Ask, session: string, word: string): Promise<void> {
   }
 }
 
-/** What a response has, which must be what Tooltrail sends. */
+/** Parses a response, which must have the format of the API. */
 async function shaped<Schema extends z.ZodType>(schema: Schema, response: Response): Promise<z.output<Schema>> {
   const text = await response.text()
   try {
@@ -144,7 +144,7 @@ const asker =
     throw new Refusal(`${method} ${path} got ${response.status}: ${text}`, response.status)
   }
 
-/** As `request`; what is refused because the key asks too often is asked again when the response says. */
+/** Like `request`, but retries when the key's rate is exceeded, after the time in the response. */
 async function inTime(...asked: Parameters<typeof request>): Promise<Response> {
   for (let time = 1; ; time++) {
     const response = await request(...asked)

@@ -34,7 +34,7 @@ function readTarget(argv: readonly string[]): Target {
   if (url === undefined) throw new UsageError('name the address of the API: --url https://…')
   const fault = addressFault(url)
   if (fault !== undefined) throw new UsageError(`--url ${fault}`)
-  // What is no key would be quoted by the error of whoever refuses it as a header.
+  // Checked here, because the error for an invalid header would quote the key.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
     throw new UsageError('--key is empty, or has other characters than a key')
   return { url: new URL(url).href.replace(/\/$/, ''), key }

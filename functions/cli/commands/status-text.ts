@@ -1,19 +1,19 @@
 import type { Status } from '../../runtime/aws/status.ts'
 
-/** Above this, in milliseconds, people notice that search does not find what they just wrote. */
+/** Index lag above which people notice that the search misses recent messages. */
 const SLOW_LAG_MS = 60_000
-/** Hints older than this, in seconds, are waiting for workers. */
+/** Age of a hint, in seconds, above which it counts as waiting for a worker. */
 const OLD_HINT_SECONDS = 300
 const LINE_LENGTH = 160
 
 interface Line {
   readonly label: string
   readonly text: string
-  /** What to do about it. */
+  /** The next step for the operator. */
   readonly todo?: string
 }
 
-/** An environment's state on one screen; what needs attention is marked and repeated at the end. */
+/** An environment's state on one screen. Problems are marked and repeated at the end. */
 export function statusText(status: Status): string {
   const lines = linesOf(status)
   const todos = lines.flatMap(({ todo }) => (todo === undefined ? [] : [`! ${todo}\n`]))
@@ -22,7 +22,7 @@ export function statusText(status: Status): string {
   return `${head}${shown.join('')}\n${todos.length === 0 ? 'Nothing needs attention.\n' : todos.join('')}`
 }
 
-/** Whether anything needs someone's attention. */
+/** Whether the state contains a problem. */
 export const needsAttention = (status: Status): boolean => linesOf(status).some(({ todo }) => todo !== undefined)
 
 function linesOf(status: Status): Line[] {
@@ -33,7 +33,7 @@ function linesOf(status: Status): Line[] {
     })),
     line('Run queue', status.queue, ({ waiting, taken }) => ({
       text: `${number(waiting)} waiting, ${number(taken)} being handled${oldest(status.oldestSeconds)}`,
-      // A worker may be executing the oldest: runs can be long.
+      // The oldest hint may belong to a run in progress, which can be long.
       ...(waiting > 0 && typeof status.oldestSeconds === 'number' && status.oldestSeconds > OLD_HINT_SECONDS
         ? {
             todo: 'Hints have waited too long: are the workers throttled? See `oldest-hint` in docs/operations/alarms.md.',
@@ -65,7 +65,7 @@ function linesOf(status: Status): Line[] {
 
 const SERVERLESS = 'serverless; counting its documents wakes a sleeping index for about ten minutes'
 
-/** No fault of the environment: people may deploy and watch it without the right to read its messages. */
+/** Not a problem: a person may deploy and watch an environment without the right to read its messages. */
 const NOT_AN_OPERATOR = 'not counted: your role is not an operator (see "Operators" in docs/operations/README.md)'
 
 function documentsLine({ documents, documentsOfTable, environment }: Status): Line {
@@ -108,5 +108,5 @@ const oldest = (seconds: Status['oldestSeconds']): string =>
 
 const number = (value: number): string => value.toLocaleString('en-US')
 
-/** Log lines may contain foreign text: no control character reaches the terminal. */
+/** Removes control characters, because log lines may contain text from outside. */
 const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, LINE_LENGTH)

@@ -3,7 +3,7 @@ import { print, printJson } from '../terminal.ts'
 
 const MAX_SESSIONS = 100
 
-/** Shows what a program is doing: its health, sessions with a run under way, and today's usage. */
+/** Shows the state of a program: its health, sessions with a run in progress, and today's usage. */
 export async function showStatus(
   { client, url }: Connection,
   { json = false }: { readonly json?: boolean },

@@ -9,29 +9,29 @@ import { isOver } from './chat.ts'
 import { showNewest } from './show.ts'
 
 export interface TailOptions {
-  /** Messages to show first. */
+  /** Number of messages to show first. */
   readonly limit: number
   readonly json?: boolean
 }
 
-/** Between looks at a session in which nothing runs. */
+/** Polling interval of a session without a run in progress, in milliseconds. */
 const IDLE_MS = 1_000
-/** Before the next look where one was not possible. */
+/** Wait after a failed read. */
 const LOST_MS = 5_000
-/** Runs read at a time. */
+/** Runs in one page. */
 const PAGE = 20
 
-/** Shows the newest messages of a session, and then each of its runs as it happens, until `signal` aborts. */
+/** Shows the newest messages of a session, and then follows each of its runs, until `signal` aborts. */
 export async function tail(client: Client, session: string, options: TailOptions, signal: AbortSignal): Promise<void> {
   const json = options.json === true
-  // Before the messages: those of a run that ends in between are all among them.
+  // Read before the messages, so that all messages of a run that ends meanwhile are among them.
   const { data } = await client.listRuns(session, { limit: PAGE })
   const messages = await showNewest(client, session, { limit: options.limit, json })
-  // A paused run is looked at again and again.
+  // The ids of shown events are kept, because a paused run is followed several times.
   const shown = new Set(messages.flatMap(eventsOf))
   const after = eventsOf(messages.at(-1))[0]
   const ended = new Set(data.filter(isOver).map(({ id }) => id))
-  // A later one that waits may have been cancelled before an earlier one ends.
+  // Starts at the first unfinished run: a later queued run may be cancelled before an earlier one ends.
   let from = (data.findLast((run) => !isOver(run)) ?? data[0])?.id ?? ''
   while (!signal.aborted) {
     const runs = await runsFrom(client, session, from, signal)
@@ -49,12 +49,12 @@ interface Followed {
   readonly run: string
   /** Ids of the events that have been shown. */
   readonly shown: Set<string>
-  /** One of the last message that was shown first: of its run, what precedes its round is not asked for. */
+  /** An event of the last message shown first. Events of its run before that message's round are not read. */
   readonly after: string | undefined
   readonly json: boolean
 }
 
-/** Shows a run to its end or its pause; returns whether it has ended. */
+/** Shows a run to its end or pause. Returns whether it has ended. */
 async function follow(
   client: Client,
   { session, run, shown, after, json }: Followed,
@@ -76,7 +76,7 @@ async function follow(
   return hasEnded
 }
 
-/** Ids of the events that tell of a message, as far as it is told already. */
+/** Ids of the events of a message in its current state. */
 function eventsOf(message: Message | undefined): string[] {
   if (message === undefined) return []
   const { id, role, status } = message
@@ -89,7 +89,10 @@ function eventsOf(message: Message | undefined): string[] {
   return types[role].map((type) => `${id}:${type}`)
 }
 
-/** The runs from this one on, the oldest first. Asks until it is told, or refused for good; none where `signal` aborts. */
+/**
+ * Reads the runs from this one on, oldest first. Retries until it succeeds or gets a permanent error. Empty if `signal`
+ * aborts.
+ */
 async function runsFrom(client: Client, session: string, from: string, signal: AbortSignal): Promise<Run[]> {
   const runs: Run[] = []
   for (let after: string | undefined; !signal.aborted;)

@@ -3,22 +3,24 @@ import type { Client } from '../../client/client.ts'
 import { digestOfStored, type Digest } from './digests.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
-/** Messages of a request. */
+/** Messages in one request. */
 const PAGE = 200
 
 type Message = FileSession['messages'][number]
 
-/** What a session has of the messages that its file should have in common with it. */
+/** The result of comparing a session with the messages that were imported from its file before. */
 export interface Compared {
-  /** The first that it does not have: the file goes another way than what was imported before. */
+  /** The first message that the session does not have: the file has diverged from the earlier import. */
   readonly parted: Message | undefined
-  /** It comes right behind all that the session has: the file has lost messages of its beginning. */
+  /**
+   * Whether that message directly follows the session's newest one: then the file has lost messages at its beginning.
+   */
   readonly isNext: boolean
-  /** Results that came after their calls had been closed as `interrupted`. */
+  /** Results that arrived after their calls had been closed as `interrupted`. */
   readonly late: readonly Message[]
 }
 
-/** Compares the first messages of a file, as many as are `there`, with its session. */
+/** Compares the first `there` messages of a file with its session. */
 export async function compare(client: Client, session: FileSession, there: number): Promise<Compared> {
   const stored = createStored()
   let after: string | undefined
@@ -39,8 +41,8 @@ export async function compare(client: Client, session: FileSession, there: numbe
 }
 
 /**
- * The messages of a session, of which each is found once. Their order does not count: results, and what sub-agents wrote, stand
- * elsewhere in a file that has grown.
+ * The messages of a session, each of which matches once. Their order is ignored: in a file that has grown, results and
+ * messages of sub-agents may be elsewhere.
  */
 function createStored() {
   const counts = new Map<string, number>()
@@ -63,7 +65,7 @@ function createStored() {
       if (take(keyOf(digest))) return 'there'
       const { call } = digest
       if (call === undefined || !calls.has(call)) return 'none'
-      // Its program has not said yet how it ended: the session may know more.
+      // The file has no result yet, but the session may have one.
       if (!hasResult(digest)) return 'there'
       if (take(interrupted(call))) return 'late'
       return isLog ? 'there' : 'none'
@@ -82,7 +84,7 @@ const keyOf = ({ call, status, text, at }: Omit<Digest, 'at'> & { readonly at?: 
 
 const interrupted = (call: string): string => JSON.stringify([call])
 
-/** The conversation of such a file: the whole of it, in a session that is named after the message at which it parts. */
+/** The conversation of a diverged file, completely, in a session named after the first different message. */
 export function branchAt(source: string, session: FileSession, { digest }: Message) {
   const mark = sha256(JSON.stringify(digest)).slice(0, 8)
   const metadata = { ...session.metadata, branch_of: session.id }

@@ -6,24 +6,24 @@ import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
 import { plainPath } from './find-files.ts'
 
-/** Bytes of a line of the import, of 32 MB at most. */
+/** Limit of an output, in bytes, within the 32 MB of an import line. */
 const MAX_OUTPUT_BYTES = 30 * 1024 * 1024
 
 /** Whether this is the file of a sub-agent. */
 export const isAgentFile = (path: string): boolean => /^agent-[\w-]{1,64}\.jsonl$/u.test(basename(plainPath(path)))
 
-/** What stands beside a session of Claude Code in files of its own. */
+/** The separate files that belong to a session of Claude Code. */
 export interface FilesBeside {
-  /** The lines of a sub-agent whose result the session has. */
+  /** The lines of a sub-agent whose result is in the session. */
   agentLines(agent: string): readonly FileLine[] | undefined
-  /** An output that is too long for its line; undefined if its file is not there any more. */
+  /** An output that is too long for its line; undefined if its file is missing. */
   output(name: string): string | undefined
-  /** Paths of those whose result the session has, and of those that work in the background. */
+  /** Paths of the files of sub-agents: those whose result is in the session, and those in the background. */
   readonly agents: { readonly members: readonly string[]; readonly background: readonly string[] }
   readonly faults: Fault[]
 }
 
-/** The files that a session file names: beside it in older versions, in its folder in newer ones. */
+/** Finds the files that a session file names: beside it in older versions, in its folder in newer ones. */
 export async function filesBeside(path: string, lines: readonly FileLine[]): Promise<FilesBeside> {
   const faults: Fault[] = []
   const [members, background] = [new Map<string, { place: string; lines: readonly FileLine[] }>(), new Set<string>()]
@@ -57,20 +57,20 @@ export async function filesBeside(path: string, lines: readonly FileLine[]): Pro
   }
 }
 
-/** The folder of a session, or of that of a sub-agent. */
+/** The folder of a session; for a sub-agent's file, the folder of its session. */
 function folderOf(path: string, lines: readonly FileLine[]): string {
   if (!isAgentFile(path)) return plainPath(path).replace(/\.jsonl$/u, '')
   const folder = dirname(path)
   return basename(folder) === 'subagents' ? dirname(folder) : join(folder, sessionIn(lines) ?? '')
 }
 
-/** The session that a file's lines name. */
+/** The session id in a file's lines. */
 export function sessionIn(lines: readonly FileLine[]): string | undefined {
   const names = lines.map(({ value }) => (isRecord(value) ? textIn(value, 'sessionId') : undefined))
   return names.find((name) => name !== undefined && /^[\w-]{1,100}$/u.test(name))
 }
 
-/** Links are not followed: a session file may say anything. */
+/** Reads an output file. Links are not followed, because a session file may name any path. */
 function outputIn(path: string, faults: Fault[]): string | undefined {
   try {
     const found = lstatSync(path)

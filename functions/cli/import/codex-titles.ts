@@ -3,13 +3,13 @@ import { basename, dirname, join } from 'node:path'
 import { isRecord, textIn } from '../../log/session-files/transcript.ts'
 import { readLines } from './file-lines.ts'
 
-/** Folders between a session file and that of its program: year, month, day. */
+/** Limit of the folder levels between a session file and the program's folder (year, month, day). */
 const MAX_FOLDERS = 6
 
-/** The titles of the list that was read last: all files of an import share it. */
+/** The titles of the list that was read last, shared by all files of an import. */
 let latest: { readonly version: string; readonly titles: Promise<ReadonlyMap<string, string>> } | undefined
 
-/** The title of a session in Codex's `session_index.jsonl`, where its last entry counts; undefined if it has none. */
+/** Finds a session's title in Codex's `session_index.jsonl`; the last entry counts. Undefined if there is none. */
 export async function codexTitle(path: string, session: string | undefined): Promise<string | undefined> {
   const list = listOf(path)
   if (list === undefined || session === undefined) return undefined
@@ -20,7 +20,7 @@ export async function codexTitle(path: string, session: string | undefined): Pro
   return (await latest.titles).get(session)
 }
 
-/** The list beside the folder `sessions` or `archived_sessions` that a file is in. */
+/** The path of the list, beside the folder `sessions` or `archived_sessions` that contains the file. */
 function listOf(path: string): string | undefined {
   let folder = dirname(path)
   for (let depth = 0; depth < MAX_FOLDERS; depth++, folder = dirname(folder))

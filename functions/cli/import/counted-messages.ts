@@ -10,23 +10,23 @@ import { digestOf, type Digest } from './digests.ts'
 
 /** A message of a file, as the program counts and stores it. */
 export interface CountedMessage extends Omit<FileMessage, 'open'> {
-  /** How many stand before it: also results that calls without one get. */
+  /** Number of messages before it, including the results added for calls without one. */
   readonly place: number
   readonly beginsTurn: boolean
   readonly digest: Digest
-  /** Of a result. */
+  /** For a result: the message with its call. */
   readonly call?: CallIn
 }
 
-/** How the messages of a file are read. */
+/** Options for reading the messages of a file. */
 export interface CountOptions {
   readonly format: 'native' | 'openai'
   readonly isLog: boolean
 }
 
 /**
- * What the program will store of each message; what it would refuse is left out and told. A result that comes when its call is
- * closed already becomes a round of its own.
+ * Computes what the program will store for each message. Messages that it would reject are dropped and reported. A
+ * result for a call that is already closed becomes a separate round.
  */
 export function countStored(
   { format, isLog }: CountOptions,
@@ -40,7 +40,7 @@ export function countStored(
   const take = (where: FilePlace, value: JsonObject): void => {
     const closed = reader.take(value, 'message')
     stored += closed.length
-    // Itself comes last, behind the results that it leaves open.
+    // The message itself comes last, after the results that it closes calls with.
     const own = closed.at(-1)
     if (own === undefined) return
     const call = calls.see(closed, own, value)
@@ -62,13 +62,13 @@ export function countStored(
   return { messages: taken, stored: stored + reader.end().length, refused }
 }
 
-/** In which messages calls are, and which of them were closed without a result. */
+/** Tracks the message of each call, and the calls closed without a result. */
 function createCalls() {
   const values = new Map<ClosedMessage, JsonObject>()
   const closedCalls = new Map<string, CallIn>()
   const callIn = ({ of, sequence }: ClosedToolMessage): CallIn => ({ message: values.get(of) ?? {}, sequence })
   return {
-    /** Takes note of a message with the results that it leaves open. Returns the call of a result. */
+    /** Records a message and the results added before it. Returns the call of a result. */
     see(closed: readonly ClosedMessage[], own: ClosedMessage, value: JsonObject): CallIn | undefined {
       for (const one of closed)
         if (one.role === 'tool' && one !== own)
@@ -79,7 +79,7 @@ function createCalls() {
       for (const { id } of own.toolCalls) closedCalls.delete(nameOf(own.parentToolCallId, id))
       return undefined
     },
-    /** The call of a result that is closed already. */
+    /** The call of a result, if that call is already closed. */
     closedOf({ role, parent_tool_call_id: parent, tool_call_id: id }: JsonObject): CallIn | undefined {
       return role === 'tool' ? closedCalls.get(nameOf(parent, id)) : undefined
     },

@@ -3,18 +3,18 @@ import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
 import { encodeOutput } from '../../log/formats/output-encoding.ts'
 
-/** What tells a message from the others of its conversation: the same for one of a file and for the row that it became. */
+/** Identifies a message within its conversation. A file's message and its stored row have the same digest. */
 export interface Digest {
-  /** Of what it says. Of results of log files empty: they have more, or less, of an output from one run to the next. */
+  /** Digest of the content. Empty for results of log files, because their outputs may differ between two reads. */
   readonly text: string
-  /** Of a result: its call's id, and how the call ended. */
+  /** For a result: its call's id and the call's status. */
   readonly call?: string
   readonly status?: ToolStatus
-  /** Of a message of a log file: when it was said, if the file says so. */
+  /** For a message of a log file: its time, if the file has one. */
   readonly at?: string
 }
 
-/** Of a message of a file. `isLog`: see `FileSession`. */
+/** The digest of a message of a file. `isLog`: see `FileSession`. */
 export function digestOf(message: ClosedMessage, isLog: boolean): Digest {
   if (message.role !== 'tool') {
     const { role, parts, createdAt } = message
@@ -28,7 +28,7 @@ export function digestOf(message: ClosedMessage, isLog: boolean): Digest {
   return { call, status, text: sha256(whole) }
 }
 
-/** A message as the API shows it. */
+/** A message as the API returns it. */
 interface StoredMessage {
   readonly role: 'user' | 'assistant' | 'tool'
   readonly created_at: string
@@ -39,7 +39,7 @@ interface StoredMessage {
   readonly output?: { readonly sha256: string } | undefined
 }
 
-/** Of a message that a session has. */
+/** The digest of a session's stored message. */
 export function digestOfStored(message: StoredMessage, isLog: boolean): Digest {
   const { role, parts, tool_calls: calls = [], created_at: at, tool_call_id: call = '', output } = message
   if (role !== 'tool') return { text: spoken(role, parts, calls), at }
@@ -53,14 +53,14 @@ const spoken = (role: string, parts: readonly object[], calls: Calls): string =>
 
 const hashOf = (value: unknown): string => sha256(JSON.stringify(value, wellFormed)).slice(0, 16)
 
-/** A store may keep no halves of surrogate pairs. */
+/** Replaces unpaired surrogates, because a store may not keep them. */
 const wellFormed = (_name: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value
 
 const textsOf = (parts: readonly object[]): string[] =>
   parts.flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []))
 
-/** How many an image or a file has. */
+/** The size of an image or a file. */
 const bytesOf = (part: object): number =>
   'data' in part && part.data instanceof Uint8Array ? part.data.length : 'bytes' in part ? Number(part.bytes) : 0
 

@@ -2,31 +2,33 @@ import type { FileMessage } from '../../log/session-files/transcript.ts'
 import { countStored } from './counted-messages.ts'
 import type { FileSession } from './sessions-of-file.ts'
 
-/** Metadata of a session that says which parser filled it: `2`, or `2 after 57` if the first 57 messages are of parser 1. */
+/**
+ * The metadata field that names the parser of a session: `2`, or `2 after 57` if parser 1 stored the first 57 messages.
+ */
 export const PARSER = 'parser'
 const NEWEST = '2'
 
-/** The value of `metadata.parser` for a session of which an earlier parser stored so many messages. */
+/** The value of `metadata.parser` for a session whose first `messages` messages an earlier parser stored. */
 export const parserAfter = (messages: number): string => (messages === 0 ? NEWEST : `${NEWEST} after ${messages}`)
 
-/** How many of a session's first messages an earlier parser stored; undefined if the session does not say. */
+/** Number of a session's first messages that an earlier parser stored; undefined if the session does not say. */
 export function storedEarlier(parser: unknown): number | undefined {
   if (parser === NEWEST) return 0
   const [, count] = typeof parser === 'string' ? (/^2 after (\d{1,9})$/u.exec(parser) ?? []) : []
   return count === undefined ? undefined : Number(count)
 }
 
-/** A file's conversation behind messages that an earlier parser stored. */
+/** A file's conversation, continued after the messages that an earlier parser stored. */
 export interface Continued {
-  /** These messages, and what the newest parser reads behind them: positions count both. */
+  /** The stored messages, and the newest parser's messages after them. Positions count both. */
   readonly session: FileSession
-  /** Inputs before that end which the earlier parser dropped. */
+  /** Inputs before that point which the earlier parser dropped. */
   readonly dropped: readonly FileMessage[]
 }
 
 /**
- * Continues a session whose first `stored` messages an earlier parser took: these stay as they are, nothing is inserted between them.
- * A message is known by its line, role and call.
+ * Continues a session whose first `stored` messages an earlier parser stored. These stay unchanged, and nothing is
+ * inserted between them. Messages are matched by line, role and call.
  */
 export function continueEarlier(session: FileSession, stored: number): Continued {
   if (session.earlier === undefined || stored === 0) return { session, dropped: [] }

@@ -3,15 +3,15 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { linesOf, utf8Of } from '../../log/import/lines.ts'
 import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 
-/** Bytes that are read at a time. */
+/** Bytes in one read. */
 const PIECE = 1024 * 1024
 
-/** Bytes of a compressed file once it is decompressed: a small file may become endlessly large. */
+/** Limit of the decompressed bytes, because a small file may decompress to a huge one. */
 const MAX_DECOMPRESSED_BYTES = 2 * 1024 ** 3
 
 /**
- * The JSON lines of a file, plain or compressed (`.zst`, `.gz`), and the faults of its other lines. A compressed file that is damaged
- * or too large is read up to there. At most one long line is in memory twice.
+ * Reads the JSON lines of a file, plain or compressed (`.zst`, `.gz`), and the faults of its other lines. A damaged or
+ * too large compressed file is read up to that point. At most one long line is in memory twice.
  */
 export async function readLines(path: string): Promise<{ readonly lines: FileLine[]; readonly faults: Fault[] }> {
   const lines: FileLine[] = []
@@ -32,7 +32,7 @@ export async function readLines(path: string): Promise<{ readonly lines: FileLin
   return { lines, faults }
 }
 
-/** The bytes of a file. A compressed one ends, after a call of `end`, where it cannot be decompressed. */
+/** Reads the bytes of a file. If a compressed file cannot be decompressed further, calls `end` and stops. */
 async function* bytesOf(path: string, end: (reason: string) => unknown): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: PIECE })
   const decompress = path.endsWith('.zst') ? createZstdDecompress() : path.endsWith('.gz') ? createGunzip() : undefined
@@ -63,7 +63,9 @@ async function* bytesOf(path: string, end: (reason: string) => unknown): AsyncGe
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error)
 
-/** The JSON value of these bytes, or what is wrong with them; an empty text for none. A byte order mark before it is left out. */
+/**
+ * Parses bytes as JSON. Returns the value or the fault; the fault is empty for an empty line. Skips a byte order mark.
+ */
 export function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
   const text = utf8Of(bytes)
   if (text === undefined) return { fault: 'is not UTF-8' }
@@ -71,7 +73,7 @@ export function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly
   try {
     return { value: JSON.parse(text) as unknown }
   } catch (error) {
-    // Deep nesting ends in a RangeError.
+    // Deep nesting causes a RangeError.
     if (error instanceof SyntaxError || error instanceof RangeError) return { fault: 'is not JSON' }
     throw error
   }

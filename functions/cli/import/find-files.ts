@@ -12,24 +12,24 @@ export interface FoundFile {
 
 export interface Found {
   readonly files: readonly FoundFile[]
-  /** What could not be looked at, and why. */
+  /** Paths that could not be read, with the reasons. */
   readonly faults: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** Endings of compressed files that `readLines` reads. */
+/** Extensions of compressed files that `readLines` reads. */
 const COMPRESSED = ['.zst', '.gz'] as const
-/** Endings of other files beside session files: what a program has not finished, and copies that editors keep. */
+/** Extensions of other files beside session files: unfinished files of a program, and copies made by editors. */
 const UNFINISHED = /\.(?:tmp|part|lock|bak|swp)[^/]*$|~$/u
-/** Lists that programs keep beside their sessions. */
+/** Index files that programs keep beside their sessions. */
 const LISTS = new Set(['session_index.jsonl', 'history.jsonl'])
 
-/** Folders within each other. */
+/** Limit of nested folders. */
 const DEEPEST = 16
 
 /**
- * Files of these endings in these places, in the order of their names, plain or compressed. If both exist, the plain file counts. A
- * place may be a file, whatever its ending. Links are not followed, so no folder is read twice. Faults name what cannot be read, and
- * files with another ending behind one of these.
+ * Finds files with these extensions in these places, sorted by name, plain or compressed. If both forms exist, the
+ * plain file is used. A place may be a file with any extension. Links are not followed, so no folder is read twice.
+ * Faults name paths that cannot be read, and files with another extension after one of these.
  */
 export async function findFiles(places: readonly string[], endings: readonly string[]): Promise<Found> {
   const files: FoundFile[] = []
@@ -57,7 +57,7 @@ export async function findFiles(places: readonly string[], endings: readonly str
   return { files: files.filter(({ path }) => path === plainPath(path) || !paths.has(plainPath(path))), faults }
 }
 
-/** The path of a file before it was compressed. */
+/** The path of a file without its compression extension. */
 export function plainPath(path: string): string {
   const ending = COMPRESSED.find((one) => path.endsWith(one))
   return ending === undefined ? path : path.slice(0, -ending.length)
@@ -73,13 +73,13 @@ function kindOf(path: string, endings: readonly string[]): 'wanted' | 'skipped' 
 const readable = (endings: readonly string[]): string =>
   endings.flatMap((ending) => ['', ...COMPRESSED].map((one) => ending + one)).join(', ')
 
-/** Where programs keep their settings, if not where they usually do. */
+/** Folders of the programs' settings, if they are not the usual ones. */
 export interface SessionFolders {
   readonly claude: string | undefined
   readonly codex: string | undefined
 }
 
-/** Where the files of a program are when nobody says: what is there of it, or all of it if nothing is. */
+/** The default places of a program's files: those that exist, or all of them if none exists. */
 export function usualPlaces(kind: string, { claude, codex }: SessionFolders): string[] {
   const folder = codex ?? join(homedir(), '.codex')
   const places: { readonly [kind: string]: readonly string[] } = {

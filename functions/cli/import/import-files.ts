@@ -20,7 +20,7 @@ import { clientOf, isForAll, requireRights, upload, type Target } from './upload
 
 export interface ImportOrder {
   readonly kind: Kind
-  /** Empty: where the program of this kind keeps its files. */
+  /** Empty: the default places of this kind of program. */
   readonly places: readonly string[]
   readonly dryRun: boolean
   readonly owner?: string | undefined
@@ -28,11 +28,11 @@ export interface ImportOrder {
   readonly folders: SessionFolders
 }
 
-/** Where the command writes. */
+/** The output of the command. */
 export interface Terminal {
-  /** Faults, one a line. */
+  /** Prints a fault as one line. */
   fault(line: string): void
-  /** A line that the next one replaces; undefined: nobody is looking. */
+  /** Prints a line that the next one replaces; undefined without a terminal. */
   readonly progress: ((line: string) => void) | undefined
   now(): number
 }
@@ -41,26 +41,26 @@ export interface ImportCounts {
   files: number
   sessions: number
   messages: number
-  /** Messages that wait for a later import, because their files may still change, and these files. */
+  /** Messages left for a later import, because their files may still change, and the number of these files. */
   heldBack: number
   changingFiles: number
-  /** Files that were read and had nothing to take, for their faults. */
+  /** Files that were read but had nothing to import, because of faults. */
   unreadable: number
-  /** Places and files that could not be looked at, and files that the program refused. */
+  /** Places and files that could not be read, and files that the program rejected. */
   failed: number
 }
 
 const HELD_BACK = { heldBack: 0, changingFiles: 0 }
 
-/** Characters of the name of a source, with room for those of its parts. */
+/** Limit of a source's name, in characters; leaves space for the names of its parts. */
 const MAX_SOURCE_CHARACTERS = 512
-/** Bytes of files that are in memory at a time, parsed; a larger file is alone. */
+/** Limit of the bytes of parsed files in memory; a larger file is processed alone. */
 const SIDE_BY_SIDE = 16_000_000
 
 /**
- * Imports session files, each as far as it has not been imported before; small ones a few at a time, so that one is read while
- * others are stored. What is damaged is told with its file and line, and left out. Rejects with `NotRunning`, or an `ApiProblem`
- * that every file would meet.
+ * Imports the new messages of session files. Small files are processed concurrently, so that one is read while others
+ * are stored. Damaged messages are reported with file and line, and dropped. Rejects with `NotRunning`, or with an
+ * `ApiProblem` that every file would get.
  */
 export async function importFiles(order: ImportOrder, terminal: Terminal): Promise<ImportCounts> {
   const places = order.places.length > 0 ? order.places : usualPlaces(order.kind, order.folders)
@@ -82,7 +82,7 @@ export async function importFiles(order: ImportOrder, terminal: Terminal): Promi
   const client = clientOf(order.target)
   if (!order.dryRun && found.files.length > 0) await requireRights(client)
   const under = { terminal, client, counts, serialize, agents: createAgentFiles(terminal), report: progress.report }
-  // Those of a session's members are read with it, all others after all sessions.
+  // A session's members are read together with it; other agent files come after all sessions.
   for (const files of [sessions ?? [], agents ?? []])
     await sideBySide(files, { most: SIDE_BY_SIDE, weight: ({ bytes }) => bytes }, async (file) => {
       progress.report(counts.messages)
@@ -99,7 +99,7 @@ interface Under {
   readonly counts: ImportCounts
   readonly serialize: Serialize
   readonly agents: ReturnType<typeof createAgentFiles>
-  /** Hears how many messages are new so far. */
+  /** Reports the number of new messages so far. */
   report(messages: number): void
 }
 
@@ -129,7 +129,7 @@ async function importFile(order: ImportOrder, file: FoundFile, under: Under): Pr
   }
 }
 
-/** Returns what has been changed since it was imported. */
+/** Imports the sessions of a file. Returns where messages have changed since an earlier import. */
 async function importSessions(
   { kind, dryRun, owner }: ImportOrder,
   file: FoundFile,
@@ -153,7 +153,10 @@ async function importSessions(
 const changedSince = (session: string): string =>
   `is not as it was imported before: the conversation is taken once more, as ${session}`
 
-/** Which files of sub-agents are conversations of their own: those in the background, and those that no session waits for. */
+/**
+ * Decides which files of sub-agents are separate conversations: those in the background, and those that no session
+ * names.
+ */
 function createAgentFiles(terminal: Terminal) {
   const [members, background] = [new Set<string>(), new Set<string>()]
   return {
@@ -168,12 +171,12 @@ function createAgentFiles(terminal: Terminal) {
   }
 }
 
-/** Files whose names have the session's id, or the sub-agent's. */
+/** Matches files whose names contain the id of the session or sub-agent. */
 const WITH_ID = /(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\/agent-[\w-]{1,64})\.jsonl$/iu
 
 /**
- * What a conversation's source is known by the next time: files of agents are moved, archived and copied under their own names,
- * exports and threads have names in their files.
+ * The lasting name of a conversation's source, by which later imports find it. Agents' files keep their names when they
+ * are moved, archived or copied; exports and threads have names in their files.
  */
 function lastingName(kind: Kind, path: string, session: FileSession): string {
   if (kind === 'native' || kind === 'langgraph-sqlite') return session.id
@@ -183,7 +186,7 @@ function lastingName(kind: Kind, path: string, session: FileSession): string {
 
 type Serialize = <Result>(session: string, work: () => Promise<Result>) => Promise<Result>
 
-/** Several files may have messages of one session: these come one after the other. */
+/** Serializes the imports of each session, because several files may have messages of one session. */
 function createSerializer(): Serialize {
   const last = new Map<string, Promise<unknown>>()
   return (session, work) => {

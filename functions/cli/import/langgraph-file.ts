@@ -9,7 +9,7 @@ import type { Transcript } from '../../log/session-files/transcript.ts'
 
 interface Thread {
   readonly thread: string
-  /** Empty for the graph itself, else the place of a subgraph in it. */
+  /** Empty for the graph itself, otherwise the path of a subgraph. */
   readonly place: string
 }
 
@@ -20,8 +20,8 @@ const SELECT_CHECKPOINTS = `SELECT rowid AS line, coalesce(type, 'json') AS type
 const UUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/iu
 
 /**
- * The threads of a file that LangGraph's `SqliteSaver` wrote, one after another; it is opened for reading only. A subgraph
- * with messages that its thread does not have is a conversation of its own.
+ * Reads the threads of a file written by LangGraph's `SqliteSaver`, one after another. The file is opened read-only. A
+ * subgraph with messages that its thread lacks is a separate conversation.
  */
 export function* threadsOf(path: string): Generator<Transcript & { readonly instructions: string | undefined }> {
   const database = openForReading(path)
@@ -40,10 +40,10 @@ export function* threadsOf(path: string): Generator<Transcript & { readonly inst
   }
 }
 
-/** SQLite says so where it cannot make the files beside a database that it needs for reading. */
+/** SQLite's error code if it cannot create the files beside a database that it needs for reading. */
 const READONLY_DIRECTORY = 1544
 
-/** In a folder that nobody writes to, a database that was closed is read without the files beside it. */
+/** Opens a database. In a read-only folder, a closed database is read without these files. */
 function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
@@ -60,6 +60,6 @@ function openForReading(path: string): DatabaseSync {
   }
 }
 
-/** A thread's own name where nobody else has it, else one that it has in this file alone. */
+/** The thread's own name if it is unique (a UUID); otherwise a name derived from the file. */
 const nameOf = (path: string, { thread, place }: Thread): string =>
   UUID.test(thread) && place === '' ? thread : sha256(JSON.stringify([resolve(path), thread, place])).slice(0, 16)

@@ -6,10 +6,10 @@ interface Terminal {
   now(): number
 }
 
-/** Milliseconds between two lines. */
+/** Interval between two progress lines. */
 const STEP_MS = 200
 
-/** Tells how far an import has come, how fast it goes, and how long the rest takes at this speed. */
+/** Shows the progress of an import: the finished part, the speed, and the remaining time at this speed. */
 export function createProgress(terminal: Terminal, files: readonly FoundFile[]) {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   const begun = terminal.now()
@@ -20,14 +20,14 @@ export function createProgress(terminal: Terminal, files: readonly FoundFile[]) 
     reportedAt = now
     const rate = bytes / Math.max(1, now - begun)
     const left = Math.ceil((total - bytes) / Math.max(rate, 1e-9) / 1_000)
-    // Before the first file is done, nobody knows how long the rest takes.
+    // The remaining time is unknown until the first file is finished.
     const speed = bytes === 0 ? '' : `, ${(rate / 1_000).toFixed(1)} MB/s, ${timeText(left)} left`
     terminal.progress(
       `${bar(total === 0 ? 1 : bytes / total)} ${done} of ${files.length} files, ${messages} messages${speed}`,
     )
   }
   return {
-    /** Also before a file, and within one that has many conversations. */
+    /** Called before each file, and within a file with many conversations. */
     report,
     done(file: FoundFile, messages: number): void {
       done++

@@ -1,11 +1,11 @@
 import type { Fault } from '../../log/session-files/transcript.ts'
 
-/** Lines of a file that are told one by one. */
+/** Lines of a file that are reported one by one. */
 const MAX_REPORTED = 10
-/** Different reasons that are counted by themselves. */
+/** Limit of the different reasons that are counted separately. */
 const REASONS = 5
 
-/** The damaged lines of one file: the first ones each as `FILE:PLACE: reason`, all others in one line that counts them. */
+/** Reports the damaged lines of one file: the first ones as `FILE:PLACE: reason`, all others counted in one line. */
 export function createFaultReport(path: string, report: (line: string) => void) {
   const counted = new Map<string, number>()
   let [reported, more, last] = [0, 0, 0]

@@ -21,7 +21,7 @@ import { threadsOf } from './langgraph-file.ts'
 export const KINDS = ['claude-code', 'codex', 'openai', 'ai-sdk', 'langgraph-sqlite', 'native'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** The endings of the files of each kind. */
+/** The file extensions of each kind. */
 export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
   'claude-code': ['.jsonl'],
   codex: ['.jsonl'],
@@ -31,51 +31,57 @@ export const ENDINGS: { readonly [kind in Kind]: readonly string[] } = {
   native: ['.jsonl', '.ndjson'],
 }
 
-/** A conversation of a file, as it goes into a session. */
+/** A conversation of a file, as it is imported into a session. */
 export interface FileSession {
   readonly id: string
   readonly format: 'native' | 'openai'
-  /** Its file only grows at its end, wherever it lies. */
+  /** Whether its file only grows at its end, even if it is moved. */
   readonly isLog: boolean
-  /** The title that its program gave it, or that an export of ours has, which names its source, too. */
+  /** The title given by its program, or the title in one of our exports, which also has its source. */
   readonly title?: string
   readonly titleSource?: string
   readonly instructions?: string
   readonly metadata: JsonObject
-  /** How many messages it stores, with the results that calls without one get. */
+  /** Number of stored messages, including the results added for calls without one. */
   readonly stored: number
   readonly messages: readonly CountedMessage[]
-  /** The same conversation as the first parser of its kind read it. */
+  /** This conversation as read by the first parser of its kind. */
   readonly earlier?: () => FileSession
 }
 
 export interface FileContent {
   readonly sessions: readonly FileSession[]
   readonly faults: readonly Fault[]
-  /** Messages at the ends of the conversations that the next import takes: they may still change. */
+  /**
+   * Number of messages at the ends of the conversations that are left for the next import, because they may still
+   * change.
+   */
   readonly heldBack: number
-  /** The files of its sub-agents. */
+  /** The files of the conversation's sub-agents. */
   readonly agents?: FilesBeside['agents'] | undefined
 }
 
-/** Milliseconds for which a program may write a completion, one block after the other. */
+/** How long a program may take to write a completion, block by block. */
 const SAYING_MS = 600_000
-/** The same for calls: some wait for a person to allow them. */
+/** How long a call may be open: some calls wait for an approval. */
 export const CALLING_MS = 24 * 3_600_000
 
 /**
- * The conversations of a session file, as many at a time as are in memory, without what is still being written at its end: a
- * completion, for ten minutes, or calls that have no result, for a day.
+ * Reads the conversations of a session file, only as many at once as fit in memory. The unfinished end is omitted: a
+ * completion for ten minutes, or calls without a result for a day.
  */
 export async function* contentsOfFile(kind: Kind, path: string, now: () => number): AsyncGenerator<FileContent> {
-  // Asked after the file was read: who writes to it meanwhile writes to a file that is in use.
+  // Read after the file, so that a write during the read makes the file count as in use.
   const idle = async (): Promise<number> => now() - (await changedAt(path))
   if (kind === 'langgraph-sqlite')
     for (const thread of threadsOf(path)) yield contentOf([thread], { kind, path, idle: await idle(), faults: [] })
   else yield await sessionsOfLines(kind, path, idle)
 }
 
-/** Milliseconds since 1970. SQLite writes to a file beside a database first; whoever reads makes it, too, and leaves it empty. */
+/**
+ * The time of the last change, in milliseconds since 1970. SQLite writes to the `-wal` file first; a reader may create
+ * it as well, but leaves it empty.
+ */
 async function changedAt(path: string): Promise<number> {
   const { size = 0, mtimeMs = 0 } = (await stat(`${path}-wal`).catch(ifMissing)) ?? {}
   return Math.max((await stat(path)).mtimeMs, size === 0 ? 0 : mtimeMs)
@@ -136,7 +142,7 @@ function contentOf(read: readonly Read[], { kind, path, idle, faults }: Around):
   return { sessions: sessions.filter((one) => one.messages.length > 0), faults, heldBack, agents }
 }
 
-/** The messages of an earlier parser. Its faults are those of the newest one. */
+/** The messages as an earlier parser reads them. Faults are taken only from the newest parser. */
 const earlierOf = (
   messages: Transcript['messages'],
   reading: CountOptions,
@@ -159,7 +165,7 @@ type Read = Omit<Transcript, 'metadata'> & {
 /** Kinds whose files name no program, or name agents themselves. */
 const WITHOUT_PROGRAM = new Set<Kind>(['native', 'openai'])
 
-/** What the leader of a program's session said and did has the program's name. */
+/** Sets the program's name as the agent of the leader's messages. */
 function ofProgram(kind: Kind, message: FileMessage): FileMessage {
   const { role, agent } = message.value
   if (WITHOUT_PROGRAM.has(kind) || role === 'user' || agent !== undefined) return message
@@ -208,14 +214,14 @@ async function transcriptsOf(kind: LineKind, path: string, lines: readonly FileL
   }
 }
 
-/** What a sub-agent said, in a session of its own. */
+/** Makes a sub-agent's message a leader's message, for a separate session. */
 const asLeaders = ({ line, value }: FileLine): FileLine =>
   isRecord(value) ? { line, value: { ...value, isSidechain: false } } : { line, value }
 
 const asMessage = ({ value, ...place }: FileLine): FileMessage[] =>
   isRecord(value) ? [{ ...place, value: value as JsonObject }] : []
 
-/** A file of chat messages, or of conversations with `messages`, one a line. */
+/** Groups the lines of a file of chat messages, or of conversations with `messages`, one per line. */
 function conversations(lines: readonly FileLine[]): Read[] {
   const grouped = lines.map(({ line, at, value }) =>
     isRecord(value) && Array.isArray(value['messages'])
@@ -252,7 +258,7 @@ function nameOf(kind: Kind, { id }: Read, path: string): string {
   return sha256(resolve(path)).slice(0, 16)
 }
 
-/** Without what the next run may find changed. `idle`: milliseconds since the file was last written to. */
+/** Removes the messages at the end that may still change. `idle`: milliseconds since the last write to the file. */
 function withoutOpenEnd(messages: readonly FileMessage[], idle: number): readonly FileMessage[] {
   const marked = messages.findIndex(({ open }) => open !== undefined)
   const place = marked === -1 ? openCalls(messages) : marked
@@ -260,7 +266,7 @@ function withoutOpenEnd(messages: readonly FileMessage[], idle: number): readonl
   return idle < limit && place !== -1 ? messages.slice(0, place) : messages
 }
 
-/** The place of a completion at the end whose calls have no result yet; -1 if there is none. */
+/** The index of a completion at the end whose calls have no result yet; -1 if there is none. */
 function openCalls(messages: readonly FileMessage[]): number {
   const last = messages.findLastIndex(
     ({ value }) => value['role'] === 'assistant' && value['parent_tool_call_id'] === undefined,

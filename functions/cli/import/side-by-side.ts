@@ -1,9 +1,9 @@
-/** Items in progress at a time. */
+/** Limit of the items in progress. */
 const AT_ONCE = 4
 
 /**
- * Works on a few items side by side, begun in their order, as long as their weights together are below `most`; a heavier one is
- * alone. Rejects with the first failure when nothing is under way any more.
+ * Processes items concurrently, started in order, as long as the sum of their weights is below `most`; a heavier item
+ * is processed alone. After a failure, waits for the items in progress and rejects with the first failure.
  */
 export async function sideBySide<Item>(
   items: readonly Item[],

@@ -20,19 +20,19 @@ export interface Target {
   readonly key?: string | undefined
 }
 
-/** Whether the program, or whatever responds there, would refuse every other conversation, too. */
+/** Whether the program, or another server at its address, would reject every other conversation as well. */
 export const isForAll = (error: unknown): boolean =>
   error instanceof ApiProblem &&
   (error.status === 401 || error.status === 403 || error.code === 'unexpected_response' || error.code === 'not_found')
 
-/** Characters of lines that are made at a time. */
+/** Characters of the lines built at once. */
 const PIECE = 256 * 1024
-/** How often a conversation is sent to a program that cannot take it for now. */
+/** Attempts to send a conversation while the program rejects it temporarily. */
 const ATTEMPTS = 5
 const FOR_NOW = new Set([429, 503])
 const WAIT_MS = 1_000
 
-/** A client of the program; its requests reject with `NotRunning` where nothing responds. */
+/** Creates a client of the program. Its requests reject with `NotRunning` if no server responds. */
 export const clientOf = ({ url, key }: Target): Client =>
   createClient({
     url,
@@ -50,33 +50,35 @@ export const clientOf = ({ url, key }: Target): Client =>
   })
 
 /**
- * Rejects where no file could be imported. What is stored is read when a file is imported again, so a key that may only write
- * would be refused then: it is told at once.
+ * Rejects early if no file could be imported. A repeated import reads the stored messages, so a key with only the scope
+ * `write` would fail then; that is reported now.
  */
 export async function requireRights(client: Client): Promise<void> {
   try {
     await withRetries(() => client.listSessions({ limit: 1 }))
   } catch (error) {
-    // Anything else is met, and told, by each file for itself.
+    // All other errors occur again, and are reported, for each file.
     if (error instanceof NotRunning || isForAll(error)) throw error
   }
 }
 
 export interface Uploaded {
-  /** How many messages are new. */
+  /** Number of new messages. */
   readonly messages: number
-  /** What was imported before has been changed in the file: where, and the new session that has its conversation as it is now. */
+  /**
+   * Set if earlier messages have changed in the file: their place, and the new session with the current conversation.
+   */
   readonly changed?: FilePlace & { readonly session: string }
 }
 
 /**
- * Brings a conversation into its session: what is there already is skipped, whatever the last import left. Tries again where the
- * program cannot take it for now. Rejects with `NotRunning`, or an `ApiProblem`.
+ * Imports a conversation into its session. Messages that are already there are skipped, whatever an interrupted import
+ * left. Retries while the program rejects it temporarily. Rejects with `NotRunning`, or an `ApiProblem`.
  */
 export const upload = (client: Client, source: string, session: FileSession, owner?: string): Promise<Uploaded> =>
   withRetries(() => uploadOnce({ client, source, owner }, session))
 
-/** Tries again where the program cannot take something for now. */
+/** Retries while the program rejects the work temporarily. */
 async function withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++)
     try {
@@ -110,20 +112,21 @@ async function uploadOnce(way: Way, file: FileSession, partedAt?: CountedMessage
   }
   let messages = 0
   if (known === undefined) {
-    // The inputs come first: while the session does not name its parser, an import that was cut off does both again.
+    // The inputs are sent before the session names its parser: after an interruption, the next import repeats both
+    // steps.
     messages += await sendDropped(way, session, dropped)
     await nameParser(way, session, there)
   }
-  // The model's answer to a result comes behind it.
+  // Sent before the rest, because the model's answer to a result follows it.
   for (const result of late) messages += await sendLate(way, session, result)
   messages += await sendFrom(way, session, { there, ...(parted && { before: there - parted.place }) })
   return { messages }
 }
 
-/** Whether the file has nothing that its session does not have, as far as this can be told without reading the session. */
+/** Returns true only if the file certainly has nothing new for its session. The session is not read for this. */
 function isAsBefore({ isLog, messages, stored, metadata }: FileSession, there: number, known: Metadata): boolean {
   const isSame = there === stored && plainFile(known) === plainFile(metadata)
-  // The last result may have come when its call had been closed.
+  // The last result may belong to a call that was closed before, so the session must be read.
   return isLog && isSame && messages.at(-1)?.call === undefined
 }
 
@@ -131,7 +134,7 @@ const plainFile = ({ file }: Metadata): unknown => (typeof file === 'string' ? p
 
 type Metadata = { readonly [name: string]: unknown }
 
-/** Sends what comes behind the messages that are `there`. `before`: how many of these the file has lost at its beginning. */
+/** Sends the messages after the first `there`. `before`: how many of these the file has lost at its beginning. */
 async function sendFrom(
   { client, source }: Way,
   session: FileSession,
@@ -147,7 +150,7 @@ async function sendFrom(
   return imported.messages
 }
 
-/** Appends the inputs that an earlier parser dropped, as one round, once however often this is called. */
+/** Appends the inputs that an earlier parser dropped, as one round. Repeated calls have no further effect. */
 async function sendDropped({ client, source }: Way, { id, format }: FileSession, dropped: readonly FileMessage[]) {
   if (dropped.length === 0) return 0
   const lines = linesOf(dropped.map(({ value }) => value))
@@ -155,13 +158,13 @@ async function sendDropped({ client, source }: Way, { id, format }: FileSession,
   return imported.messages
 }
 
-/** Stores that the newest parser continues the session behind so many messages of an earlier one. */
+/** Stores that the newest parser continues the session after the first `stored` messages of an earlier parser. */
 async function nameParser({ client, source }: Way, { id, format }: FileSession, stored: number): Promise<void> {
   const lines = linesOf([{ object: 'session', metadata: { [PARSER]: parserAfter(stored) } }])
   await seen(client.importMessages(id, lines, { format, source, from: 0 }))
 }
 
-/** Sends a result whose call the session has as `interrupted`, once however often it comes. */
+/** Sends a result whose call is stored as `interrupted`. Repeated calls have no further effect. */
 async function sendLate({ client, source }: Way, { id, format }: FileSession, late: CountedMessage): Promise<number> {
   if (late.call === undefined) return 0
   const lines = linesOf(lateRound(late.call, late.value))
@@ -170,7 +173,10 @@ async function sendLate({ client, source }: Way, { id, format }: FileSession, la
   return imported.messages
 }
 
-/** Where the turn begins that goes on, or one before it whose results the new messages name. */
+/**
+ * The index of the first message to send: the start of the continued turn, or of an earlier turn whose results the new
+ * messages name.
+ */
 function firstToSend(messages: FileSession['messages'], there: number): number {
   const news = messages.filter(({ place }) => place >= there)
   const named = new Set(news.flatMap(({ value }) => rowsNamedBy(value)))
@@ -179,13 +185,13 @@ function firstToSend(messages: FileSession['messages'], there: number): number {
   return messages.findLastIndex(({ beginsTurn, place }) => beginsTurn && place <= from)
 }
 
-/** Of the delegate call that a member works for, and of the results whose sources a completion numbers. */
+/** The rows that a message names: the delegate call of a member, and the results whose sources a completion numbers. */
 function rowsNamedBy({ parent_message_id: parent, numbered }: JsonObject): unknown[] {
   const results = Array.isArray(numbered) ? numbered.filter(isRecord).map((one) => one['message_id']) : []
   return [parent, ...results].filter((row) => row !== undefined)
 }
 
-/** How many messages of this source the session has. Brings its title and its place up to date. */
+/** Number of this source's messages in the session. Also updates the session's title and metadata. */
 async function storedOf(client: Client, source: string, session: FileSession): Promise<number> {
   const { id, format } = session
   const lines = linesOf([sessionLineOf(session)])
@@ -193,13 +199,13 @@ async function storedOf(client: Client, source: string, session: FileSession): P
   return total
 }
 
-/** The line in front of messages that describes their session. The file stays the one that the session was made from. */
+/** The session line before the messages. It keeps the file that the session was created from. */
 function sessionLineOf({ title, titleSource = 'agent', metadata }: FileSession): JsonObject {
   const { file: _, ...rest } = metadata
   return { object: 'session', ...(title === undefined ? {} : { title, title_source: titleSource }), metadata: rest }
 }
 
-/** Returns whether the session is new. */
+/** Creates the session. Returns false if it existed. */
 async function create(client: Client, session: FileSession, owner?: string): Promise<boolean> {
   const { id, instructions } = session
   const metadata = { ...session.metadata, ...(session.earlier && { [PARSER]: parserAfter(0) }) }
@@ -216,14 +222,14 @@ async function create(client: Client, session: FileSession, owner?: string): Pro
   }
 }
 
-/** Says why a session that could not be made, because it is there, is not there. */
+/** Explains a session that could neither be created, because it exists, nor be found. */
 async function seen<Response>(response: Promise<Response>): Promise<Response> {
   try {
     return await response
   } catch (error) {
     if (!(error instanceof ApiProblem) || error.code !== 'session_not_found') throw error
     const { instance } = error.problem
-    const detail = `session ${instance.split('/')[3]} belongs to somebody else, or was deleted less than 30 days ago: its id cannot be used`
+    const detail = `session ${instance.split('/')[3]} belongs to another owner, or was deleted less than 30 days ago: its id cannot be used`
     throw new ApiProblem({ ...error.problem, detail }, undefined)
   }
 }

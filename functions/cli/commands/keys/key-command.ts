@@ -36,7 +36,7 @@ type Command = (typeof COMMANDS)[number]
 interface Dependencies {
   readonly keys: KeyStore
   readonly clock: Clock
-  /** The names of the agents that there are; absent: not known here. */
+  /** The names of the configured agents; absent if they are unknown here. */
   readonly declared?: () => ReadonlySet<string>
 }
 
@@ -95,7 +95,7 @@ async function revoke({ keys, clock }: Dependencies, id: string): Promise<string
   return `Key ${id} is revoked.\n${(await isLockedOut(keys, clock.now())) ? LOCKED_OUT : ''}`
 }
 
-/** Agents may be declared later, so it is no mistake to name them before. */
+/** A warning about unknown agents. It is no error, because agents may be configured later. */
 function unknownAgents({ agents = [] }: ApiKey, declared: Dependencies['declared']): string {
   const there = agents.length === 0 ? undefined : declared?.()
   const unknown = there === undefined ? [] : agents.filter((agent) => !there.has(agent))
@@ -104,7 +104,7 @@ function unknownAgents({ agents = [] }: ApiKey, declared: Dependencies['declared
     : `\nNo such agent yet: ${unknown.join(', ')}. The key cannot use it before agents.json declares it; there are now: ${[...there].join(', ')}.\n`
 }
 
-/** What changes with the first key. */
+/** The effects of the first key. */
 function ofFirst({ tenant, owner }: ApiKey): string {
   const begins = `\nThis is the first key: from now on every request needs one. Sessions made without a key belong to the tenant ${OPEN_CALLER.tenant}`
   const isOfTenant = tenant === OPEN_CALLER.tenant

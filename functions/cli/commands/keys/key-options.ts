@@ -11,13 +11,13 @@ import {
   type Scope,
 } from '../../../domain/keys/api-key.ts'
 
-/** As in `agents.json`. */
+/** The pattern of agents' names in `agents.json`. */
 const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
-/** Names are shown in terminals and lists. */
+/** No control characters, because names are shown in terminals and lists. */
 const KEY_NAME = /^[^\p{Cc}\p{Bidi_Control}]{1,64}$/u
 
-/** More than a day of any provider. */
+/** More tokens than any provider serves in a day. */
 const MAX_TOKENS = 999_999_999_999
 const MAX_REQUESTS_PER_SECOND = 999_999
 const MAX_DAYS = 36_500
