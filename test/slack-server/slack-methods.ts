@@ -12,6 +12,10 @@ export interface SlackState {
   readonly statuses: Args[]
   readonly prompts: Args[]
   readonly uploads: Map<string, { title: string; content: string }>
+  /** Users of the workspace, and whether each is a bot. */
+  readonly users: Map<string, { readonly isBot: boolean }>
+  /** The address that Socket Mode connects to. */
+  socketUrl?: string
   /** Editing messages is over. */
   editWindowClosed: boolean
   nextTs(): string
@@ -113,6 +117,13 @@ export const METHODS: Readonly<Record<string, Method>> = {
     }))
     const next = from + limit < all.length ? String(from + limit) : ''
     return { messages: structuredClone(shown), has_more: next !== '', response_metadata: { next_cursor: next } }
+  },
+  'apps.connections.open': (state) => ({ url: state.socketUrl }),
+  'users.info'(state, args) {
+    const id = textArg(args, 'user')
+    const user = state.users.get(id)
+    if (user === undefined) throw new Refused('user_not_found')
+    return { user: { id, is_bot: user.isBot } }
   },
   'agents.sessions.setStatus'(state, args) {
     if (!['active', 'processing', 'suspended', 'closed'].includes(textArg(args, 'status')))

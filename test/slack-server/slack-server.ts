@@ -20,6 +20,8 @@ export interface SlackCallRecord {
   readonly token: string
 }
 
+type Written = Partial<Omit<StoredMessage, 'ts'>> & { readonly channel: string } & Readonly<Record<string, unknown>>
+
 export interface SlackServer {
   /** For `SLACK_API_URL`. */
   readonly apiUrl: string
@@ -31,8 +33,8 @@ export interface SlackServer {
   fault: (call: SlackCallRecord, count: number) => Fault | undefined | Promise<Fault | undefined>
   /** Told after each call, before it is answered. */
   after: (call: SlackCallRecord, count: number) => void | Promise<void>
-  /** Somebody writes a message; returns its `ts`. */
-  write(message: { channel: string; user: string; text: string; thread_ts?: string }): string
+  /** A person, or with other fields an app, writes a message; returns its `ts`. */
+  write(message: Written): string
   /** The bot's messages of a thread, oldest first. */
   replies(channel: string, thread: string): StoredMessage[]
   /** Files that can be downloaded: path → content type and bytes. */
@@ -45,12 +47,19 @@ export interface SlackServer {
 
 export const BOT: Bot = { team: 'T1', user: 'UBOT', bot: 'BBOT' }
 export const BOT_TOKEN = 'xoxb-test'
+export const APP_TOKEN = 'xapp-test'
 
-const READ_ONLY = new Set(['auth.test', 'conversations.replies', 'files.getUploadURLExternal'])
+const READ_ONLY = new Set([
+  'auth.test',
+  'apps.connections.open',
+  'conversations.replies',
+  'files.getUploadURLExternal',
+  'users.info',
+])
 
 /** A Slack of its own on this machine, that speaks the Web API with Slack's errors and limits. */
 export async function startSlackServer(
-  bots: Readonly<Record<string, Bot>> = { [BOT_TOKEN]: BOT },
+  bots: Readonly<Record<string, Bot>> = { [BOT_TOKEN]: BOT, [APP_TOKEN]: BOT },
 ): Promise<SlackServer> {
   let last = 1_700_000_000
   const state: SlackState = {
@@ -58,6 +67,7 @@ export async function startSlackServer(
     statuses: [],
     prompts: [],
     uploads: new Map(),
+    users: new Map(),
     editWindowClosed: false,
     nextTs: () => `${++last}.000100`,
     base: () => `http://${server.host}`,
@@ -80,7 +90,7 @@ export async function startSlackServer(
     fileUrl: (name) => `http://${host}/files/${name}`,
     write(message) {
       const ts = state.nextTs()
-      state.messages.push({ ...message, ts })
+      state.messages.push({ text: '', ...message, ts })
       return ts
     },
     replies: (channel, thread) =>

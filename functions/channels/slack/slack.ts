@@ -11,13 +11,14 @@ import type { SlackConnection } from './api/connection.ts'
 import { createSlackEndpoint } from './endpoint.ts'
 import { createIncoming } from './inbound/incoming.ts'
 import type { IncomingDependencies } from './inbound/incoming.ts'
+import { createPeople } from './inbound/people.ts'
 import { listenOnSocket } from './inbound/socket-mode.ts'
 import { createEventTaker } from './inbound/take-event.ts'
 import type { TakeEventDependencies } from './inbound/take-event.ts'
 
 type Dependencies = Omit<
   TakeEventDependencies & ActDependencies & ChannelDependencies & IncomingDependencies,
-  keyof SlackConnection
+  keyof SlackConnection | 'people'
 > &
   Parameters<typeof connectSlack>[0] & { readonly service: AgentService }
 
@@ -34,7 +35,7 @@ export interface Slack {
 export function createSlack(given: Dependencies): Slack {
   const dependencies = { ...given, ...connectSlack(given) }
   const taking = {
-    takeEvent: createEventTaker(dependencies),
+    takeEvent: createEventTaker({ ...dependencies, people: createPeople(dependencies) }),
     takeInteraction: (payload: unknown) => takeInteraction(dependencies, payload),
   }
   return {

@@ -9,7 +9,11 @@ export interface Workspace {
   readonly token: string
   /** The bot's own user id. */
   readonly bot: string
+  /** The id of our app that its messages carry. */
+  readonly botId?: string
 }
+
+type Own = Pick<Workspace, 'team' | 'bot' | 'botId'>
 
 export interface Workspaces {
   /** Finds a workspace; undefined if it is not configured. Rejects if Slack cannot be asked. */
@@ -27,9 +31,9 @@ export interface WorkspaceDependencies {
 
 /** The workspaces of the settings, and the workspace of the bot's token. Slack is asked once for each token. */
 export function createWorkspaces({ api, settings, botToken, filled }: WorkspaceDependencies): Workspaces {
-  const asked = new Map<string, Promise<{ readonly team: string; readonly bot: string }>>()
+  const asked = new Map<string, Promise<Own>>()
 
-  async function who(token: string): Promise<{ readonly team: string; readonly bot: string }> {
+  async function who(token: string): Promise<Own> {
     const known = asked.get(token) ?? ask(token)
     asked.set(token, known)
     try {
@@ -40,10 +44,11 @@ export function createWorkspaces({ api, settings, botToken, filled }: WorkspaceD
     }
   }
 
-  async function ask(token: string): Promise<{ readonly team: string; readonly bot: string }> {
-    const { team_id: team, user_id: bot } = await api.call({ token, method: 'auth.test', args: {}, team: '' })
+  async function ask(token: string): Promise<Own> {
+    const answer = await api.call({ token, method: 'auth.test', args: {}, team: '' })
+    const { team_id: team, user_id: bot, bot_id: botId } = answer
     if (typeof team !== 'string' || typeof bot !== 'string') throw new Error('auth.test named no workspace or no user')
-    return { team, bot }
+    return { team, bot, ...(typeof botId === 'string' ? { botId } : {}) }
   }
 
   return {
@@ -52,8 +57,8 @@ export function createWorkspaces({ api, settings, botToken, filled }: WorkspaceD
       const { tenant, agent } = settings
       if (named !== undefined) {
         const token = await filled(named.token)
-        const { bot } = await who(token)
-        return { team, tenant: named.tenant ?? tenant, agent: named.agent ?? agent, token, bot }
+        const own = await who(token)
+        return { ...own, team, tenant: named.tenant ?? tenant, agent: named.agent ?? agent, token }
       }
       const token = await botToken()
       if (token === undefined) return undefined

@@ -8,7 +8,8 @@ import type { HttpHarness } from '../../http/harness.ts'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import type { StoredMessage } from '../../slack-server/slack-messages.ts'
 import { eventCallback, formOf, SIGNING_SECRET, signedHeaders } from '../../slack-server/slack-events.ts'
-import { BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
+import { APP_TOKEN, BOT_TOKEN, startSlackServer } from '../../slack-server/slack-server.ts'
+import type { SocketServer } from '../../slack-server/socket-server.ts'
 import type { SlackServer } from '../../slack-server/slack-server.ts'
 
 export interface SlackHarness {
@@ -16,6 +17,8 @@ export interface SlackHarness {
   readonly slack: SlackServer
   /** Slack delivers this payload. */
   deliver(payload: object, headers?: Record<string, string>): Promise<Response>
+  /** Connects in Socket Mode to this server until `signal` aborts. */
+  listen(socket: SocketServer, signal: AbortSignal): Promise<void>
   /** Somebody presses a button of a message. */
   press(pressed: {
     message: StoredMessage | undefined
@@ -56,13 +59,14 @@ export async function openSlackHarness(
 ): Promise<SlackHarness> {
   const slack = options.server ?? (await startSlackServer())
   const secrets = { ...SECRETS, ...options.secrets }
+  const hosts = [slack.host]
   let opened: Slack | undefined
   const open = (ports: Ports): Slack =>
     (opened ??= openSlack(
       {
         settings: { ...DEFAULT_SLACK, ...options.slack },
         apiUrl: slack.apiUrl,
-        allowedHosts: [slack.host],
+        allowedHosts: hosts,
         streamSeconds: options.streamSeconds ?? 240,
         agents: new Map(),
         caps: options.settings?.caps ?? NO_CAPS,
@@ -88,6 +92,11 @@ export async function openSlackHarness(
     http,
     slack,
     deliver,
+    async listen(socket, signal) {
+      slack.state.socketUrl = socket.url
+      hosts.push(socket.host)
+      await opened?.listen(APP_TOKEN, signal)
+    },
     async press({ message, action, user, channel, choice, at = '1700000000.000100' }) {
       const blocks = (message?.blocks ?? []) as readonly { elements?: readonly BlockElement[] }[]
       const element = blocks.flatMap(({ elements = [] }) => elements).find((one) => one.action_id === action)

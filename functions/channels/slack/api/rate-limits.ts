@@ -13,6 +13,7 @@ const PER_MINUTE: { readonly [method: string]: number } = {
   'assistant.threads.setSuggestedPrompts': 100,
   'files.getUploadURLExternal': 100,
   'files.completeUploadExternal': 100,
+  'users.info': 100,
 }
 const OTHERS = 50
 const MINUTE_MS = 60_000

@@ -13,7 +13,13 @@ const RESPONSE_BYTES = 16_000_000
 /** Error codes for failures on Slack's side. They come with status 200, but the call may have succeeded. */
 const OWN_FAULTS = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable'])
 /** Methods that only read accept no JSON. */
-const READING = new Set(['auth.test', 'apps.connections.open', 'conversations.replies', 'files.getUploadURLExternal'])
+const READING = new Set([
+  'auth.test',
+  'apps.connections.open',
+  'conversations.replies',
+  'files.getUploadURLExternal',
+  'users.info',
+])
 const DEFAULT_PAUSE_SECONDS = 30
 const REQUEST_TIMEOUT_MS = 60_000
 

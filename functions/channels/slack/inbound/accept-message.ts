@@ -15,6 +15,7 @@ import { hasIncoming, keepIncoming } from './incoming.ts'
 import { sayDeleted } from './notices.ts'
 import type { NoticeDependencies } from './notices.ts'
 import { mustBeRead, writtenParts } from './read-input.ts'
+import type { People } from './people.ts'
 import type { SlackSettings } from '../settings.ts'
 import { submitMessage } from './submit-message.ts'
 import type { SubmitMessageDependencies } from './submit-message.ts'
@@ -29,16 +30,28 @@ export interface AcceptMessageDependencies extends SubmitMessageDependencies, No
   readonly outbox: Pick<Outbox, 'add' | 'pending'>
   readonly queue: Pick<RunQueue, 'send'>
   readonly agents: ReadonlyMap<string, Agent>
+  readonly people: People
   readonly logger: Logger
 }
 
-/** Whether a message is for the bot: a direct message, a mention, or a message in a known thread. */
+/** Whether a person wrote a message for the bot: a direct message, a mention, or a message in a known thread. */
 export async function isForBot(
+  dependencies: Pick<AcceptMessageDependencies, 'settings' | 'sessions' | 'people'>,
+  workspace: Workspace,
+  message: SlackMessage,
+): Promise<boolean> {
+  if (message.user === workspace.bot || !(await isAddressed(dependencies, workspace, message))) return false
+  const { botId, user, isDirect } = message
+  // Only the person writes in a direct conversation. Our own app posts as another user only with that user's token.
+  if (botId === undefined || isDirect || botId === workspace.botId) return true
+  return dependencies.people.isPerson(workspace, user)
+}
+
+async function isAddressed(
   { settings, sessions }: Pick<AcceptMessageDependencies, 'settings' | 'sessions'>,
   { tenant, bot }: Workspace,
   message: SlackMessage,
 ): Promise<boolean> {
-  if (message.user === bot) return false
   if (message.isDirect || message.isMention || mentions(message.text, bot)) return true
   if (!settings.followUps || message.thread === message.ts) return false
   const known = await sessions.read(sessionOf(tenant, message))

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { definedFields } from '../../../domain/defined-fields.ts'
+import { attachedFiles, attachmentTexts, ownWords } from './message-text.ts'
 import type { Thread } from './thread.ts'
 
 /**
@@ -18,8 +19,13 @@ export interface SlackMessage extends Thread {
   readonly type: 'message'
   readonly ts: string
   readonly user: string
+  /** The author's own words: the text, and what only the blocks say. */
   readonly text: string
+  /** The texts of attachments and forwarded messages, marked as such; empty if there are none. */
+  readonly attached: string
   readonly files: readonly SlackFile[]
+  /** The app that posted the message: a bot, or a person's own client. */
+  readonly botId?: string
   readonly isDirect: boolean
   /** Whether Slack itself reports that the bot is mentioned. */
   readonly isMention: boolean
@@ -47,6 +53,9 @@ const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown
 const MAX_TEXT_CHARACTERS = 80_000
 const MAX_TEXT_BYTES = 250_000
 const MAX_FILES_BYTES = 120_000
+/** Characters of attachments and forwarded messages. */
+const MAX_ATTACHED_CHARACTERS = 40_000
+const CUT_MARK = '… [the rest is left out]'
 const MAX_FILES = 50
 const MAX_URL_CHARACTERS = 2_000
 const MAX_NAME_CHARACTERS = 200
@@ -55,19 +64,21 @@ const MAX_NAME_CHARACTERS = 200
 const within =
   (bytes: number) =>
   (value: unknown, context: z.RefinementCtx): void => {
-    if (Buffer.byteLength(JSON.stringify(value)) > bytes)
+    if (value !== undefined && bytesOf(value) > bytes)
       context.addIssue({ code: 'too_big', origin: 'string', maximum: bytes })
   }
 
 const address = z.string().max(MAX_URL_CHARACTERS).nullish().catch(undefined)
 
+const optionalText = z.string().nullish().catch(undefined)
+
 const file = z
   .object({
-    name: z.string().nullish(),
-    mimetype: z.string().nullish(),
+    name: optionalText,
+    mimetype: optionalText,
     url_private_download: address,
     url_private: address,
-    size: z.number().nullish(),
+    size: z.number().nullish().catch(undefined),
   })
   .transform((one): SlackFile => {
     const url = one.url_private_download ?? one.url_private ?? undefined
@@ -81,17 +92,20 @@ const file = z
 
 const message = z.object({
   type: z.enum(['message', 'app_mention']),
-  subtype: z.enum(['file_share', 'thread_broadcast']).optional(),
-  // Messages of bots and edited messages are not new input.
-  bot_id: z.undefined().optional(),
+  subtype: z.enum(['file_share', 'thread_broadcast']).nullish(),
+  // Messages of bots have one, and those that a person's own client posts.
+  bot_id: optionalText,
+  // An edited message is not new.
   edited: z.undefined().optional(),
   user,
   channel,
   channel_type: z.string().optional(),
-  text: z.string().max(MAX_TEXT_CHARACTERS).superRefine(within(MAX_TEXT_BYTES)).default(''),
+  text: z.string().max(MAX_TEXT_CHARACTERS).superRefine(within(MAX_TEXT_BYTES)).nullish(),
+  blocks: z.unknown().optional(),
+  attachments: z.unknown().optional(),
   ts,
-  thread_ts: ts.optional(),
-  files: z.array(file).max(MAX_FILES).superRefine(within(MAX_FILES_BYTES)).default([]),
+  thread_ts: ts.nullish(),
+  files: z.array(file).max(MAX_FILES).superRefine(within(MAX_FILES_BYTES)).nullish(),
 })
 
 const stopped = z.object({
@@ -131,6 +145,9 @@ function readMessage(of: string, event: object): SlackEvent | undefined {
     const fields = error.issues.map(({ path }) => path.join('.'))
     return isOnlyTooLarge ? { type: 'too_large', team: of, fields } : undefined
   }
+  const text = clipped(ownWords(data.text ?? '', data.blocks), MAX_TEXT_CHARACTERS, MAX_TEXT_BYTES)
+  const room = MAX_TEXT_BYTES - bytesOf(text)
+  const attached = clipped(attachmentTexts(data.attachments).join('\n\n'), MAX_ATTACHED_CHARACTERS, room)
   return {
     type: 'message',
     team: of,
@@ -138,9 +155,36 @@ function readMessage(of: string, event: object): SlackEvent | undefined {
     thread: data.thread_ts ?? data.ts,
     ts: data.ts,
     user: data.user,
-    text: data.text,
-    files: data.files,
+    text,
+    attached,
+    files: withAttached(data.files ?? [], data.attachments),
+    ...definedFields({ botId: data.bot_id ?? undefined }),
     isDirect: data.channel_type === 'im' || data.channel.startsWith('D'),
     isMention: data.type === 'app_mention',
   }
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** The beginning of a text that fits into both limits. */
+function clipped(text: string, characters: number, bytes: number): string {
+  let kept = text.length > characters ? cut(text, characters) : text
+  for (let size = bytesOf(kept); size > bytes && kept !== ''; size = bytesOf(kept))
+    kept = cut(kept, Math.floor((kept.length * bytes) / size) - CUT_MARK.length - 2)
+  return kept
+}
+
+const cut = (text: string, characters: number): string =>
+  characters <= 0 ? '' : `${text.slice(0, characters).toWellFormed()}${CUT_MARK}`
+
+/** The files of a message, and behind them those of its attachments, as long as a row of the outbox has room for them. */
+function withAttached(files: readonly SlackFile[], attachments: unknown): readonly SlackFile[] {
+  const kept = [...files]
+  for (const one of attachedFiles(attachments)) {
+    const { data } = file.safeParse(one)
+    if (data === undefined) continue
+    if (kept.length === MAX_FILES || bytesOf([...kept, data]) > MAX_FILES_BYTES) break
+    kept.push(data)
+  }
+  return kept
 }

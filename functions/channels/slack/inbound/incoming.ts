@@ -35,6 +35,8 @@ const kept = z.object({
   ts: z.string(),
   user: z.string(),
   text: z.string(),
+  // Earlier versions stored none.
+  attached: z.string().default(''),
   files: z.array(
     z.object({
       name: z.string(),

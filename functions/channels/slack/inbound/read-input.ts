@@ -5,7 +5,9 @@ import type { SlackMessage } from './event.ts'
 import type { SlackDownloads } from '../api/file-transfer.ts'
 import { readFiles } from './files.ts'
 import { unescaped, withoutMention } from '../outbound/text.ts'
+import { attachmentTexts, fileNames, ownWords } from './message-text.ts'
 import { readThread } from './thread-messages.ts'
+import type { ThreadMessage } from './thread-messages.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
@@ -54,8 +56,7 @@ async function messagesBefore(
 ): Promise<IncomingPart[]> {
   try {
     const { messages, omitted, isCutOff } = await readThread(api, token, message, { before: message.ts, signal })
-    const written = messages.filter(({ user, text }) => user !== undefined && user !== bot && text !== '')
-    const lines = written.map(({ user, text }) => `<@${user}>: ${unescaped(text).replaceAll(/\s*\n\s*/g, ' ')}`)
+    const lines = messages.flatMap((one) => lineOf(one, bot))
     const kept = newest(lines)
     const missing = omitted + lines.length - kept.length
     const shown = [
@@ -70,6 +71,23 @@ async function messagesBefore(
   }
 }
 
+/** A message of a thread as one line with its author; none for our own replies and notices, and for a message without content. */
+function lineOf(message: ThreadMessage, bot: string): string[] {
+  const { user, metadata, streaming_state: stream } = message
+  const isReply = metadata?.event_type.startsWith('tooltrail_') === true || stream !== undefined
+  if (user === bot && isReply) return []
+  const texts = [ownWords(message.text, message.blocks), ...attachmentTexts(message.attachments)]
+  const files = fileNames(message.files).map((name) => `[file: ${name}]`)
+  const written = unescaped([...texts, ...files].filter((text) => text !== '').join('\n'))
+  return written === '' ? [] : [`${authorOf(message)}: ${written}`.replaceAll(/\s*\n\s*/g, ' ')]
+}
+
+/** A user's mention; the name of a bot that is no user. */
+function authorOf({ user, username, bot_profile: profile, bot_id: bot }: ThreadMessage): string {
+  if (user !== undefined) return `<@${user}>`
+  return `${username || profile?.name || bot || 'unknown'} (bot)`
+}
+
 /** The newest lines that fit. If the last line alone is too long, it is truncated. */
 function newest(lines: readonly string[]): readonly string[] {
   let left = MAX_CONTEXT_CHARACTERS
@@ -80,9 +98,12 @@ function newest(lines: readonly string[]): readonly string[] {
   return lines.slice(from + 1)
 }
 
-/** The text of a message without the mention. A mention alone stays, because an input must not be empty. */
-export function writtenParts({ text, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
-  const written = withoutMention(text, bot)
-  if (written !== '') return [{ type: 'text', text: written }]
+/**
+ * The text parts of a message: its words without the mention, and the texts of its attachments. A mention alone stays, since an input
+ * must not be empty.
+ */
+export function writtenParts({ text, attached, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
+  const parts = [withoutMention(text, bot), unescaped(attached)].filter((part) => part !== '')
+  if (parts.length > 0) return parts.map((part) => ({ type: 'text', text: part }))
   return files.length > 0 ? [] : [{ type: 'text', text: text.trim() || '(an empty message)' }]
 }

@@ -12,15 +12,33 @@ const MAX_PAGES = 100
 /** Limit of the messages returned for a thread; the newest are kept. */
 const MAX_MESSAGES = 2_000
 
+/** A field that Slack may leave out, or give as null or in another form. */
+const optionalText = z
+  .string()
+  .nullish()
+  .catch(undefined)
+  .transform((value) => value ?? undefined)
+
 const message = z.object({
   ts: z.string(),
-  user: z.string().optional(),
-  bot_id: z.string().optional(),
-  subtype: z.string().optional(),
-  text: z.string().default(''),
-  streaming_state: z.string().optional(),
-  files: z.array(z.object({ id: z.string() })).default([]),
-  metadata: z.object({ event_type: z.string(), event_payload: z.record(z.string(), z.unknown()) }).optional(),
+  user: optionalText,
+  /** The name under which a bot posts. */
+  username: optionalText,
+  bot_id: optionalText,
+  bot_profile: z.object({ name: optionalText }).optional().catch(undefined),
+  subtype: optionalText,
+  text: optionalText.transform((value) => value ?? ''),
+  blocks: z.unknown().optional(),
+  attachments: z.unknown().optional(),
+  streaming_state: optionalText,
+  files: z
+    .array(z.object({ id: z.string(), name: optionalText }))
+    .default([])
+    .catch([]),
+  metadata: z
+    .object({ event_type: z.string(), event_payload: z.record(z.string(), z.unknown()) })
+    .optional()
+    .catch(undefined),
 })
 
 export type ThreadMessage = z.output<typeof message>

@@ -9,6 +9,7 @@ export const SCOPES: readonly (readonly [scope: string, reason: string])[] = [
   ['chat:write', 'reply'],
   ['files:read', 'read images and files that people add'],
   ['files:write', 'add a long answer as a file'],
+  ['users:read', 'tell people from bots, where a person writes with a client of their own'],
 ]
 
 const EVENTS = [

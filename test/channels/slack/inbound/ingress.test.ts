@@ -153,7 +153,7 @@ describe('ignored, with 200 and nothing stored, is', () => {
   const dm = { ts: '1700000001.000100', text: 'hello' }
   test.each([
     ['the bot’s own message', directMessage({ ...dm, user: 'UBOT' })],
-    ['a message with a bot_id', directMessage({ ...dm, bot_id: 'B2' })],
+    ['a bot’s message in a channel', channelMessage({ ...dm, bot_id: 'B2' })],
     ['a bot’s mention', mention({ ...dm, bot_id: 'B2', text: '<@UBOT> hi' })],
     ['a bot_message', directMessage({ ...dm, subtype: 'bot_message', user: undefined })],
     ['an edit', directMessage({ subtype: 'message_changed', message: dm, ts: '1700000002.000100' })],
