@@ -15,6 +15,7 @@ const programsOf = (page: string): string[] =>
   )
 const [chatCompletions = '', responses = '', agUi = ''] = programsOf('guides/clients')
 const [ours = ''] = programsOf('reference/api')
+const [tutorial = ''] = programsOf('guides/put-it-behind-your-app')
 
 describe('the programs of the documentation, as they stand', () => {
   let place: Place
@@ -31,6 +32,7 @@ describe('the programs of the documentation, as they stand', () => {
   const TIME = / said: \d{4}-\d\d-\d\dT/
   test.each([
     ['Chat Completions', chatCompletions, TIME],
+    ['the tutorial', tutorial, TIME],
     ['Responses', responses, /you said "And in Lima\?"/],
     ['AG-UI', agUi, TIME],
     ['our own client', `import { createClient } from 'tooltrail/client'\n${ours}`, TIME],

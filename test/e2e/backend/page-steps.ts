@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync, symlinkSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect } from 'vitest'
+import { localBackend } from './local-backend.ts'
+import { startProgram } from './program.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+const END = '--- end of step ---'
+
+/** The commands of one block of a page and the output that the page shows below them. */
+export interface Step {
+  readonly commands: string
+  readonly shown?: string | undefined
+}
+
+export const readPage = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+/** Shell blocks of a page, without those that install or start the program: the test does that. */
+export const stepsOf = (text: string): Step[] =>
+  [...text.matchAll(/```sh\n([^]*?)```\n(?:\n?```\n([^]*?)```)?/g)]
+    .map(([, commands = '', shown]) => ({ commands, shown }))
+    .filter(({ commands }) => !commands.startsWith('npm '))
+
+/** Lines without values that differ between two executions: times, ids, durations, token counts, further pages, and how deltas were split. */
+function comparable(output: string): string[] {
+  const lines = output
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/g, '<time>')
+    .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<id>')
+    .replaceAll(/completed \d+(?:\.\d+)? m?s/g, 'completed <duration>')
+    .replaceAll(/\d+ tokens/g, '<tokens>')
+    .replaceAll(/\([A-Z][a-z]+day\)/g, '(<day>)')
+    .replaceAll(/demo_\d+_/g, 'demo_')
+    .replaceAll(/^There (?:is|are) more: .*$/gm, '')
+    .trim()
+    .split('\n')
+    .map((line) => line.trimEnd().replaceAll(/ {2,}/g, '  '))
+  if (!lines.every((line) => /^ *\d+ event: /.test(line))) return lines
+  return [...new Set(lines.map((line) => line.replace(/^ *\d+ /, '')))].toSorted()
+}
+
+/** A folder that looks like a fresh clone, a program that serves in it, and a shell for the commands of a page. */
+export async function openClone() {
+  const place = await localBackend.open()
+  const folder = await mkdtemp(join(tmpdir(), 'tooltrail-clone-'))
+  for (const name of readdirSync(ROOT))
+    if (!/^(?:agents\.json|\.git|\.tooltrail)$/.test(name)) symlinkSync(join(ROOT, name), join(folder, name))
+  const agents = join(folder, 'agents.json')
+  let program = await startProgram({ env: place.env })
+  const shell = spawn('bash', {
+    cwd: folder,
+    env: { ...process.env, ...place.env, NO_COLOR: '1', npm_config_update_notifier: 'false' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface(shell.stdout)[Symbol.asyncIterator]()
+  shell.stdin.write('exec 2>&1\n')
+
+  async function restart(signal: 'SIGKILL' | 'SIGTERM', env: Record<string, string> = {}): Promise<void> {
+    const { port } = new URL(program.client.url)
+    await program.kill(signal)
+    program = await startProgram({ env: { ...place.env, ...env, PORT: port } })
+  }
+
+  /** Runs the commands of a step. `kill -9` and a new `agents.json` restart the program. */
+  async function run(commands: string): Promise<string> {
+    if (commands.startsWith('kill -9')) {
+      await restart('SIGKILL')
+      return ''
+    }
+    // A command must not read the rest of the script: `chat` takes a pipe for its input.
+    const script = commands.replaceAll('http://localhost:3000', program.client.url)
+    shell.stdin.write(`{\n${script}\n} </dev/null\necho; echo '${END}'\n`)
+    const output: string[] = []
+    for (;;) {
+      const { value, done } = await lines.next()
+      if (done === true || value === END) break
+      output.push(value)
+    }
+    if (commands.startsWith('cat > agents.json')) await restart('SIGTERM', { TOOLTRAIL_AGENTS: agents })
+    return output.join('\n').trim()
+  }
+
+  return {
+    /** Runs a step; each time it prints what the page shows. */
+    async tryStep({ commands, shown = '' }: Step, times: number): Promise<void> {
+      for (let time = 0; time < times; time++) expect(comparable(await run(commands))).toEqual(comparable(shown))
+    },
+    async close(): Promise<void> {
+      shell.stdin.end()
+      if (shell.exitCode === null) await once(shell, 'exit')
+      await program.kill()
+      await place.remove()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
