@@ -9,7 +9,7 @@ export interface ContextPart {
   readonly tokens: number
 }
 
-/** In the order in which they are drawn. */
+/** Kinds of parts, in the order in which they are drawn. */
 export const KINDS: readonly { readonly kind: Kind; readonly label: string }[] = [
   { kind: 'instructions', label: 'instructions' },
   { kind: 'summary', label: 'summary' },
@@ -18,14 +18,17 @@ export const KINDS: readonly { readonly kind: Kind; readonly label: string }[] =
   { kind: 'tool', label: 'tool results' },
 ]
 
-/** What there is of a Chat Completions message. */
+/** The fields of a Chat Completions message that are read. */
 interface ChatMessage {
   readonly role: string
   readonly content?: unknown
   readonly tool_calls?: readonly { readonly function: { readonly name: string; readonly arguments: string } }[]
 }
 
-/** The parts of a request in their order. The server estimates the whole; the parts share it by their length. */
+/**
+ * Returns the parts of a request, in order. The server estimates the whole; its tokens are divided among the parts by
+ * length.
+ */
 export function contextParts(context: Context): readonly ContextPart[] {
   const { instructions, messages, summary, estimated_tokens: estimated } = context
   const written = [

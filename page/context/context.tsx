@@ -8,11 +8,14 @@ import { compact, plural } from '../text/words.ts'
 import { contextParts, KINDS } from './context-parts.ts'
 import type { ContextPart } from './context-parts.ts'
 
-/** Characters and lines of a part that are shown before it is opened. */
+/** Maximum characters and lines of a part before it is opened. */
 const SHOWN = 180
 const LINES = 4
 
-/** What the next request to the model would hold, and how much room it takes. `changed`: something that changes with the log. */
+/**
+ * Shows the content of the next model request, and how much of the context window it fills. `changed`: a value that
+ * changes with the log.
+ */
 export function ContextView({ session, changed }: { readonly session: string; readonly changed: unknown }) {
   const [context, setContext] = useState<Context>()
   const [error, setError] = useState<unknown>()
@@ -113,7 +116,7 @@ function Parts({ context, working, summarise }: Props) {
 
 const percent = (part: number, all: number): string => `${((100 * part) / all).toFixed(part / all < 0.1 ? 1 : 0)} %`
 
-/** Drawn to scale: the empty part is room that is left. */
+/** Shows the parts to scale. The empty part is the remaining context. */
 function Stack({ parts, maxTokens }: { readonly parts: readonly ContextPart[]; readonly maxTokens: number }) {
   return (
     <div class="stack" aria-hidden="true">

@@ -3,14 +3,14 @@ import { ApiProblem } from '../../functions/client/problem.ts'
 import { plural } from '../text/words.ts'
 import type { Draft } from './drafts.ts'
 
-/** Bytes of all files of an input: base64 adds a third, and the API takes 4 MB. */
+/** Maximum bytes of all files of an input. Base64 adds a third, and the API accepts 4 MB. */
 const MAX_INPUT_BYTES = 2_900_000
 const MAX_FILES = 32
 
 type Content = NewMessage['content']
 type Parts = Exclude<Content, string>
 
-/** Why these files cannot be sent together; undefined if they can. */
+/** Returns why these files cannot be sent together; undefined if they can. */
 export function refusalOf(files: readonly File[]): string | undefined {
   if (files.length > MAX_FILES) return `at most ${plural(MAX_FILES, 'file')} at once`
   const empty = files.find(({ size }) => size === 0)
@@ -19,7 +19,7 @@ export function refusalOf(files: readonly File[]): string | undefined {
   return bytes > MAX_INPUT_BYTES ? `all files together may have ${MAX_INPUT_BYTES / 1_000_000} MB` : undefined
 }
 
-/** An input of a text and files, as the API takes it. */
+/** Converts a text and files to an input of the API. */
 export async function contentOf(draft: Draft): Promise<Content> {
   const text = draft.text.trim()
   if (draft.files.length === 0) return text
@@ -34,7 +34,7 @@ export async function contentOf(draft: Draft): Promise<Content> {
   return text === '' ? parts : [{ type: 'text', text }, ...parts]
 }
 
-/** A refusal of a content, with the names of its files in place of `body.content[1].data`. */
+/** Replaces paths such as `body.content[1].data` in an error about a content by the names of its files. */
 export function namingFiles(error: unknown, content: Content): unknown {
   if (!(error instanceof ApiProblem) || typeof content === 'string') return error
   const named = (text: string): string =>
@@ -48,7 +48,7 @@ export function namingFiles(error: unknown, content: Content): unknown {
   return new ApiProblem({ ...problem, detail, ...(errors === undefined ? {} : { errors }) }, retryAfterMs)
 }
 
-/** In pieces: a call takes no million arguments. */
+/** Encodes in pieces, because a call cannot have a million arguments. */
 function base64(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))

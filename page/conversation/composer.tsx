@@ -10,17 +10,17 @@ import type { Busy, Draft } from './drafts.ts'
 import { isActive } from '../log/log.ts'
 
 interface Props {
-  /** Whose draft this is. */
+  /** Id of the session of the draft. */
   readonly session: string
   readonly run: Run | undefined
-  /** Whether somebody can write as soon as it is there. */
+  /** Whether the field gets the focus when it appears. */
   readonly isFocused: boolean
   readonly send: (draft: Draft, busy: Busy) => Promise<void>
-  /** What can be done with the run. */
+  /** Buttons for the run. */
   readonly children?: ComponentChildren
 }
 
-/** Where the next input is written. While a run is active, it is queued or steers the run. */
+/** The form for the next input. While a run is active, the input is queued or steers the run. */
 export function Composer({ session, run, isFocused, send, children }: Props) {
   const store = draftOf(session)
   const draft = useStore(store)
@@ -81,7 +81,7 @@ export function Composer({ session, run, isFocused, send, children }: Props) {
 
 const WARNING = 'composer-warning'
 
-/** What an input does to calls that wait. */
+/** Warns that an input cancels calls that wait. */
 function Warning({ waiting }: { readonly waiting: Run['waiting'] }) {
   const [first] = waiting
   const calls = waiting.length === 1 ? `the call of ${first?.tool_name ?? ''}` : `the ${waiting.length} calls`
@@ -94,7 +94,7 @@ function Warning({ waiting }: { readonly waiting: Run['waiting'] }) {
 
 interface FieldProps {
   readonly text: string
-  /** Whether there is a warning. */
+  /** Whether a warning is shown. */
   readonly described: boolean
   readonly isFocused: boolean
   readonly placeholder: string
@@ -135,7 +135,7 @@ function Field({ text, described, isFocused, placeholder, change, attach, submit
   )
 }
 
-/** Lets the keys of the page and the arrows be what they are elsewhere. */
+/** Moves the focus to the conversation, so that keys and arrows have their usual effect again. */
 const leave = (field: HTMLElement): void =>
   field.closest('.conversation')?.querySelector<HTMLElement>('.scroller')?.focus({ preventScroll: true })
 

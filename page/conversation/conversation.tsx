@@ -22,13 +22,13 @@ interface Props {
   readonly store: ConversationStore
   readonly session: string
   readonly target: string | undefined
-  /** The value of a call that a search has found it by, such as `Result`. */
+  /** Name of the part of a call in which a search found it, such as `Result`. */
   readonly found: string
-  /** Whether no field is to take the focus. */
+  /** Whether no field may take the focus. */
   readonly stepped: boolean
 }
 
-/** A session's log as a conversation, live. `target`: the message that the address points to. */
+/** Shows a session's log as a live conversation. `target`: the message in the address. */
 export function ConversationView(props: Props) {
   const { store, session, target, found, stepped } = props
   const state = useStore(store)
@@ -36,7 +36,7 @@ export function ConversationView(props: Props) {
   const entries = useMemo(() => entriesOf(log.messages), [log.messages])
   const holder = target === undefined ? undefined : holderOf(entries, target)
   const [viewed, setViewed] = useState<Message>()
-  /** How often something was sent: it is to be seen. */
+  /** Number of inputs sent. Each one scrolls the list to its end. */
   const [sent, setSent] = useState(0)
   const send: typeof store.send = (draft, busy) => {
     setSent((times) => times + 1)
@@ -116,7 +116,7 @@ function Beginning({ state, empty }: { readonly state: Conversation; readonly em
   return <p class="quiet edge">Nothing has been said here yet.</p>
 }
 
-/** What is not in the log: what streams, what is queued, what waits, what went wrong. */
+/** Shows everything that is not in the log: streaming text, queued inputs, waiting calls, and errors. */
 function End({ store, state }: { readonly store: ConversationStore; readonly state: Conversation }) {
   const { log, pending, error, newer } = state
   if (newer) return <p class="quiet edge">Loading newer messages…</p>
@@ -163,11 +163,11 @@ function End({ store, state }: { readonly store: ConversationStore; readonly sta
   )
 }
 
-/** Whether the log ends with the reason of a failure. */
+/** Whether the log ends with the error of the failed run. */
 const isShown = (messages: readonly Message[], run: Run): boolean =>
   messages.at(-1)?.parts.some((part) => part.type === 'error' && part.code === run.error?.code) === true
 
-/** For screen readers, too: what the run does. */
+/** The state of the run, also for screen readers. */
 function RunStatus({ state }: { readonly state: Conversation }) {
   const statusText = statusOf(state)
   const lost = state.connection === 'lost'

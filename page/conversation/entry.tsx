@@ -2,7 +2,7 @@ import { useContext } from 'preact/hooks'
 import type { Message } from '../../functions/client/api-types.ts'
 import { Problem } from '../shell/failure.tsx'
 import { withBidiShown } from '../text/bidi.ts'
-import { moment, whole } from '../text/times.ts'
+import { timeOrDate, whole } from '../text/times.ts'
 import { tokens } from '../text/words.ts'
 import { href } from '../shell/place.ts'
 import { programName } from '../sessions/session-facts.ts'
@@ -14,7 +14,7 @@ import type { Draft } from '../log/log.ts'
 import { Markdown } from './markdown.tsx'
 import { Media } from './media.tsx'
 
-/** One message, with the calls it made. `target`: the message that the address points to. */
+/** Shows one message with its calls. `target`: the message in the address. */
 export function EntryView({ entry, target }: { readonly entry: Entry; readonly target?: string | undefined }) {
   const { message, calls } = entry
   const words = useContext(TargetWords)
@@ -62,7 +62,7 @@ function Call({ call, target }: { readonly call: CallEntry; readonly target: str
   )
 }
 
-/** Who wrote an input. A member's is the task that its leader gave it. */
+/** Returns the author of an input. For a member, the input is the task from its leader. */
 const authorOf = ({ user, parent_tool_call_id: task, agent }: Message): string =>
   task === undefined ? (user ?? 'You') : `Task for ${agent}`
 
@@ -76,7 +76,7 @@ function EntryHead({ message }: { readonly message: Message }) {
         href={href(`/sessions/${encodeURIComponent(session)}#${id}`)}
         title={`${whole(created)}: link to this message`}
       >
-        <time dateTime={created}>{moment(created)}</time>
+        <time dateTime={created}>{timeOrDate(created)}</time>
       </a>
       {model === undefined ? null : <span class="when model">{model}</span>}
       {usage === undefined ? null : (
@@ -125,7 +125,7 @@ function Reasoning({ text, open = false }: { readonly text: string; readonly ope
   )
 }
 
-/** A completion as far as it has streamed. */
+/** Shows a streaming completion. */
 export function DraftView({ draft }: { readonly draft: Draft }) {
   return (
     <article class="entry assistant draft">

@@ -1,13 +1,16 @@
 import type { Reveal } from '../list/reveal.ts'
 
-/** Parts of the list's height: where a message stands, how far below its top a mark is seen as well, and where else a mark stands. */
+/**
+ * Positions as parts of the list's height: of a message, the greatest distance at which a mark is visible too, and of
+ * any other mark.
+ */
 const MESSAGE_AT = 0.12
 const MARK_WITHIN = 0.33
 const MARK_AT = 0.3
 
 /**
- * Gives the focus to a message, or to the line of a call, and returns what of it to show: its first marked word, if that would not
- * be seen with its beginning. `name`: the value of a call that the word is in, such as `Result`.
+ * Focuses a message, or the line of a call, and returns the element to show. This is its first marked word, if it would
+ * not be visible together with its beginning. `name`: the part of a call with the word, such as `Result`.
  */
 export function focusOn(target: string, name: string): Reveal | undefined {
   const element = document.getElementById(target)
@@ -20,7 +23,7 @@ export function focusOn(target: string, name: string): Reveal | undefined {
     ...element.querySelectorAll('mark'),
   ][0]
   if (mark === undefined) return { element, at: MESSAGE_AT }
-  // A long value scrolls by itself.
+  // A long value has its own scroll bar.
   mark.scrollIntoView({ block: 'center', inline: 'nearest' })
   const below = mark.getBoundingClientRect().top - element.getBoundingClientRect().top
   const height = element.closest('.scroller')?.clientHeight ?? innerHeight

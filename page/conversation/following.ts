@@ -8,9 +8,9 @@ import type { Conversation, SessionView } from './session-view.ts'
 import { whileSeen } from './pause-when-hidden.ts'
 import type { Open } from './pause-when-hidden.ts'
 
-/** How often somebody looks whether another tab or program has started a run. */
+/** Interval at which the page checks whether another tab or program has started a run. */
 const POLL_INTERVAL_MS = 2_000
-/** Deltas are shown together: a frame of 30 a second. */
+/** Deltas are shown together, 30 times a second. */
 const FRAME_MS = 33
 
 const tabs = new BroadcastChannel('tooltrail')
@@ -18,15 +18,18 @@ const tabs = new BroadcastChannel('tooltrail')
 export interface Following {
   /** Whether the events of a run are being shown. */
   isOn(): boolean
-  /** Shows events as they come, until the run ends or pauses; then looks what comes next. Ends the events that were shown before. */
+  /**
+   * Shows events as they arrive, until the run ends or pauses, and then reads what follows. Ends the previous event
+   * stream.
+   */
   consume(open: Open): Promise<void>
   followRun(run: string): Promise<void>
-  /** Reads the session and what is new at the end of the log, and follows the oldest run that is active. */
+  /** Reads the session and the new end of the log, and follows the oldest active run. */
   refresh(): Promise<void>
   close(): void
 }
 
-/** Follows what happens in a session, here and elsewhere. `load`: loads what is to be shown first. */
+/** Follows a session, including changes from other tabs and programs. `load`: loads the first part to show. */
 export function createFollowing(view: SessionView, load: () => Promise<void>): Following {
   const { id, store, signal, change, changeLog, guarded } = view
   let current: AbortController | undefined
@@ -37,7 +40,8 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     signal.addEventListener('abort', () => own.abort(), { once: true })
     const known = lastOf(store.get().log)
     try {
-      await showEvents(view, open, own.signal, () => void readEnd(view, known).catch(() => undefined)) // Read again when the run ends.
+      // A failure is ignored, because the end is read again when the run ends.
+      await showEvents(view, open, own.signal, () => void readEnd(view, known).catch(() => undefined))
     } finally {
       if (!own.signal.aborted) current = undefined
     }
@@ -71,7 +75,7 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
     if (isNews || session.run?.id !== run?.id) await refresh()
   }
   const stopPolling = pollOften(id, () => void poll().catch(missed))
-  /** Other failures are tried again at the next look. */
+  /** Handles a failed poll. Errors other than 404 are retried by the next poll. */
   function missed(error: unknown): void {
     if (!(error instanceof ApiProblem) || error.status !== 404) return
     change({ error, session: undefined })
@@ -85,8 +89,9 @@ export function createFollowing(view: SessionView, load: () => Promise<void>): F
 }
 
 /**
- * Shows the events until they end. What came is shown also when they break off, unless somebody has ended them. `onStarted`: no
- * event tells what others have said before the run, nor that calls were cancelled in whose place it has started.
+ * Shows events until they end. Events that arrived before a failure are shown too, unless the stream was aborted.
+ * `onStarted` is called because no event reports earlier changes by other clients, nor the calls that the run's start
+ * cancelled.
  */
 async function showEvents(
   { id, store, change }: SessionView,
@@ -124,25 +129,28 @@ async function showEvents(
   }
 }
 
-/** Looks every other second, when another tab has changed the session, and when this one is seen again. Returns how to stop. */
+/**
+ * Polls every two seconds, when another tab has changed the session, and when this tab becomes visible. Returns a
+ * function that stops polling.
+ */
 function pollOften(id: string, poll: () => void): () => void {
-  const looking = setInterval(poll, POLL_INTERVAL_MS)
+  const pollTimer = setInterval(poll, POLL_INTERVAL_MS)
   const hear = ({ data }: MessageEvent<unknown>): void => {
     if (data === id) poll()
   }
   tabs.addEventListener('message', hear)
   document.addEventListener('visibilitychange', poll)
   return () => {
-    clearInterval(looking)
+    clearInterval(pollTimer)
     tabs.removeEventListener('message', hear)
     document.removeEventListener('visibilitychange', poll)
   }
 }
 
-/** Tells the other tabs that the session has changed. */
+/** Notifies other tabs that the session has changed. */
 export const notifyTabs = (id: string): void => tabs.postMessage(id)
 
-/** Tells the other tabs as soon as something is stored. */
+/** Notifies other tabs with the first event. */
 export async function* announcing(events: AsyncIterable<FollowedEvent>, id: string): AsyncGenerator<FollowedEvent> {
   let notified = false
   for await (const event of events) {

@@ -21,7 +21,7 @@ interface Parts {
   readonly opening: Promise<void>
 }
 
-/** Sends an input; one that is refused goes back to the session's draft. Never rejects. */
+/** Sends an input. If it is rejected, it is restored in the session's draft. Never rejects. */
 export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise<void> {
   const { id, store, signal, change } = parts.view
   const own = pendingOf(draft)
@@ -48,11 +48,11 @@ export async function sendInput(parts: Parts, draft: Draft, busy: Busy): Promise
 interface Request {
   readonly key: string
   readonly busy: Busy
-  /** Whether it may have arrived before. */
+  /** Whether an earlier attempt may have succeeded. */
   readonly isAgain: boolean
 }
 
-/** Queues an input or steers with it where a run is active; else follows the run that begins with it. */
+/** Queues an input, or steers the active run with it. If no run is active, follows the run that it starts. */
 async function post({ view, following }: Parts, own: Pending, content: NewMessage['content'], request: Request) {
   const { id, store, change, guarded } = view
   const { log, pending } = store.get()
@@ -65,11 +65,11 @@ async function post({ view, following }: Parts, own: Pending, content: NewMessag
     if (!following.isOn()) await guarded(following.refresh)
     return
   }
-  // What was accepted before is in the log: nothing runs.
+  // No run is active, so accepted inputs are in the log already.
   change({ pending: pending.filter(({ accepted }) => !accepted) })
   const begun = (): void => {
     accept()
-    // Its first input gives a session its title.
+    // The first input sets the session's title.
     if (log.messages.length === 0) void guarded(async () => change({ session: await client.readSession(id) }))
   }
   const open = (follow: FollowOptions) => client.streamMessage(id, { content }, follow)

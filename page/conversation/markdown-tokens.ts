@@ -1,17 +1,24 @@
 import { Lexer } from 'marked'
 import type { Token } from 'marked'
 
-/** Longer texts are shown as they are: parsing them would hold up the page. */
+/** Maximum length of a text. Longer ones are shown unformatted, because parsing them would block the page. */
 const MAX_TEXT_CHARACTERS = 100_000
-/** In longer blocks marks are shown as they are: some of their rules take time by the square of the length. */
+/**
+ * Maximum length of a block. In longer ones, marks are shown as text, because some parser rules take quadratic time.
+ */
 const MAX_BLOCK_CHARACTERS = 3_000
-/** A line of so many quotes and lists in each other: each costs a call within a call. */
+/** Matches a line with 50 nested quotes and lists, because each level is a nested call. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){50}/m
-/** With more quoted lines, a text is shown as it is: each may be read anew with all that follow it. */
+/**
+ * Maximum number of quoted lines. With more, a text is shown unformatted, because each line may be parsed again with
+ * all that follow.
+ */
 const MAX_QUOTED_LINES = 1_000
 const QUOTED = /^[ \t]*>/gm
 
-/** The tokens of a Markdown text; undefined if it is to be shown as it is. Takes little time, whatever the text is. */
+/**
+ * Returns the tokens of a Markdown text; undefined if it must be shown unformatted. It takes little time for any text.
+ */
 export function tokensOf(text: string): Token[] | undefined {
   if (text.length > MAX_TEXT_CHARACTERS || NESTED.test(text)) return undefined
   if ((text.match(QUOTED)?.length ?? 0) > MAX_QUOTED_LINES) return undefined
@@ -23,6 +30,6 @@ export function tokensOf(text: string): Token[] | undefined {
       else lexer.inlineTokens(src, tokens)
     return lexer.tokens
   } catch {
-    return undefined // The text itself says all.
+    return undefined // The caller shows the text itself.
   }
 }

@@ -7,12 +7,12 @@ import { withBidiShown } from '../text/bidi.ts'
 import { Marked } from '../text/marked-words.tsx'
 import { tokensOf } from './markdown-tokens.ts'
 
-/** Deeper nesting is shown as text. */
+/** Maximum nesting. Deeper content is shown as text. */
 const MAX_DEPTH = 24
 
 /**
- * Markdown as elements of ours, made from its tokens. Nothing in it becomes HTML: tags are shown as they are written, images as
- * links, and links only where they lead to the web or to mail.
+ * Renders Markdown with our own elements. Nothing in it becomes HTML: tags are shown as text, and images as links. Only
+ * links to the web or to mail addresses are active.
  */
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => tokensOf(text), [text])
@@ -29,10 +29,13 @@ export function Markdown({ text }: { readonly text: string }) {
   )
 }
 
-/** Of each heading. */
+/** Level of each heading. */
 const Levels = createContext<ReadonlyMap<Token, number>>(new Map())
 
-/** Below the page's own heading, and none left out: whoever goes from heading to heading is to miss nothing. */
+/**
+ * Returns the levels of the headings. They begin below the page's own heading and skip none, so that a screen reader's
+ * heading list is complete.
+ */
 function levelsOf(tokens: Token[]): ReadonlyMap<Token, number> {
   const levels = new Map<Token, number>()
   let before = 1
@@ -173,7 +176,7 @@ function Inline({ token, depth }: { readonly token: Token; readonly depth: numbe
   }
 }
 
-/** A link that says where it leads: its text may say something else. */
+/** Renders a link with its target, because its text may name another one. */
 function Address({ href, text }: { readonly href: string; readonly text: string }) {
   const url = /^(?:https?:\/\/|mailto:)/i.test(href) && URL.canParse(href) ? new URL(href) : undefined
   if (url === undefined)
@@ -210,5 +213,5 @@ function Address({ href, text }: { readonly href: string; readonly text: string 
   )
 }
 
-/** Read from left to right, whatever the text around it is. */
+/** Shows an address from left to right, whatever the direction of the text around it. */
 const Target = ({ children }: { readonly children: ComponentChildren }) => <bdi dir="ltr">{children}</bdi>

@@ -6,11 +6,11 @@ import { Download } from '../tools/download.tsx'
 
 type MediaPart = Extract<Message['parts'][number], { readonly media_type: string }>
 
-/** Images of these types are pixels and nothing else. */
+/** Image types that contain only pixels. */
 const SHOWN = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 const MAX_IMAGE_BYTES = 10_000_000
 
-/** An image, or a file to download. */
+/** Shows an image, or a link to download a file. */
 export function Media({ message, part }: { readonly message: Message; readonly part: MediaPart }) {
   const [url, setUrl] = useState<string>()
   const isShown = SHOWN.includes(part.media_type) && part.bytes <= MAX_IMAGE_BYTES
@@ -25,7 +25,7 @@ export function Media({ message, part }: { readonly message: Message; readonly p
       made = URL.createObjectURL(blob.slice(0, blob.size, part.media_type))
       setUrl(made)
     }
-    show().catch(() => undefined) // Its name stays, and the download tells what is wrong.
+    show().catch(() => undefined) // The file's name remains visible, and the download shows the error.
     return () => {
       gone = true
       if (made !== undefined) URL.revokeObjectURL(made)

@@ -7,19 +7,20 @@ interface Follow {
   readonly onLost: () => void
 }
 
-/** Opens the events of a run. They end when `signal` aborts; `onLost` hears that the connection is tried again. */
+/** Opens the events of a run. They end when `signal` aborts; `onLost` is called before a reconnect. */
 export type Open = (follow: Follow) => AsyncIterable<FollowedEvent>
 
 interface FollowWhileSeen extends Follow {
-  /** The connection has ended, for nobody sees the page. */
+  /** Called when the connection was closed because the page is hidden. */
   readonly onLeft: () => void
-  /** Somebody sees it again, and events come again. */
+  /** Called with the first event after the page became visible again. */
   readonly onBack: () => void
 }
 
 /**
- * The events of a run; those that are stored come once. A page that nobody sees ends the connection, as soon as the first event has
- * told which run it is: over HTTP/1.1 all tabs of a browser share six. When it is seen again, they go on after the last one.
+ * Yields the events of a run; stored events are yielded once. A hidden page closes the connection once the run's id is
+ * known, because over HTTP/1.1 all tabs of a browser share six connections. When the page is visible again, events
+ * continue after the last one.
  */
 export async function* whileSeen(
   session: string,

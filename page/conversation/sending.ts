@@ -3,13 +3,13 @@ import type { FollowedEvent, FollowOptions } from '../../functions/client/follow
 import type { Draft } from './drafts.ts'
 import type { Log } from '../log/log.ts'
 
-/** What was sent and is not in the log yet. */
+/** An input that was sent and is not in the log yet. */
 export interface Pending {
   readonly key: number | string
   readonly text: string
-  /** The end of the log when it was sent; before that is known, later than all. */
+  /** Id of the log's last message when the input was sent. Until it is known, the value is greater than all ids. */
   readonly after: string
-  /** Whether the server has it. Until then it may be refused. */
+  /** Whether the server has accepted it. Until then, it may be rejected. */
   readonly accepted: boolean
   /** The run that begins with it, if it is queued. */
   readonly run?: string | undefined
@@ -17,7 +17,7 @@ export interface Pending {
 
 let sent = 0
 
-/** A draft that leaves: its text, or the name of its first file. */
+/** Makes a pending input of a draft: its text, or the name of its first file. */
 export const pendingOf = ({ text, files }: Draft): Pending => ({
   key: ++sent,
   text: text.trim() === '' ? (files[0]?.name ?? '') : text.trim(),
@@ -31,7 +31,7 @@ export const withPending = (
   part: Partial<Pending>,
 ): readonly Pending[] => pending.map((one) => (one.key === key ? { ...one, ...part } : one))
 
-/** With an input that the server has. */
+/** Marks an input as accepted. */
 export const withAccepted = (
   pending: readonly Pending[],
   key: Pending['key'],
@@ -43,7 +43,7 @@ export const withAccepted = (
     { accepted: true, run: status === 'queued' ? id : undefined },
   )
 
-/** With the inputs that are queued, and without those that have left the queue. `runs`: the session's newest. */
+/** Adds queued inputs, and removes those that have left the queue. `runs`: the newest of the session. */
 export function withQueued(pending: readonly Pending[], runs: readonly Run[], { messages }: Log): readonly Pending[] {
   const left = pending.filter(({ run }) => !runs.some(({ id, status }) => id === run && status !== 'queued'))
   const known = new Set([...left.map(({ run }) => run), ...messages.map((message) => message.run_id)])
@@ -55,7 +55,7 @@ export function withQueued(pending: readonly Pending[], runs: readonly Run[], { 
   return queued.length === 0 && left.length === pending.length ? pending : [...queued.toReversed(), ...left]
 }
 
-/** Without what the log has by now. */
+/** Removes inputs that are in the log now. */
 export function stillPending(pending: readonly Pending[], { messages }: Log): readonly Pending[] {
   if (pending.length === 0) return pending
   const inputs = messages.filter(({ role }) => role === 'user')
@@ -70,8 +70,8 @@ const says = ({ parts }: Message, text: string): boolean =>
 type Events = AsyncGenerator<FollowedEvent, void, undefined>
 
 /**
- * The events of an input that is sent. A lost connection is opened again, also when nobody follows any more, until the server has the
- * input. Throws what it was refused with.
+ * Yields the events of an input that is being sent. Until the server has accepted the input, a lost connection is
+ * reopened even if the events are not followed any longer. Throws the error with which the input was rejected.
  */
 export async function* sending(
   open: (follow: FollowOptions) => Events,

@@ -8,20 +8,23 @@ import type { Pending } from './sending.ts'
 export interface Conversation {
   readonly session: Session | undefined
   readonly log: Log
-  /** Whether there is more of the log before and after the part that is loaded. */
+  /** Whether the log has more messages before or after the loaded part. */
   readonly older: boolean
   readonly newer: boolean
   readonly loading: boolean
-  /** Whether a part of the log has been loaded; until then nobody knows what is in it. */
+  /** Whether a part of the log was loaded. Before that, its content is unknown. */
   readonly loaded: boolean
-  /** To the run's events. `lost`: it is tried again; `left`: nobody saw the page, and what has happened since is not shown yet. */
+  /**
+   * State of the connection to the run's events. `lost`: reconnecting. `left`: the page was hidden, and later events
+   * are not shown yet.
+   */
   readonly connection: 'live' | 'lost' | 'left'
-  /** What was sent and is not in the log yet. */
+  /** Inputs that were sent and are not in the log yet. */
   readonly pending: readonly Pending[]
   readonly error: unknown
 }
 
-/** What is shown of an open session, and how it changes. */
+/** The state of an open session, and functions to change it. */
 export interface SessionView {
   readonly id: string
   readonly store: Store<Conversation>
@@ -29,7 +32,7 @@ export interface SessionView {
   readonly signal: AbortSignal
   change(part: Partial<Conversation>): void
   changeLog(make: (log: Log) => Log): void
-  /** Does the work, and shows why it failed. Never rejects. */
+  /** Runs the work, and shows its error. Never rejects. */
   guarded(work: () => Promise<void>): Promise<void>
 }
 

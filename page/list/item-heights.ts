@@ -3,18 +3,18 @@ import type { RefObject } from 'preact'
 
 interface Measured {
   readonly scroller: RefObject<HTMLElement | null>
-  /** Its children are the items; `data-key` has the key of each. */
+  /** The parent of the items; each item has its key in `data-key`. */
   readonly body: RefObject<HTMLElement | null>
   readonly heights: Map<string, number>
-  /** An item has another height than was known. */
+  /** Called when the height of an item has changed. */
   readonly onChange: () => void
-  /** The scroller has another size. */
+  /** Called when the size of the scroller has changed. */
   readonly onResize: (scroller: HTMLElement) => void
 }
 
 const observers = new WeakMap<Element, ResizeObserver>()
 
-/** Keeps the heights of the items that are rendered. */
+/** Measures the heights of the rendered items. */
 export function useHeights({ scroller, body, heights, onChange, onResize }: Measured): void {
   useEffect(() => {
     const element = scroller.current
@@ -40,7 +40,7 @@ export function useHeights({ scroller, body, heights, onChange, onResize }: Meas
   })
 }
 
-/** Whether a rendered item has another height than was known. */
+/** Measures rendered items. Returns whether any height has changed. */
 function measureChildren(body: HTMLElement, heights: Map<string, number>): boolean {
   let changed = false
   for (const child of body.children) {

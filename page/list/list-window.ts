@@ -1,15 +1,15 @@
-/** Pixels above and below the visible part that are rendered as well. */
+/** Pixels above and below the viewport that are rendered too. */
 const MARGIN = 600
-/** Who scrolls down so close to the end stays at the end when something is added. */
+/** A list that is scrolled within this distance of its end, in pixels, stays at the end when items are added. */
 const NEAR_END = 60
 
-/** The visible part of a list: where it begins, in pixels, and how high it is. */
-export interface Sight {
+/** The visible part of a list: its position and height, in pixels. */
+export interface Viewport {
   readonly top: number
   readonly height: number
 }
 
-/** Where items lie, in pixels; the last of `tops` is the end. Those from `first` to before `last` are rendered. */
+/** Positions of items in pixels; the last of `tops` is the end. Items from `first` to before `last` are rendered. */
 export interface ListWindow {
   readonly keys: readonly string[]
   readonly tops: readonly number[]
@@ -17,17 +17,17 @@ export interface ListWindow {
   readonly last: number
 }
 
-/** What a list remembers from one rendering to the next. */
+/** The state of a list between two renderings. */
 export interface Kept {
-  /** Pixels, by the keys of items that were rendered. */
+  /** Heights in pixels, by the keys of rendered items. */
   readonly heights: Map<string, number>
-  /** Whether its end is seen, and stays in sight. */
+  /** Whether the end is visible, and remains visible. */
   atEnd: boolean
-  /** Otherwise the item at the top of what is seen, and how far it is scrolled out of it. */
+  /** Otherwise, the item at the top of the viewport, and how far it is scrolled out. */
   anchor: { readonly key: string; readonly delta: number } | undefined
-  /** What it showed; where it was scrolled to, and all that could be scrolled. */
+  /** The last rendering, with its scroll position and the scrollable height. */
   shown: Pick<ListWindow, 'keys' | 'tops'> & { readonly scrolled: number; readonly height: number }
-  /** The item that it went to last, and the one that is known to be rendered. */
+  /** The last item that the list was scrolled to, and the last one that was rendered for that. */
   sought: string | undefined
   reached: string | undefined
 }
@@ -41,10 +41,10 @@ export const nothingKept = (): Kept => ({
   reached: undefined,
 })
 
-/** `heights`: of each item, by its key. */
+/** Returns the window of items to render. `heights` has the height of each item, by key. */
 export function windowOf(
   heights: readonly (readonly [key: string, height: number])[],
-  { top, height }: Sight,
+  { top, height }: Viewport,
 ): ListWindow {
   const tops = [0]
   for (const [, height] of heights) tops.push((tops.at(-1) ?? 0) + height)
@@ -54,14 +54,14 @@ export function windowOf(
 }
 
 /**
- * What is seen is what stays in its place. `top`: pixels of the items that are scrolled out; `continues`: more items are to come
- * after the last one.
+ * Records the visible position, which later renderings keep. `top`: pixels of items above the viewport. `continues`:
+ * more items follow the last one.
  */
-export function hold(kept: Kept, element: HTMLElement, top: number, continues: boolean): void {
+export function recordPosition(kept: Kept, element: HTMLElement, top: number, continues: boolean): void {
   const { keys, tops, height, scrolled } = kept.shown
   const left = height - element.scrollTop - element.clientHeight
   const by = element.scrollTop - scrolled
-  // Up to the end moves only a list that has become shorter, or higher in the window.
+  // Only a list that has become shorter, or higher in the window, reaches its end by an upward movement.
   if (by < -1) kept.atEnd = left < 2 && (kept.atEnd || !continues)
   else if (by > 1) kept.atEnd = left < NEAR_END && !continues
   const index = Math.max(0, indexAt(tops, top))
@@ -70,8 +70,10 @@ export function hold(kept: Kept, element: HTMLElement, top: number, continues: b
   kept.shown = { ...kept.shown, scrolled: element.scrollTop }
 }
 
-/** Scrolls to what was seen before. `offset`: pixels before the first item; `continues`: more items are to come after the last one. */
-export function settle(
+/**
+ * Restores the recorded position. `offset`: pixels before the first item. `continues`: more items follow the last one.
+ */
+export function restorePosition(
   kept: Kept,
   element: HTMLElement,
   { keys, tops }: ListWindow,
@@ -85,7 +87,7 @@ export function settle(
   kept.shown = { keys, tops, scrolled: element.scrollTop, height: element.scrollHeight }
 }
 
-/** Goes to an item of the list, once: `below` pixels under the top of what is seen. */
+/** Scrolls to an item of the list once, `below` pixels under the top of the viewport. */
 export function seek(kept: Kept, target: string | undefined, keys: readonly string[], below: number): void {
   if (target === undefined || kept.sought === target || !keys.includes(target)) return
   kept.sought = target
@@ -93,26 +95,29 @@ export function seek(kept: Kept, target: string | undefined, keys: readonly stri
   kept.anchor = { key: target, delta: -below }
 }
 
-/** Whether the items that are rendered lie where their heights put them: none is at an estimated place. */
+/** Whether all rendered items are at measured positions, not at estimated ones. */
 export const isMeasured = ({ heights }: Kept, { keys, tops, first, last }: ListWindow): boolean =>
   keys.slice(first, last).every((key, index) => {
     const height = (tops[first + index + 1] ?? 0) - (tops[first + index] ?? 0)
     return Math.abs((heights.get(key) ?? -1) - height) < 0.5
   })
 
-/** Whether little is left before and after what is seen. */
+/** Whether little content is left before or after the viewport. */
 export function isNear(element: HTMLElement, top: number, { tops }: ListWindow): { start: boolean; end: boolean } {
   return { start: top < MARGIN, end: (tops.at(-1) ?? 0) - top - element.clientHeight < MARGIN }
 }
 
-/** Whether somebody has scrolled, and the event is still to come: a list that became shorter moves by itself, to its end. */
+/**
+ * Whether a person has scrolled, and the scroll event has not arrived yet. A list that became shorter moves to its end
+ * by itself, which does not count.
+ */
 export function isScrolled(element: HTMLElement, { scrolled }: Kept['shown']): boolean {
   const by = element.scrollTop - scrolled
   const isClamped = by < 0 && element.scrollHeight - element.scrollTop - element.clientHeight <= 1
   return Math.abs(by) > 1 && !isClamped
 }
 
-/** The index of the item in which a position lies. */
+/** Returns the index of the item at a position. */
 function indexAt(tops: readonly number[], position: number): number {
   let low = 0
   let high = tops.length - 1
@@ -124,7 +129,10 @@ function indexAt(tops: readonly number[], position: number): number {
   return low
 }
 
-/** The anchor, first the beginning; once its item has become a part of another one, the next of those that came after it. */
+/**
+ * Returns the anchor; initially, the first item. If its item was merged into another one, returns the next item that
+ * still exists.
+ */
 function anchorIn({ anchor, shown }: Kept, keys: readonly string[]): Kept['anchor'] {
   const [first] = keys
   if (anchor === undefined) return first === undefined ? undefined : { key: first, delta: 0 }

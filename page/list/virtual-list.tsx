@@ -1,39 +1,49 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useHeights } from './item-heights.ts'
-import { hold, isMeasured, isNear, isScrolled, nothingKept, seek, settle, windowOf } from './list-window.ts'
+import {
+  recordPosition,
+  isMeasured,
+  isNear,
+  isScrolled,
+  nothingKept,
+  seek,
+  restorePosition,
+  windowOf,
+} from './list-window.ts'
 import type { Kept, ListWindow } from './list-window.ts'
 import { reveal, shrink } from './reveal.ts'
 import type { Reveal } from './reveal.ts'
 
-/** Part of the height that is left above a target, until more is known of it. */
+/** Part of the height above a target, until its final position is known. */
 const TARGET_AT = 0.12
 
 interface Props<Item> {
   readonly items: readonly Item[]
   readonly keyOf: (item: Item) => string
-  /** Pixels, before the item has been rendered. */
+  /** Estimated height in pixels, until the item has been rendered. */
   readonly estimate: (item: Item) => number
   readonly render: (item: Item) => ComponentChildren
   readonly label: string
   /** Scrolls to this item when it changes. */
   readonly target?: string | undefined
-  /** Called once that item is rendered; returns what of it to show in the upper half. */
+  /** Called once the item is rendered. Returns the element to show in the upper half. */
   readonly onTarget?: (() => Reveal | undefined) | undefined
   readonly onNearStart?: (() => void) | undefined
   readonly onNearEnd?: (() => void) | undefined
-  /** Whether more items are to come after the last one: its end is then not the list's. */
+  /** Whether more items follow the last one, so that its end is not the end of the list. */
   readonly continues: boolean
-  /** Goes to the end when it changes. */
+  /** Scrolls to the end when it changes. */
   readonly toEnd: number
-  /** Before the first and after the last item. */
+  /** Content before the first and after the last item. */
   readonly before?: ComponentChildren
   readonly after?: ComponentChildren
 }
 
 /**
- * A scrolling list that renders only what is near the visible part. Items may have any height and change it. What is seen stays
- * where it is when items are added before it or change their height; at the end, the list stays at the end, unless it continues.
+ * A scrolling list that renders only items near the viewport. Items may have any height and change it. The visible
+ * content keeps its position when items are added before it or change their height. At the end, the list stays at the
+ * end, unless it continues.
  */
 export function VirtualList<Item>(props: Props<Item>) {
   const { items, keyOf } = props
@@ -63,19 +73,19 @@ export function VirtualList<Item>(props: Props<Item>) {
   )
 }
 
-/** Which items are rendered, as the list is scrolled and its items change. */
+/** Returns the items to render, which depend on the scroll position and the items. */
 function useWindow<Item>(props: Props<Item>) {
   const { items, keyOf, estimate, target, continues, toEnd } = props
   const scroller = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLDivElement>(null)
   const slack = useRef<HTMLDivElement>(null)
   const [kept] = useState(nothingKept)
-  const [sight, setSight] = useState({ top: 0, height: 800 })
+  const [viewport, setViewport] = useState({ top: 0, height: 800 })
   const [, measure] = useState({})
   const heightOf = (item: Item): number => kept.heights.get(keyOf(item)) ?? estimate(item)
   const shown = windowOf(
     items.map((item) => [keyOf(item), heightOf(item)]),
-    sight,
+    viewport,
   )
   const topOf = (element: HTMLElement): number => element.scrollTop - (body.current?.offsetTop ?? 0)
 
@@ -83,28 +93,28 @@ function useWindow<Item>(props: Props<Item>) {
     kept.atEnd = true
     slack.current?.style.removeProperty('height')
   }, [toEnd])
-  useLayoutEffect(() => seek(kept, target, shown.keys, sight.height * TARGET_AT), [target, items])
+  useLayoutEffect(() => seek(kept, target, shown.keys, viewport.height * TARGET_AT), [target, items])
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null) return
-    if (isScrolled(element, kept.shown)) hold(kept, element, topOf(element), continues)
+    if (isScrolled(element, kept.shown)) recordPosition(kept, element, topOf(element), continues)
     if (slack.current !== null) shrink(element, slack.current)
-    settle(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
+    restorePosition(kept, element, shown, { offset: body.current?.offsetTop ?? 0, continues })
     update(element)
   })
-  // What came in may be too little, or the list may have been scrolled on while it came.
+  // The new items may not fill the viewport, or the list may have been scrolled meanwhile.
   useEffect(() => {
-    if (scroller.current !== null && items.length > 0) lookAround(scroller.current)
+    if (scroller.current !== null && items.length > 0) loadNearby(scroller.current)
   }, [items])
   useReached(props, kept, shown, { scroller, slack })
   useHeights({ scroller, body, heights: kept.heights, onChange: () => measure({}), onResize: update })
 
-  /** Renders what is in sight. */
+  /** Renders the visible items. */
   function update(element: HTMLElement): void {
     const next = { top: topOf(element), height: element.clientHeight }
-    setSight((old) => (Math.abs(old.top - next.top) < 1 && old.height === next.height ? old : next))
+    setViewport((old) => (Math.abs(old.top - next.top) < 1 && old.height === next.height ? old : next))
   }
-  function lookAround(element: HTMLElement): void {
+  function loadNearby(element: HTMLElement): void {
     const { start, end } = isNear(element, topOf(element), shown)
     if (start) props.onNearStart?.()
     if (end) props.onNearEnd?.()
@@ -112,9 +122,9 @@ function useWindow<Item>(props: Props<Item>) {
   const onScroll = (): void => {
     const element = scroller.current
     if (element === null) return
-    hold(kept, element, topOf(element), continues)
+    recordPosition(kept, element, topOf(element), continues)
     update(element)
-    lookAround(element)
+    loadNearby(element)
   }
   return { scroller, body, slack, shown, onScroll }
 }
@@ -124,7 +134,7 @@ interface Elements {
   readonly slack: RefObject<HTMLElement | null>
 }
 
-/** Shows what the caller wants of the target in the upper half, once its item is rendered. */
+/** Shows the target's element in the upper half, once its item is rendered. */
 function useReached<Item>(
   { target, onTarget }: Props<Item>,
   kept: Kept,

@@ -1,21 +1,21 @@
 import type { Message } from '../../functions/client/api-types.ts'
 import { parentsOf } from './parents.ts'
 
-/** A message of the log as it is shown: a completion with the calls it made, and under each call what a member did for it. */
+/** A message of the log for display. A completion has its calls, and each call has the members' work for it. */
 export interface Entry {
   readonly message: Message
   readonly calls: readonly CallEntry[]
 }
 export interface CallEntry {
   readonly message: Message
-  /** Its arguments as the model sent them, if the completion is known. */
+  /** The call's arguments as the model sent them, if the completion is loaded. */
   readonly input: string | undefined
   readonly members: readonly Entry[]
 }
 
 /**
- * The entries of a part of a log, in order. A call whose completion is not in it stands alone. What a member did stands below the
- * message of its delegate call: ids of calls may repeat, also within a run.
+ * Returns the entries of a part of a log, in order. A call without its completion is an entry of its own. A member's
+ * work is below the message of its delegate call, because ids of calls may repeat, even within a run.
  */
 export function entriesOf(messages: readonly Message[]): readonly Entry[] {
   const members = new Map<string, Message[]>()
@@ -51,7 +51,7 @@ const callOf = (
   members: nested(members.get(message.id) ?? [], members),
 })
 
-/** The entry that shows a message: its own, or the one whose call it is. */
+/** Returns the entry that shows a message: its own, or the entry with its call. */
 export function holderOf(entries: readonly Entry[], id: string): string | undefined {
   const holds = (entry: Entry): boolean =>
     entry.message.id === id || entry.calls.some((call) => call.message.id === id || call.members.some(holds))

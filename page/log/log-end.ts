@@ -4,15 +4,15 @@ import type { Log } from './log.ts'
 import { stillPending } from '../conversation/sending.ts'
 import type { Conversation, SessionView } from '../conversation/session-view.ts'
 
-/** With more new messages than about so many, what is shown begins anew at the end of the log. */
+/** Approximate number of new messages above which the view is reloaded at the end of the log. */
 const MAX_NEW_MESSAGES = 500
 
 export const lastOf = ({ messages }: Log): string => messages.at(-1)?.id ?? ''
 
-/** Whether the end of the log is in what is loaded. */
+/** Whether the end of the log is loaded. */
 export const isAtEnd = ({ loaded, newer }: Conversation): boolean => loaded && !newer
 
-/** Reads what is new at the end of the log, back to the last message that was `known`; nothing if the end is not shown. */
+/** Reads the new end of the log, back to the last message in `known`. Does nothing if the end is not shown. */
 export async function readEnd(view: SessionView, known = lastOf(view.store.get().log)): Promise<void> {
   const { id, store, signal, change, changeLog } = view
   if (!isAtEnd(store.get())) return

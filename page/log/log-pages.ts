@@ -4,21 +4,21 @@ import { withMessages } from './log.ts'
 import type { SessionView } from '../conversation/session-view.ts'
 
 const PAGE = 100
-/** Of messages; the end of an address may be anything. */
+/** Matches a message id; the fragment of an address may be any text. */
 const ID = /^[0-9A-Z]{26}$/
 
 const NOT_HERE = { key: 'not-here', text: 'The message of this address is not in this session. This is its end.' }
 
 export interface LogPages {
-  /** Loads the end of the log, or the part around a message, in place of what was loaded. */
+  /** Loads the end of the log, or the part around a message, and replaces the loaded part. */
   load(around: string | undefined): Promise<void>
   loadOlder(): Promise<void>
   loadNewer(): Promise<void>
-  /** Loads the part of the log around a message, unless it is loaded. */
+  /** Loads the part of the log around a message, unless it is already loaded. */
   jumpTo(message: string): Promise<void>
 }
 
-/** Loads a session's log in pages, into what is shown of it. */
+/** Loads a session's log in pages into its view. */
 export function createLogPages({ id, store, signal, change, changeLog, guarded }: SessionView): LogPages {
   let busy = false
 
@@ -74,7 +74,7 @@ async function lastPage(id: string, signal: AbortSignal) {
   return { messages: page.data, older: page.has_more, newer: false }
 }
 
-/** The part of the log around a message; undefined if the session has no such message. */
+/** Reads the part of the log around a message; undefined if the session has no such message. */
 async function pageAround(id: string, message: string, signal: AbortSignal) {
   try {
     const { data, previous, next } = await client.listMessages(id, { around: message, limit: PAGE }, { signal })

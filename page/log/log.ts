@@ -1,7 +1,7 @@
 import type { Message, Run, RunEvent } from '../../functions/client/api-types.ts'
 import { howFar } from '../../functions/client/how-far.ts'
 
-/** A completion that is still streaming. */
+/** A streaming completion. */
 export interface Draft {
   readonly key: string
   readonly round: number
@@ -19,21 +19,21 @@ export interface Notice {
   readonly text: string
 }
 
-/** What is known of a session: a connected part of its log, and what goes on. */
+/** The loaded state of a session: a contiguous part of its log, and its current activity. */
 export interface Log {
-  /** In the order of their ids, which is that of the log. */
+  /** Ordered by id, which is the order of the log. */
   readonly messages: readonly Message[]
   readonly drafts: readonly Draft[]
-  /** The one that is followed, or was last. */
+  /** The followed run, or the last one. */
   readonly run: Run | undefined
   readonly notices: readonly Notice[]
-  /** How far running calls are, as their tools say, by the calls' messages. */
+  /** Progress of running calls as reported by their tools, by the calls' messages. */
   readonly progress: readonly Notice[]
 }
 
 export const EMPTY_LOG: Log = { messages: [], drafts: [], run: undefined, notices: [], progress: [] }
 
-/** Adds messages, in any order; one with the same id replaces the former. */
+/** Adds messages in any order. A message replaces an earlier one with the same id. */
 export function withMessages(log: Log, added: readonly Message[]): Log {
   if (added.length === 0) return log
   const last = log.messages.at(-1)
@@ -45,7 +45,7 @@ export function withMessages(log: Log, added: readonly Message[]): Log {
   return { ...log, messages: [...byId.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1)) }
 }
 
-/** After an event while messages behind the part that is known are still to be loaded: they are not known by it. */
+/** Applies an event while later parts of the log are not loaded yet. The event's message is not added. */
 export function withEventElsewhere(log: Log, event: RunEvent): Log {
   const last = log.messages.at(-1)?.id ?? ''
   const after = withEvent(log, event)
@@ -53,19 +53,19 @@ export function withEventElsewhere(log: Log, event: RunEvent): Log {
 }
 
 /**
- * With the end of the log as it was read back to `known`, or not that far where `isWhole` is false: then what lies before it gives
- * way, for a part of a log is to be connected.
+ * Adds the end of the log, which was read back to `known`. If `isWhole` is false, it was not read that far. Earlier
+ * messages are then dropped, because the loaded part must be contiguous.
  */
 export function withEnd(log: Log, read: readonly Message[], known: string, isWhole: boolean): Log {
   const kept = isWhole ? log.messages : log.messages.filter(({ id }) => id > known)
   return withMessages({ ...log, messages: kept }, read)
 }
 
-/** A call's end is not undone by an older report of its start. */
+/** Keeps a call's end if an older report of its start arrives. */
 const newer = (old: Message | undefined, message: Message): Message =>
   old?.completed_at !== undefined && message.completed_at === undefined ? old : message
 
-/** What is known after an event. */
+/** Applies an event. */
 export function withEvent(log: Log, event: RunEvent): Log {
   switch (event.type) {
     case 'run.queued':
@@ -111,7 +111,7 @@ export function withEvent(log: Log, event: RunEvent): Log {
       return noted(log, event.run_id, event.code, `${event.code}: ${event.detail}`)
     default:
       event satisfies never
-      // Of a newer program, whose page is still to be loaded.
+      // The event comes from a newer program, whose page is not loaded yet.
       return log
   }
 }

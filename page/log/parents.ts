@@ -1,9 +1,9 @@
 import type { Message } from '../../functions/client/api-types.ts'
 
 /**
- * The ids of the delegate calls' messages that members' messages of this part of a log belong to, by the members' ids. What older
- * versions imported or forked names the call by its id alone: of the calls of its run with this id the last one before it is
- * meant, or else the first one after it.
+ * Returns the id of the delegate call's message for members' messages of this part of a log, by the members' message
+ * ids. Messages of older imports and forks name the call only by its id. They belong to the last call of their run with
+ * this id before them, or else to the first one after them.
  */
 export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>()
@@ -15,7 +15,7 @@ export function parentsOf(messages: readonly Message[]): ReadonlyMap<string, str
 }
 
 function findByCall(messages: readonly Message[], parents: Map<string, string>): void {
-  /** By run and call: the delegate call that was met last. */
+  /** The last delegate call, by run and call id. */
   const met = new Map<string, Message>()
   for (const message of messages) {
     const { id, run_id: run, parent_message_id: row, parent_tool_call_id: call } = message

@@ -2,10 +2,10 @@ import type { SearchHit } from '../../functions/client/api-types.ts'
 import { folderName } from '../sessions/session-facts.ts'
 import { titleOf } from '../sessions/session-title.tsx'
 import { href } from '../shell/place.ts'
-import { moment, whole } from '../text/times.ts'
+import { timeOrDate, whole } from '../text/times.ts'
 import { addressOf, plainText, splitAtMatches } from './plain-snippet.ts'
 
-/** `more` of a hit has this value also where more hits follow. */
+/** Maximum of a hit's `more`; the actual number may be higher. */
 export const MAX_MORE = 100
 
 /** Hits of one session, in the order of the search. */
@@ -14,7 +14,7 @@ interface HitGroup {
   readonly hits: readonly SearchHit[]
 }
 
-/** Groups neighbours of one session. */
+/** Groups consecutive hits of one session. */
 function groupBySession(hits: readonly SearchHit[]): readonly HitGroup[] {
   const groups: { first: SearchHit; hits: SearchHit[] }[] = []
   for (const hit of hits) {
@@ -25,7 +25,10 @@ function groupBySession(hits: readonly SearchHit[]): readonly HitGroup[] {
   return groups
 }
 
-/** The hits, each under the title of its session. `sessionAddress`: of the search within one session. */
+/**
+ * Shows the hits, each under the title of its session. `sessionAddress` returns the address of the search within one
+ * session.
+ */
 export function HitGroups(props: {
   readonly hits: readonly SearchHit[]
   readonly sessionAddress: (session: string) => string
@@ -80,7 +83,7 @@ function Hit({ hit }: { readonly hit: SearchHit }) {
           )}
           <span class="grow" />
           <time class="quiet" dateTime={hit.created_at} title={whole(hit.created_at)}>
-            {moment(hit.created_at)}
+            {timeOrDate(hit.created_at)}
           </time>
         </header>
         <Neighbour of={hit.before} />

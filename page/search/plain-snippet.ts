@@ -2,21 +2,32 @@ import type { SearchHit } from '../../functions/client/api-types.ts'
 
 type Role = SearchHit['role']
 
-/** Marks around a match, as the API writes them. */
+/** Matches the marks of the API around a match. */
 const MATCH = /«([^»]*)»/gu
-/** A link or an image whose text has no brackets and whose address has no parentheses. */
+/** Matches a link or an image whose text has no brackets and whose address has no parentheses. */
 const LINK = /!?\[([^[\]]*)\]\(([^()\s]*)(?:\s+["'][^"']*["'])?\)/gu
 const CODE = /(`+[^`]+`+)/u
-/** `*` and `_` beside a word. They stay within a word (`snake_case`) and between spaces. Marks of a match do not count. */
+/**
+ * Matches `*` and `_` at the edge of a word. Within a word (`snake_case`) and between spaces, they are kept. Marks of
+ * matches are ignored.
+ */
 const EMPHASIS = /(?<![\p{L}\p{N}][«»]*)[*_~]+(?=\S)|(?<=\S)[*_~]+(?![«»]*[\p{L}\p{N}])/gu
-/** Marks of headings, and of quotations and lists where the text begins. Line breaks are spaces in a snippet. */
+/**
+ * Matches marks of headings anywhere, and of quotations and lists at the beginning of the text. Snippets have spaces
+ * instead of line breaks.
+ */
 const LINE_MARKS = /(?<=^|\s)#{1,6}\s+|^\s*(?:[>*+-]\s+)+/gu
 const TABLE_RULE = /\|(?:\s*:?-{2,}:?\s*\|)+/gu
-/** JSON has a quotation mark beside a bracket, a comma or a colon; the arguments of a call have one behind `=`. */
+/**
+ * Matches JSON, which has a quotation mark next to a bracket, a comma or a colon. Arguments of a call have one after
+ * `=`.
+ */
 const IS_JSON = /\\"|"\s*[:,}\]]|[{[,:(=]\s*"/u
 const ESCAPE = /\\(?:u([0-9a-f]{4})|(["\\/bfnrt]))/giu
 
-/** Returns a snippet, or the text of a neighbour, as plain text: without Markdown marks or JSON escapes. Marks of matches stay. */
+/**
+ * Returns a snippet or a neighbour as plain text, without Markdown marks or JSON escapes. Marks of matches are kept.
+ */
 export function plainText(text: string, role: Role): string {
   const isTool = role === 'tool_call' || role === 'tool_result'
   return (isTool ? withoutEscapes(text) : withoutMarkdown(text)).replaceAll(/\s+/gu, ' ').trim()
@@ -45,13 +56,13 @@ function withoutEscapes(text: string): string {
   })
 }
 
-/** Returns the text of a snippet in pieces; those at odd indexes matched. */
+/** Splits the text of a snippet at its matches. Pieces at odd indexes are matches. */
 export const splitAtMatches = (text: string): readonly string[] => text.split(MATCH)
 
-/** The value of a call that a hit of this role is in, as the conversation names it. */
+/** Names of a call's parts in the conversation, by the role of a hit. */
 const VALUE_NAMES: { readonly [role in Role]?: string } = { tool_call: 'Arguments', tool_result: 'Result' }
 
-/** Builds the address that opens a hit where it happened, with its words marked. */
+/** Builds the address that opens a hit in its conversation, with its words marked. */
 export function addressOf({ session_id: session, message_id: message, role, status, snippet }: SearchHit): string {
   const caption = [...new Set([...snippet.matchAll(MATCH)].flatMap(([, word = '']) => word.split(/\s+/u)))]
   const query = new URLSearchParams()

@@ -7,7 +7,7 @@ const STATUSES = ['running', 'waiting', 'completed', 'error', 'interrupted', 'ca
 const SORTS = { '': 'best first', newest: 'newest first', oldest: 'oldest first' }
 const TEXTS = ['folder', 'tool', 'session', 'agent', 'owner'] as const
 
-/** Filters that stand before the fold. */
+/** Filters that are always visible. */
 const SHOWN = new Set(['role', 'sort'])
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
   readonly change: (values: { readonly [name: string]: string }) => void
 }
 
-/** Roles as a row of buttons, all other filters behind a fold. */
+/** Shows roles as a row of buttons, and the other filters in a collapsible section. */
 export function SearchFilters({ query, change }: Props) {
   const role = query.get('role') ?? ''
   const others = Object.keys(FILTERS).filter((name) => !SHOWN.has(name) && (query.get(name) ?? '') !== '').length

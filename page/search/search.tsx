@@ -10,7 +10,7 @@ import { SearchFilters } from './search-filters.tsx'
 import { useSearch } from './use-search.ts'
 import type { Found } from './use-search.ts'
 
-/** Everything that was said and done, searched while somebody types. The address has the whole query. */
+/** Searches the whole history while a person types. The address contains the whole query. */
 export function SearchView() {
   const { query } = usePlace()
   const text = query.get('q') ?? ''
@@ -90,7 +90,7 @@ interface Focusable {
   readonly open: () => void
 }
 
-/** Arrows go from the field to the hits, and between them. */
+/** Handles the arrow keys, which move from the field to the hits and between them. */
 function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
   const links = [...(list?.querySelectorAll('a') ?? [])]
   const at = links.findIndex((link) => link === document.activeElement)
@@ -102,14 +102,14 @@ function pressed(event: KeyboardEvent, { list, field, open }: Focusable): void {
     else next.focus()
   }
   if (event.key === 'Enter' && at === -1) {
-    // A screen keyboard closes, and the hits are seen.
+    // The screen keyboard closes, so that the hits are visible.
     if (hasScreenKeyboard()) field?.blur()
     else open()
   }
   if (event.key === 'Escape') field?.focus()
 }
 
-/** `found`: undefined while what was asked for is still searched. */
+/** `found`: undefined while the current query is being searched. */
 function Summary({ text, found }: { readonly text: string; readonly found: Found | undefined }) {
   if (text.trim() === '')
     return (
@@ -133,7 +133,7 @@ function Summary({ text, found }: { readonly text: string; readonly found: Found
   )
 }
 
-/** How many hits there are, and in how many sessions. */
+/** Returns the number of hits and of their sessions, as text. */
 function countText({ hits, next }: Found): string {
   if (hits.length === 0) return 'Nothing found'
   const sessions = new Set(hits.map(({ session_id: id }) => id)).size

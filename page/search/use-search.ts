@@ -5,7 +5,7 @@ import { client } from '../shell/api.ts'
 import { go } from '../shell/place.ts'
 import { addressOf } from './plain-snippet.ts'
 
-/** Filters of a search: their names in the page's address, and in the API. */
+/** Names of the search filters: in the page's address, and in the API. */
 export const FILTERS = {
   role: 'role',
   tool: 'tool',
@@ -20,12 +20,12 @@ export const FILTERS = {
   sort: 'sort',
 } as const
 
-/** After the last key; a search takes a few milliseconds. */
+/** Delay after the last key. A search takes a few milliseconds. */
 const PAUSE_MS = 90
 const PAGE = 20
 
 export interface Found {
-  /** The address's query that was asked for. */
+  /** The address's query of these hits. */
   readonly name: string
   readonly hits: readonly SearchHit[]
   readonly next: string | null
@@ -35,7 +35,7 @@ export interface Found {
 }
 const NOTHING: Found = { name: '', hits: [], next: null, incomplete: false, ms: 0, error: undefined }
 
-/** What the address's query finds. `open` goes to the first hit, once it is there. */
+/** Returns the result of the address's query. `open` opens the first hit, once it is found. */
 export function useSearch(query: URLSearchParams) {
   const name = query.toString()
   const [found, setFound] = useState<Found>(NOTHING)
@@ -49,7 +49,7 @@ export function useSearch(query: URLSearchParams) {
     }
   }, [name])
 
-  /** The query whose first hit is opened as soon as it is found: Enter came before the answer. */
+  /** The query whose first hit is opened as soon as it is found, because Enter was pressed before the response. */
   const awaited = useRef<string | undefined>(undefined)
   const open = (): void => {
     const first = found.hits[0]
@@ -59,12 +59,12 @@ export function useSearch(query: URLSearchParams) {
   useEffect(() => {
     if (awaited.current !== undefined && awaited.current === found.name) open()
   }, [found])
-  /** Unless another query or page has come since. */
+  /** The page is dropped if another query or page has arrived meanwhile. */
   const add = (page: Found): void => setFound((now) => (now === found ? page : now))
   return { found, isCurrent: found.name === name, open, showMore: () => void more(buildQuery(query), found, add) }
 }
 
-/** Builds the API's query. Hits are grouped unless they are of one session. */
+/** Builds the API's query. Hits are grouped, unless they are all of one session. */
 function buildQuery(query: URLSearchParams): SearchQuery {
   const filters = Object.entries(FILTERS).flatMap(([name, field]) => {
     const value = query.get(name)

@@ -2,15 +2,15 @@ import type { Session } from '../../functions/client/api-types.ts'
 
 /** Sessions of one day, in the order of the list. */
 export interface DayGroup {
-  /** Undefined: sessions without a message. */
+  /** Undefined for sessions without a message. */
   readonly name: string | undefined
   readonly sessions: readonly Session[]
 }
 
-/** When a session was last used; undefined before its first message. */
+/** Returns the time of a session's last message; undefined without messages. */
 export const timeOf = ({ last_message_at: time }: Session): string | undefined => time ?? undefined
 
-/** Groups neighbours of a list by `dayOf` their times, so that the order stays. */
+/** Groups consecutive sessions by the `dayOf` their times, so that the order is kept. */
 export function groupByDay(sessions: readonly Session[], dayOf: (time: string) => string): readonly DayGroup[] {
   const groups: { name: string | undefined; sessions: Session[] }[] = []
   for (const session of sessions) {

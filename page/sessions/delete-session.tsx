@@ -8,11 +8,11 @@ import { go, isAt } from '../shell/place.ts'
 interface Props {
   readonly session: string
   readonly title: string
-  /** Told once the session is gone. */
+  /** Called after the session was deleted. */
   readonly changed: (gone: string) => void
 }
 
-/** Deletes a session, once somebody has said so twice. */
+/** Deletes a session after a confirmation. */
 export function DeleteSession(props: Props) {
   const [open, setOpen] = useState(false)
   return (

@@ -8,10 +8,10 @@ import type { SessionFilters } from './session-filters.ts'
 import type { SessionListStore } from './session-list-store.ts'
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const
-/** Time after the last key before the server is asked. */
+/** Delay after the last key before a request is sent. */
 const PAUSE_MS = 150
 
-/** The filters of the list, which the server applies. */
+/** Shows the filters of the list. The server applies them. */
 export function FilterFields({ store }: { readonly store: SessionListStore }) {
   const { filters, sessions } = store.get()
   return (
@@ -44,7 +44,7 @@ function WordsField({ store }: { readonly store: SessionListStore }) {
 
 interface FilterProps {
   readonly filters: SessionFilters
-  /** Their values are offered. */
+  /** Sessions whose values are offered as choices. */
   readonly sessions: readonly Session[]
   readonly change: (filters: SessionFilters) => void
 }

@@ -22,7 +22,7 @@ const FORMATS = [
   },
 ] as const
 
-/** What leaves a session: a file of it, or a copy. */
+/** Exports a session to a file, or forks it. */
 export function TakeAlong({ session }: { readonly session: string }) {
   const [open, setOpen] = useState(false)
   return (

@@ -7,16 +7,16 @@ import { client, listAgents } from '../shell/api.ts'
 import { Failure } from '../shell/failure.tsx'
 import { go, href } from '../shell/place.ts'
 
-/** Whose draft it is that begins a session: no session has this id. */
+/** Key of the draft for a new session; no session has this id. */
 const NONE = ''
 
-/** A session that is made with its first message. */
+/** Creates a session with its first message. */
 export function NewSession({ changed }: { readonly changed: () => void }) {
   const agents = useAgents()
   const [chosen, setChosen] = useState<string>()
   const agent = chosen ?? agents.find((name) => name === 'default') ?? agents[0]
   const [failure, setFailure] = useState<unknown>()
-  /** Whether nobody has moved on. */
+  /** Whether this view is still shown. */
   const isHere = useRef(true)
   useEffect(() => {
     document.title = 'New session · Tooltrail'
@@ -64,21 +64,21 @@ export function NewSession({ changed }: { readonly changed: () => void }) {
   )
 }
 
-/** Begins a session that is not shown. */
+/** Starts a session that is not shown. */
 async function sendElsewhere(id: string, draft: Draft): Promise<void> {
   try {
     await client.sendMessage(id, { content: await contentOf(draft) })
   } catch {
-    restore(id, draft) // It says why once it is sent there.
+    restore(id, draft) // If it is opened and sent there, its error is shown.
   }
 }
 
-/** The agents that the key may use, once they are known. */
+/** Returns the agents that the key may use, once they are known. */
 function useAgents(): readonly string[] {
   const [agents, setAgents] = useState<readonly string[]>([])
   useEffect(() => {
     const leaving = new AbortController()
-    // A choice is an extra: without one, the API chooses.
+    // A failure is ignored, because the choice is optional: without one, the API chooses.
     void listAgents(leaving.signal).then(setAgents, () => undefined)
     return () => leaving.abort()
   }, [])

@@ -1,6 +1,6 @@
 import { programName, PROGRAMS } from './session-facts.ts'
 
-/** Chooses the program that imports come from. `sources`: further ones beside those with a name. */
+/** Selects the program of imports. `sources`: further sources, in addition to those with a name. */
 export function ProgramSelect(props: {
   readonly value: string
   readonly sources: readonly (string | undefined)[]

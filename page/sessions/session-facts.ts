@@ -1,7 +1,7 @@
 import type { Session } from '../../functions/client/api-types.ts'
 import { compact, plural } from '../text/words.ts'
 
-/** Names of programs by the source that their imports are marked with. */
+/** Names of programs, by the source in their imports' metadata. */
 export const PROGRAMS: { readonly [source: string]: string } = {
   'claude-code': 'Claude Code',
   codex: 'Codex',
@@ -10,7 +10,7 @@ export const PROGRAMS: { readonly [source: string]: string } = {
   'langgraph-sqlite': 'LangGraph',
 }
 
-/** Name of the program that an import comes from. */
+/** Returns the name of the program of an import. */
 export const programName = (source: string): string => PROGRAMS[source] ?? source
 
 const textOf = (session: Session, key: string): string | undefined => {
@@ -18,7 +18,7 @@ const textOf = (session: Session, key: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Where the work of an imported session was done. */
+/** Returns the origin of an imported session: its program, folder and branch. */
 export function originOf(session: Session) {
   const source = textOf(session, 'source')
   return {
@@ -29,10 +29,10 @@ export function originOf(session: Session) {
   }
 }
 
-/** Last part of a path: what a narrow list shows of a folder. */
+/** Returns the last part of a path, as a short name of a folder. */
 export const folderName = (folder: string): string => folder.split(/[\\/]/).findLast((part) => part !== '') ?? folder
 
-/** Agent, runs and tokens, as far as they say something. */
+/** Returns the agent, runs and tokens of a session, if they are informative. */
 export const workFacts = ({ agent, usage }: Session): readonly string[] =>
   [
     agent === 'default' ? '' : agent,

@@ -1,9 +1,9 @@
 import type { SessionsQuery } from '../../functions/client/client.ts'
 import type { Queries } from '../../functions/client/api-types.ts'
 
-/** Filters of the list of sessions; an empty text filters nothing. */
+/** Filters of the list of sessions; an empty text is no filter. */
 export interface SessionFilters {
-  /** Each must occur in the title or the first input, or begin a word of it. */
+  /** Words that must all occur in the title or the first input, as whole words or as prefixes. */
   readonly words: string
   readonly owner: string
   readonly agent: string
@@ -14,11 +14,11 @@ export interface SessionFilters {
 
 export const NO_FILTERS: SessionFilters = { words: '', owner: '', agent: '', status: '', folder: '', source: '' }
 
-/** Number of filters beside the words. */
+/** Returns the number of filters other than the words. */
 export const countFilters = ({ words: _, ...others }: SessionFilters): number =>
   Object.values(others).filter((value) => value !== '').length
 
-/** Builds the API's query. Words without a letter or digit filter nothing: the API refuses them. */
+/** Builds the API's query. Words without a letter or digit are omitted, because the API rejects them. */
 export function buildQuery(filters: SessionFilters, limit: number, after: string | undefined): SessionsQuery {
   const { words, owner, agent, status, folder, source } = filters
   return {

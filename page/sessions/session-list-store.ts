@@ -12,9 +12,9 @@ const POLL_INTERVAL_MS = 3_000
 
 export interface SessionList extends Known {
   readonly filters: SessionFilters
-  /** Whether the sessions are those of the filters, and not of earlier ones. */
+  /** Whether the sessions match the current filters, not earlier ones. */
   readonly isCurrent: boolean
-  /** Pages read since the filters changed. */
+  /** Number of pages read since the filters changed. */
   readonly pagesRead: number
   readonly loading: boolean
   readonly error: unknown
@@ -39,7 +39,7 @@ const NOTHING: SessionList = {
   error: undefined,
 }
 
-/** The sessions, newest activity first; polled every few seconds while the page is seen. */
+/** Opens the list of sessions, newest activity first. It is polled every few seconds while the page is visible. */
 export function openSessionList(): SessionListStore {
   const store = createStore(NOTHING)
   const change = (part: Partial<SessionList>): void => store.set({ ...store.get(), ...part })
@@ -80,7 +80,7 @@ export function openSessionList(): SessionListStore {
     }
   }
 
-  // A slow answer is awaited: the next request would discard it.
+  // A slow response is awaited, because the next request would discard it.
   const stop = pollWhileSeen(() => {
     if (!isReading) void refresh()
   })
@@ -100,8 +100,8 @@ export function openSessionList(): SessionListStore {
 }
 
 /**
- * Reads the first page of a list. The function that it returns adds the page to the list, and is called only if the page is shown:
- * the tag of a discarded page must not be kept, because a later 304 would hide the page.
+ * Reads the first page of a list. It returns a function that adds the page to the list; call it only if the page is
+ * shown. The tag of a discarded page must not be kept, because a later 304 would hide the page.
  */
 function firstPageReader() {
   let shown: { readonly filters: SessionFilters; readonly etag: string | undefined } | undefined
@@ -117,7 +117,10 @@ function firstPageReader() {
   }
 }
 
-/** Calls `poll` every few seconds while the page is seen, and at once when it is seen again, until the returned function is called. */
+/**
+ * Calls `poll` every few seconds while the page is visible, and at once when it becomes visible, until the returned
+ * function is called.
+ */
 function pollWhileSeen(poll: () => void): () => void {
   const pollIfSeen = (): void => {
     if (!document.hidden) poll()

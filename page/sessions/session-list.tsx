@@ -14,11 +14,11 @@ import { folderName, originOf, workFacts } from './session-facts.ts'
 import { titleOf } from './session-title.tsx'
 import type { SessionList, SessionListStore } from './session-list-store.ts'
 
-/** A filter reads older pages until this many sessions fit, or this many pages are read; further ones on request. */
+/** A filter reads older pages until this many sessions match, or this many pages are read; further ones on request. */
 const ENOUGH = 20
 const MAX_AUTOMATIC_PAGES = 10
 
-/** All sessions, with what their latest run does. `current`: the one that is shown. */
+/** Shows all sessions with the status of their latest run. `current`: the session that is shown. */
 export function SessionListView({
   store,
   current,
@@ -59,7 +59,7 @@ export function SessionListView({
   )
 }
 
-/** How many sessions fit, or why there is none. */
+/** Shows how many sessions match, or why there are none. */
 function ListEnd({ list, isFiltered }: { readonly list: SessionList; readonly isFiltered: boolean }) {
   const { sessions, next, filters, isCurrent, loading } = list
   if (!isCurrent) return loading ? <p class="quiet edge">Loading…</p> : null

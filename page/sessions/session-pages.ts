@@ -1,23 +1,23 @@
 import type { Session } from '../../functions/client/api-types.ts'
 
-/** Sessions of a first page. */
+/** Number of sessions on a first page. */
 export const PAGE = 50
 
-/** The sessions that were used last, down to some point; `next`: what is below it. */
+/** The known sessions, most recently used first. `next`: cursor of the sessions after them. */
 export interface Known {
   readonly sessions: readonly Session[]
   readonly next: string | null
 }
 
 /**
- * Returns the known sessions with the first page as it is now. Older sessions that were loaded stay, and so do sessions that newer
- * ones pushed below the page. If so many are newer that sessions between are unknown, the list begins anew.
+ * Merges the known sessions with the current first page. Older sessions that were loaded are kept, and so are those
+ * that newer ones pushed off the page. If sessions between are unknown because too many are newer, the list restarts.
  */
 export function withNewest(
   { sessions, next }: Known,
   page: { readonly data: readonly Session[] } & Pick<Known, 'next'>,
 ): Known {
-  // A filter can leave a page short or empty although more follow.
+  // A filter can leave a page short or empty although more sessions follow.
   const last = page.data.at(-1)
   const oldest = last === undefined ? undefined : timeOf(last)
   const hasGap = oldest !== undefined && oldest > timeOf(sessions[0])
@@ -30,5 +30,5 @@ export function withNewest(
   return { sessions: [...page.data, ...rest], next }
 }
 
-/** The time that sorts the list: sessions without a message come last. */
+/** Returns the time that sorts the list. Sessions without a message come last. */
 const timeOf = (session: Session | undefined): string => session?.last_message_at ?? ''

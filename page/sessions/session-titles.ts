@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { client } from '../shell/api.ts'
 
-/** The titles of these sessions by their ids, as they arrive. One that is gone or has no title keeps its id. */
+/**
+ * Returns the titles of these sessions by id, as they arrive. A session that is deleted or has no title keeps its id.
+ */
 export function useTitles(ids: readonly string[]): ReadonlyMap<string, string> {
   const [titles, setTitles] = useState<ReadonlyMap<string, string>>(new Map())
   const [leaving] = useState(() => new AbortController())
@@ -15,7 +17,7 @@ export function useTitles(ids: readonly string[]): ReadonlyMap<string, string> {
     for (const id of ids) {
       if (asked.current.has(id)) continue
       asked.current.add(id)
-      // A title is an extra: the id stands where it cannot be read.
+      // If a title cannot be read, the id is shown instead.
       void read(id).catch(() => undefined)
     }
   }, [ids.join()])

@@ -18,19 +18,19 @@ import { TakeAlong } from './fork-or-export.tsx'
 
 interface Props {
   readonly session: string
-  /** The session as the list has it, until it is read. */
+  /** The session from the list, until it is read. */
   readonly listed: Session | undefined
   readonly view: string
   readonly target: string | undefined
-  /** Of the address. */
+  /** Query of the address. */
   readonly query: URLSearchParams
-  /** Whether no field is to take the focus. */
+  /** Whether no field may take the focus. */
   readonly stepped: boolean
-  /** Called when the session has another title, or is gone. */
+  /** Called when the session has a new title, or was deleted. */
   readonly changed: (gone?: string) => void
 }
 
-/** One session: its head, and one of its views. */
+/** Shows one session: its head, and one of its views. */
 export function SessionView(props: Props) {
   const { session, target } = props
   const [store, setStore] = useState<ConversationStore>()
@@ -66,7 +66,7 @@ function OpenSession(props: OpenProps) {
   )
 }
 
-/** A session that cannot be opened. */
+/** Shows why a session cannot be opened. */
 function Refused({ error }: { readonly error: unknown }) {
   const isGone = isNotFound(error)
   const title = isGone ? 'Session not found' : 'Session'
@@ -115,7 +115,7 @@ function SessionHead({ known, store, session, view, changed }: OpenProps & { rea
   )
 }
 
-/** Where the work was done, and how much it was. */
+/** Shows the origin and the amount of the session's work. */
 function Facts({ session }: { readonly session: Session }) {
   const { program, folder, branch } = originOf(session)
   const where = [program, folder, branch].filter((text) => text !== undefined)

@@ -4,12 +4,12 @@ import { createStore } from './store.ts'
 
 const KEY = 'tooltrail-key'
 
-/** Whether the API has refused a request for its key, or for the lack of one. */
+/** Whether the API has rejected a request because its key is missing or invalid. */
 export const keyNeeded = createStore(false)
 
 export const readKey = (): string | undefined => sessionStorage.getItem(KEY) ?? undefined
 
-/** Keeps a key for this tab only, or forgets it. */
+/** Stores a key for this tab only, or removes it. */
 export function keepKey(key: string | undefined): void {
   if (key === undefined) sessionStorage.removeItem(KEY)
   else sessionStorage.setItem(KEY, key)
@@ -24,14 +24,14 @@ async function noticingRefusals(...request: Parameters<typeof fetch>): Promise<R
 
 const url = new URL('.', document.baseURI).href
 
-/** The API that served this page. */
+/** Client of the API that served this page. */
 export const client = createClient({
   url,
   key: readKey,
   fetch: noticingRefusals,
 })
 
-/** The names of the agents that the key may use: to OpenAI's clients they are models. */
+/** Returns the names of the agents that the key may use. The OpenAI endpoint lists them as models. */
 export async function listAgents(signal: AbortSignal): Promise<readonly string[]> {
   const key = readKey()
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }

@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks'
 
-/** A text that changes once somebody leaves the field or presses Enter. What is being typed stays, whatever else changes. */
+/**
+ * A text field that reports a change when it loses the focus or Enter is pressed. Text that is being typed is kept,
+ * whatever else changes.
+ */
 export function ChangedField(props: {
   readonly value: string
   readonly change: (value: string) => void

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 const SHOWN_MS = 1_500
 
-/** Copies a text, and says that it has. */
+/** Copies a text, and confirms it. */
 export function Copy({
   text,
   label = 'Copy',
@@ -16,7 +16,7 @@ export function Copy({
       await navigator.clipboard.writeText(await text())
       setSaid('Copied')
     } catch {
-      // Browsers refuse it to pages without TLS, and people may refuse it, too.
+      // Browsers forbid copying on pages without TLS, and people may forbid it too.
       setSaid('Not allowed')
     }
     setTimeout(() => setSaid(label), SHOWN_MS)

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
-/** A modal window over the page; Escape closes it, and the focus goes back to where it was. */
+/** A modal dialog over the page. Escape closes it, and the focus returns to where it was. */
 export function Dialog(props: {
   readonly title: string
   readonly close: () => void
@@ -12,7 +12,7 @@ export function Dialog(props: {
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    // Only a dialog that is closed gives the focus back; one that is removed while it is open does not.
+    // A dialog returns the focus only if it is closed before it is removed.
     return () => dialog?.close()
   }, [])
   return (

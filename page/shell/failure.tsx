@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { ApiProblem } from '../../functions/client/problem.ts'
 
-/** Something that was thrown, in words for people. */
+/** Shows a thrown error to people. */
 export function Failure({ error, children }: { readonly error: unknown; readonly children?: ComponentChildren }) {
   return <Problem {...describeFailure(error)}>{children}</Problem>
 }
 
-/** Something that went wrong: a sentence for people, and behind a fold what support asks for. */
+/** Shows an error: a sentence for people, and collapsed details for support. */
 export function Problem(props: {
   readonly text: string
-  /** Such as a code. */
+  /** Details such as a code. */
   readonly details: string
   readonly children?: ComponentChildren
 }) {
@@ -30,13 +30,13 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiProbl
 
 const UNREACHABLE =
   'Tooltrail does not respond. Check that the program is running and that you are online, then try again.'
-/** By code: problems whose own text is for programs. */
+/** Sentences by error code, for problems whose own text is for programs. */
 const SENTENCES: { readonly [code: string]: string } = {
   session_not_found: 'This session does not exist. It may have been deleted.',
   not_forkable: 'This session has no run that has ended, so there is nothing to copy yet.',
 }
 
-/** What people read of a thrown error, and its details. */
+/** Returns the sentence and the details of a thrown error. */
 function describeFailure(error: unknown): { readonly text: string; readonly details: string } {
   // `fetch` throws a TypeError without a response.
   if (error instanceof TypeError) return { text: UNREACHABLE, details: `unreachable: ${error.message}` }
@@ -52,7 +52,7 @@ function describeFailure(error: unknown): { readonly text: string; readonly deta
   return { text: faults.length === 0 ? error.message : faults.join('; '), details }
 }
 
-/** With a capital letter and a full stop; a name at the beginning, such as that of a file, stays as it is. */
+/** Adds a capital letter and a full stop. A name at the beginning, such as that of a file, is unchanged. */
 function asSentence(text: string): string {
   const begun = /^[a-z]+\s/.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text
   return /[.!?…:)]$/.test(begun) ? begun : `${begun}.`

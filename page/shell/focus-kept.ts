@@ -2,8 +2,9 @@ import { useEffect } from 'preact/hooks'
 import type { RefObject } from 'preact'
 
 /**
- * Keeps the focus inside of `container` when a rendering moves, replaces or removes the focused element. A link that is replaced
- * gives the focus to the new link with its address; any other element gives it to the element that matches `fallback`.
+ * Keeps the focus inside `container` when a rendering moves, replaces or removes the focused element. If a link is
+ * replaced, the new link with its address gets the focus. For any other element, the element that matches `fallback`
+ * gets it.
  */
 export function useFocusKept(container: RefObject<HTMLElement | null>, fallback: string): void {
   useEffect(() => {

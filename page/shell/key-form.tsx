@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { keepKey, readKey } from './api.ts'
 
-/** Asks for an API key, which stays in this tab. */
+/** Asks for an API key, which is kept in this tab only. */
 export function KeyForm() {
   const [key, setKey] = useState('')
   const refused = readKey() !== undefined

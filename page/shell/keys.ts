@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** What a key does on the whole page, unless somebody is writing. */
+/** Actions of keys on the whole page, unless a field has the focus. */
 export interface KeyActions {
   readonly [key: string]: () => void
 }

@@ -1,9 +1,9 @@
 import { createStore } from './store.ts'
 
-/** A page that is hidden for no longer still counts as seen: somebody has only looked at another tab. */
+/** Maximum time for which a hidden page still counts as visible, because a person may look at another tab briefly. */
 const HIDDEN_MS = 10_000
 
-/** Whether somebody sees the page, or did a moment ago. */
+/** Whether the page is visible, or was until recently. */
 export const seen = createStore(!document.hidden)
 
 let hiding: ReturnType<typeof setTimeout> | undefined
@@ -13,7 +13,7 @@ document.addEventListener('visibilitychange', () => {
   else seen.set(true)
 })
 
-/** Resolves once the page is seen, or `signal` aborts. */
+/** Resolves when the page is visible, or when `signal` aborts. */
 export function untilSeen(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const update = (): void => {

@@ -1,21 +1,21 @@
 import { createStore, useStore } from './store.ts'
 
-/** A view's address, without what precedes the page's own paths. */
+/** The address of a view, without the prefix of the page's paths. */
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
   /** Without `#`. */
   readonly fragment: string
-  /** Whether a key led here that leads on when it is pressed again: no field is to take the focus. */
+  /** Whether a key led here that can be pressed again to continue. Then no field may take the focus. */
   readonly stepped: boolean
 }
 
 const base = new URL('.', document.baseURI)
 
-/** An address that links may carry, also where the program is not at the root of its host. */
+/** Returns an address for links. It works even if the program is not at the root of its host. */
 export const href = (path: string): string => base.pathname + path.replace(/^\//, '')
 
-/** A part of an address in plain text; as it is where it is malformed. */
+/** Decodes a part of an address; a malformed part is unchanged. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -35,11 +35,11 @@ const place = createStore(placeOf(location))
 
 export const usePlace = (): Place => useStore(place)
 
-/** Whether a view of a session is shown. */
+/** Whether a view of this session is shown. */
 export const isAt = (session: string): boolean =>
   place.get().path.startsWith('/sessions/') && place.get().path.split('/')[2] === encodeURIComponent(session)
 
-/** Shows another view. `replace`: the one before is not kept in the history. */
+/** Shows another view. `replace`: the previous one is removed from the browser's history. */
 export function go(path: string, { replace = false, stepped = false } = {}): void {
   const to = href(path)
   if (replace) history.replaceState(null, '', to)
@@ -49,7 +49,7 @@ export function go(path: string, { replace = false, stepped = false } = {}): voi
 
 const OWN = /^\/(?:$|new$|search$|usage$|sessions\/)/
 
-/** Lets links to views change the view, and everything else be what it is. */
+/** Handles clicks on links to views. All other clicks keep their usual effect. */
 export function followLinks(): void {
   addEventListener('popstate', () => place.set(placeOf(location)))
   addEventListener('click', (event) => {

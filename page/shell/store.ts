@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that views show and follow. */
+/** A value that views show, with its subscribers. */
 export interface Store<Value> {
   get(): Value
   set(value: Value): void
@@ -24,7 +24,7 @@ export function createStore<Value>(initial: Value): Store<Value> {
   }
 }
 
-/** The store's value; the component is rendered again when it changes. */
+/** Returns the store's value. The component is rendered again when it changes. */
 export function useStore<Value>(store: Store<Value>): Value {
   const [, render] = useState({})
   useEffect(() => {

@@ -1,2 +1,2 @@
-/** Whether the reader types on the screen: a field that takes the focus opens a keyboard over what is shown. */
+/** Whether the device has a screen keyboard. It would cover the content when a field takes the focus. */
 export const hasScreenKeyboard = (): boolean => matchMedia('(pointer: coarse)').matches

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary } from 'preact/hooks'
 
-/** Its children; what they show as JSON, if they cannot be rendered. Nothing else of the page breaks with them. */
+/** Renders its children. If that fails, shows their data as JSON, so that the rest of the page still works. */
 export function Unbroken({ shows, children }: { readonly shows: object; readonly children: ComponentChildren }) {
   const [error] = useErrorBoundary() as readonly unknown[]
   if (error === undefined) return <>{children}</>

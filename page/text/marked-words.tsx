@@ -2,13 +2,13 @@ import type { ComponentChildren } from 'preact'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 
-/** Marks of one text. */
+/** Maximum number of marks in one text. */
 const MAX_MARKS = 500
 
-/** Finds the words to mark in the texts below; undefined: none. */
+/** Pattern of the words to mark in the texts below; undefined without words. */
 export const MarkedWords = createContext<RegExp | undefined>(undefined)
 
-/** A text with its words marked. */
+/** Shows a text with its words marked. */
 export function Marked({ text }: { readonly text: string }) {
   const pattern = useContext(MarkedWords)
   return <>{pattern === undefined ? text : withMarks(text, pattern)}</>

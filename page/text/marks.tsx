@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 
-/** A text with what was searched for marked, whatever the case. */
+/** Returns a text with the searched text marked, ignoring case. */
 export function marked(text: string, wanted: string): ComponentChildren {
   if (wanted === '') return text
   const low = text.toLowerCase()
   const word = wanted.toLowerCase()
-  // Lower case may be longer than the text was: then nothing can be marked by position.
+  // Lower case may be longer than the text. Then positions do not match, and nothing is marked.
   if (low.length !== text.length) return text
   const pieces: ComponentChildren[] = []
   let at = 0

@@ -1,21 +1,21 @@
-/** How times read: in the locale and the time zone of the reader. */
+/** Formats times in the locale and the time zone of the reader. */
 export interface Times {
   /** Time of day. */
   clock(time: string): string
-  /** Short: the time of day for today, else the day. */
-  moment(time: string): string
-  /** Day and time of day. */
+  /** Short form: the time of day for today, otherwise the date. */
+  timeOrDate(time: string): string
+  /** Date and time of day. */
   whole(time: string): string
-  /** Heading of a day in a list: today and yesterday by name, other days with their date. */
+  /** Heading of a day in a list: today and yesterday by name, other days by date. */
   day(time: string): string
-  /** Date of UTC, such as 2026-11-26; short for the axis of a chart. */
+  /** Date in UTC, such as 2026-11-26; short for the axis of a chart. */
   utcDay(date: string): string
   shortUtcDay(date: string): string
   /** Month of a time such as 2026-11. */
   month(time: string): string
 }
 
-/** `locale`: undefined for the browser's. */
+/** `locale`: undefined for the browser's locale. */
 export function createTimes(locale?: string, now: () => Date = () => new Date()): Times {
   const format = (options: Intl.DateTimeFormatOptions): ((time: string) => string) => {
     const { format: formatted } = new Intl.DateTimeFormat(locale, options)
@@ -31,7 +31,8 @@ export function createTimes(locale?: string, now: () => Date = () => new Date())
 
   return {
     clock,
-    moment: (time) => (daysAgo(time, now()) === 0 ? clock(time) : (isThisYear(time) ? shortDay : shortDayOfYear)(time)),
+    timeOrDate: (time) =>
+      daysAgo(time, now()) === 0 ? clock(time) : (isThisYear(time) ? shortDay : shortDayOfYear)(time),
     whole: format({ dateStyle: 'medium', timeStyle: 'short' }),
     day(time) {
       const ago = daysAgo(time, now())
@@ -44,11 +45,14 @@ export function createTimes(locale?: string, now: () => Date = () => new Date())
   }
 }
 
-/** Days between the reader's midnights: a day of a change of clocks has 23 or 25 hours. */
+/**
+ * Returns the number of midnights since a time, in the reader's time zone. At a change of clocks, a day has 23 or 25
+ * hours.
+ */
 const daysAgo = (time: string, now: Date): number => Math.round((midnight(now) - midnight(new Date(time))) / 86_400_000)
 
 const midnight = (date: Date): number => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime()
 
 const capitalised = (text: string): string => text.slice(0, 1).toLocaleUpperCase() + text.slice(1)
 
-export const { clock, moment, whole, day, utcDay, shortUtcDay, month } = createTimes()
+export const { clock, timeOrDate, whole, day, utcDay, shortUtcDay, month } = createTimes()

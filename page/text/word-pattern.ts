@@ -1,7 +1,9 @@
-/** Words of an address: more of them, and longer ones, are ignored. */
+/** Maximum number and length of words in an address; others are ignored. */
 const MAX_WORDS = 16
 const MAX_WORD_CHARACTERS = 64
-/** A shorter word is marked only where it stands alone: its letters are in many others. */
+/**
+ * Minimum characters of a word that is also marked inside other words. A shorter one is marked only as a whole word.
+ */
 const MIN_PART_CHARACTERS = 4
 
 /** Builds the pattern of words that are separated by white space; undefined without a word. */

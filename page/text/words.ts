@@ -1,11 +1,11 @@
-/** How sizes and counts read. */
+/** Formats of sizes and counts. */
 const NUMBER = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const MINUTE = 60_000
 
 export const count = (value: number): string => NUMBER.format(value)
 export const compact = (value: number): string => COMPACT.format(value)
-/** Of tokens; the provider may not have said how many. */
+/** Formats a number of tokens, which the provider may not have reported. */
 export const tokens = (value: number | null): string => (value === null ? 'unknown' : COMPACT.format(value))
 export const plural = (value: number, word: string): string =>
   `${NUMBER.format(value)} ${word}${value === 1 ? '' : 's'}`

@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks'
 import { Failure } from '../shell/failure.tsx'
 import { saveAs } from './save.ts'
 
-/** A button that saves what is read, or says why it could not be. */
+/** A button that saves the response, or shows why it could not be read. */
 export function Download(props: {
   readonly read: () => Promise<Response>
   readonly name: string
-  /** @default - of a button */
+  /** @default - the style of a button */
   readonly style?: 'link'
 }) {
   const [error, setError] = useState<unknown>()

@@ -3,14 +3,14 @@ import { client } from '../shell/api.ts'
 import { createStore } from '../shell/store.ts'
 import type { Store } from '../shell/store.ts'
 
-/** Bytes that are read at a time. */
+/** Bytes per read. */
 const PAGE = 256 * 1_024
-/** Longer lines are divided: a browser lays out no line of megabytes. */
+/** Maximum characters of a line. Longer lines are divided, because browsers cannot lay out lines of megabytes. */
 const MAX_LINE_CHARACTERS = 2_000
 
 export interface Output {
   readonly lines: readonly string[]
-  /** Bytes that have been read. */
+  /** Number of bytes read so far. */
   readonly read: number
   readonly bytes: number
   readonly loading: boolean
@@ -18,12 +18,12 @@ export interface Output {
 }
 export interface OutputStore extends Store<Output> {
   more(): Promise<void>
-  /** The next line after `from` that has the text; reads on until there is one. Undefined: there is none. */
+  /** Returns the next line after `from` with the text, and reads on until it finds one. Undefined if there is none. */
   find(text: string, from: number): Promise<number | undefined>
   close(): void
 }
 
-/** The whole output of a call, read piece by piece. */
+/** Opens the whole output of a call, which is read in pieces. */
 export function openOutput(message: Message): OutputStore {
   const bytes = message.output?.bytes ?? 0
   const store = createStore<Output>({ lines: [], read: 0, bytes, loading: false, error: undefined })
@@ -50,7 +50,7 @@ export function openOutput(message: Message): OutputStore {
       if (!closing.signal.aborted) change({ error, loading: false })
     }
   }
-  /** One page at a time, however many ask. */
+  /** Concurrent callers share one read. */
   const more = (): Promise<void> => (reading ??= readPage().finally(() => (reading = undefined)))
 
   return {
@@ -71,7 +71,7 @@ export function openOutput(message: Message): OutputStore {
   }
 }
 
-/** The numbers of the lines that have the text, whatever the case; none for no text. */
+/** Returns the numbers of the lines with the text, ignoring case; none for an empty text. */
 export function linesWith(lines: readonly string[], text: string): readonly number[] {
   const wanted = text.toLowerCase()
   if (wanted === '') return []

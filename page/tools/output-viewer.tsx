@@ -10,11 +10,13 @@ import { Download } from './download.tsx'
 import { linesWith, openOutput } from './output-store.ts'
 import type { Output, OutputStore } from './output-store.ts'
 
-/** Pixels, as the style has them. */
+/** Height of a line in pixels, equal to that in the style sheet. */
 const LINE = 20
 const MARGIN_LINES = 40
 
-/** The whole output of a call in a window of its own: read as far as it is looked at, searched, and downloaded. */
+/**
+ * Shows the whole output of a call in a dialog, with a search and a download. Scrolling loads more of the output.
+ */
 export function OutputViewer({ message, close }: { readonly message: Message; readonly close: () => void }) {
   const [store, setStore] = useState<OutputStore>()
   useEffect(() => {
@@ -30,13 +32,16 @@ export function OutputViewer({ message, close }: { readonly message: Message; re
   )
 }
 
-/** Typing shows the first line with the text as far as the output is loaded; Enter the next one, and reads on for it. */
+/**
+ * Searches an output. Typing shows the first matching line of the loaded part. Enter shows the next one, and loads more
+ * if necessary.
+ */
 function Searched({ store, message }: { readonly store: OutputStore; readonly message: Message }) {
   const output = useStore(store)
   const { lines, read, bytes, error } = output
   const [text, setText] = useState('')
   const [found, setFound] = useState<number>()
-  /** The text by now: an output is read on for seconds. */
+  /** The current text, because loading may take seconds. */
   const wanted = useRef('')
   wanted.current = text
   const all = useMemo(() => linesWith(lines, text), [lines, text])
@@ -44,7 +49,7 @@ function Searched({ store, message }: { readonly store: OutputStore; readonly me
   const next = async (): Promise<void> => {
     if (text === '') return
     const from = found ?? -1
-    // From the beginning again after the last one.
+    // After the last match, the search restarts at the beginning.
     const at = (await store.find(text, from)) ?? (from >= 0 ? await store.find(text, -1) : undefined)
     if (wanted.current === text) setFound(at)
   }
@@ -86,7 +91,7 @@ function Searched({ store, message }: { readonly store: OutputStore; readonly me
   )
 }
 
-/** Which of the lines with the text is shown, and how far it was looked for. */
+/** Describes which of the matching lines is shown, and how much was searched. */
 function resultOf({ read, bytes }: Output, all: readonly number[], found: number | undefined): string {
   const isWhole = read >= bytes
   if (found !== undefined)
@@ -113,7 +118,7 @@ function Lines({ store, text, found }: LinesProps) {
   const canRead = read < bytes && !loading && error === undefined
   useEffect(() => {
     const element = scroller.current
-    // There is nothing to scroll that would ask for more.
+    // If there is nothing to scroll, no scroll event would load more.
     if (canRead && element !== null && element.scrollHeight <= element.clientHeight) void store.more()
   }, [canRead, lines])
   return (

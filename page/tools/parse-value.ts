@@ -1,15 +1,15 @@
 import type { Json } from '../../functions/client/api-types.ts'
 
-/** Longer texts are not parsed: they are shown as they are. */
+/** Maximum length of a parsed text. Longer texts are shown as text. */
 const MAX_CHARACTERS = 1_000_000
-/** Objects and lists in each other; each is a component within a component. */
+/** Maximum nesting of objects and lists, because each is a nested component. */
 const MAX_DEPTH = 64
 
-/** A number as it is written, where a number of JavaScript would be another one. */
+/** A number as written, if a JavaScript number cannot represent it. */
 export interface RawNumber {
   readonly rawJSON: string
 }
-/** Of newer browsers; TypeScript does not know them yet. */
+/** Functions of newer browsers that TypeScript does not know yet. */
 const exact = JSON as unknown as {
   readonly rawJSON?: (text: string) => RawNumber
   readonly isRawJSON: (value: unknown) => value is RawNumber
@@ -18,8 +18,8 @@ const exact = JSON as unknown as {
 export const isRawNumber = (value: unknown): value is RawNumber => exact.isRawJSON(value)
 
 /**
- * The value of a text that is JSON; undefined if the text is to be shown as it is. Objects and lists only: a lone number or string
- * reads better as text.
+ * Parses a text as JSON; undefined if it must be shown as text. Only objects and lists are parsed, because a single
+ * number or string reads better as text.
  */
 export function parseValue(text: string): Json | undefined {
   const { rawJSON } = exact
@@ -30,7 +30,7 @@ export function parseValue(text: string): Json | undefined {
     const value = JSON.parse(text, asWritten as (name: string, value: unknown) => unknown) as Json
     return isWithin(value, MAX_DEPTH) ? value : undefined
   } catch {
-    return undefined // It is shown as text.
+    return undefined // The caller shows it as text.
   }
 }
 

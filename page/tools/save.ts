@@ -1,7 +1,7 @@
-/** Lets the browser save something that was fetched with a key. */
+/** Saves a file that was fetched with a key. */
 export function saveAs(blob: Blob, name: string): void {
   const link = document.createElement('a')
-  // Of no type that a browser would open.
+  // The type is one that no browser opens.
   link.href = URL.createObjectURL(blob.slice(0, blob.size, 'application/octet-stream'))
   link.download = name
   link.click()

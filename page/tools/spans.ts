@@ -1,7 +1,7 @@
 import type { Message } from '../../functions/client/api-types.ts'
 import { parentsOf } from '../log/parents.ts'
 
-/** A bar of a waterfall: what the model or a tool did, from when to when. Milliseconds since 1970. */
+/** A bar of a waterfall: an action of the model or a tool, with its start and end in milliseconds since 1970. */
 export interface Span {
   readonly id: string
   readonly kind: 'model' | 'tool'
@@ -19,14 +19,17 @@ export interface RunSpans {
   readonly spans: readonly Span[]
 }
 
-/** The runs of a part of a log, the newest first, each with what happened in it, in order. `now`: for what goes on. */
+/**
+ * Returns the runs of a part of a log, newest first, each with its actions in order. `now`: the end of actions in
+ * progress.
+ */
 export function runSpans(messages: readonly Message[], now: number): readonly RunSpans[] {
   const runs = new Map<string, Message[]>()
   for (const message of messages) runs.set(message.run_id, [...(runs.get(message.run_id) ?? []), message])
   return [...runs].map(([run, own]) => spansOf(run, own, now)).toReversed()
 }
 
-/** What was brought in from elsewhere has no end of its own: it took nobody knows how long. */
+/** Returns the end of a call. An imported call has none, and its duration is unknown. */
 function endOf({ completed_at, status }: Message, begun: number, now: number): number {
   if (completed_at !== undefined) return Date.parse(completed_at)
   return status === 'running' || status === 'waiting' ? now : begun
@@ -35,7 +38,7 @@ function endOf({ completed_at, status }: Message, begun: number, now: number): n
 function spansOf(run: string, messages: readonly Message[], now: number): RunSpans {
   const input = messages.find(({ role }) => role === 'user')
   const parents = parentsOf(messages)
-  /** When each loop had the last thing that its next completion waits for. */
+  /** For each loop, the time at which everything was ready for its next completion. */
   const ready = new Map<string, number>()
   const depths = new Map<string, number>()
   const spans = messages.flatMap((message): Span[] => {

@@ -7,21 +7,21 @@ import { MarkedWords } from '../text/marked-words.tsx'
 import { duration, plural, size } from '../text/words.ts'
 import { Value } from './value.tsx'
 
-/** Shows the whole output of a call. It stays shown when the call scrolls out of sight. */
+/** Shows the whole output of a call. The output stays open when the call scrolls out of view. */
 export const ShowOutput = createContext<(message: Message) => void>(() => undefined)
 
-/** Finds the words to mark in the message that the address points to. */
+/** Pattern of the words to mark in the message of the address. */
 export const TargetWords = createContext<RegExp | undefined>(undefined)
 
-/** What it says and how long it took in one line; open, its arguments and its result. */
+/** Shows a call and its duration on one line. When opened, it shows the arguments and the result. */
 export function ToolCall(props: {
   readonly message: Message
-  /** As the model sent them, if its message is known. */
+  /** The arguments as the model sent them, if its message is loaded. */
   readonly input: string | undefined
   readonly target: string | undefined
-  /** Whether the target is what a member did for it. */
+  /** Whether the target is in the members' work for this call. */
   readonly holdsTarget: boolean
-  /** What members of the team did for it. */
+  /** The members' work for this call. */
   readonly children?: ComponentChildren
 }) {
   const { message, input, target, holdsTarget, children } = props

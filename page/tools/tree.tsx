@@ -5,21 +5,21 @@ import { Marked, MarkedWords } from '../text/marked-words.tsx'
 import { hasMark } from '../text/word-pattern.ts'
 import { isRawNumber } from './parse-value.ts'
 
-/** Entries that are shown at first, and with each further request. */
+/** Number of entries that are shown at first, and with each further request. */
 const STEP = 100
 const PREVIEW_CHARACTERS = 60
-/** Small objects and lists are open at first, but not in more of them than this. */
+/** Maximum depth at which small objects and lists are open at first. */
 const OPEN_DEPTH = 4
 
 interface Props {
   readonly value: Json
   readonly name?: string
   readonly open?: boolean
-  /** How many it is in. */
+  /** Depth of nesting. */
   readonly depth?: number
 }
 
-/** A JSON value whose objects and lists can be opened. What is closed is not rendered. */
+/** Shows a JSON value whose objects and lists can be opened. Closed ones are not rendered. */
 export function Tree({ value, name, open = false, depth = 0 }: Props) {
   const pattern = useContext(MarkedWords)
   const [isOpen, setOpen] = useState(open)
@@ -34,7 +34,7 @@ export function Tree({ value, name, open = false, depth = 0 }: Props) {
       </div>
     )
   const entries = Object.entries(value)
-  /** A part with a marked word is shown. */
+  /** A part with a marked word is always shown. */
   const marked = (entry: unknown): boolean => pattern !== undefined && hasMark(JSON.stringify(entry), pattern)
   const last = Math.max(shown, pattern === undefined ? 0 : entries.findIndex(marked) + 1)
   const [begin, end] = Array.isArray(value) ? ['[', ']'] : ['{', '}']

@@ -5,7 +5,7 @@ import { Marked } from '../text/marked-words.tsx'
 import { parseValue } from './parse-value.ts'
 import { Tree } from './tree.tsx'
 
-/** A text of a tool: what is JSON as a tree, all else as text, whatever it holds. */
+/** Shows a tool's text: JSON as a tree, anything else as text. */
 export function Value({ name, text }: { readonly name: string; readonly text: string }) {
   const [raw, setRaw] = useState(false)
   const json = useMemo(() => parseValue(text), [text])

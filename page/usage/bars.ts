@@ -4,13 +4,13 @@ import { compact, dollars, tokens } from '../text/words.ts'
 export const MEASURES = ['tokens', 'cost'] as const
 export type Measure = (typeof MEASURES)[number]
 
-/** A stretch of a bar; `name` is its class, and its word in the legend. */
+/** A segment of a bar; `name` is its class, and its label in the legend. */
 interface Part {
   readonly name: 'input' | 'output' | 'cost'
   readonly value: number
 }
 
-/** What a chart shows of an entry. What nobody knows has no length: it is marked, and said. */
+/** A bar for an entry. An unknown value has no length: it is marked, and its label says so. */
 export interface Bar {
   readonly key: string | null
   readonly parts: readonly Part[]
@@ -50,7 +50,7 @@ function bar(
   return { key, parts: known, length: known.reduce((sum, { value }) => sum + value, 0), hasUnknown, label }
 }
 
-/** What these entries cost together when some models have no known price. */
+/** Formats the total cost of these entries. Some models may have no known price. */
 export function costOf(entries: readonly UsageEntry[]): string {
   const known = entries.flatMap(({ cost_usd: cost }) => cost ?? [])
   const isWhole = entries.every(({ unpriced_models: models = [] }) => models.length === 0)
@@ -59,7 +59,7 @@ export function costOf(entries: readonly UsageEntry[]): string {
   return isWhole ? sum : `${sum} and unknown`
 }
 
-/** One entry for all of these, under a name of its own. */
+/** Sums up these entries in one entry with its own key. */
 export function together(key: string, entries: readonly UsageEntry[]): UsageEntry | undefined {
   const [first] = entries
   if (first === undefined) return undefined
@@ -89,7 +89,7 @@ export function together(key: string, entries: readonly UsageEntry[]): UsageEntr
 
 const LINES = 4
 
-/** Where the lines of a chart stand, from 0 to the next round number above all of its bars. */
+/** Returns the values of a chart's grid lines, from 0 to the next round number above all of its bars. */
 export function scaleOf(bars: readonly Bar[]): readonly number[] {
   const longest = Math.max(0, ...bars.map(({ length }) => length))
   const most = longest > 0 ? longest : LINES

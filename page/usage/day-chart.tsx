@@ -11,13 +11,16 @@ const RIGHT = 4
 const BOTTOM = 24
 const TOP = 14
 const BASE = HEIGHT - BOTTOM
-/** Pixels from the name of a day to the next one, half of those that it takes, and those of the mark for what is unknown. */
+/**
+ * Sizes in pixels: distance between two labels of days, half the width of a label, and height of the mark for unknown
+ * values.
+ */
 const DAY_NAMES = 62
 const HALF_NAME = 19
 const MARK = 7
 const DAY_MS = 86_400_000
 
-/** Every day of a period, both ends included. */
+/** Returns every day of a period, both ends included. */
 export function daysBetween(from: string, to: string): readonly string[] {
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
   return Array.from({ length: days }, (_, index) =>
@@ -31,7 +34,7 @@ interface Props {
   readonly measure: Measure
 }
 
-/** A bar for each day, in the pixels of the window: texts keep their size on a phone. */
+/** Shows a bar for each day. It is drawn in pixels, so that texts keep their size on a phone. */
 export function DayChart({ entries, days, measure }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
@@ -77,7 +80,7 @@ export function DayChart({ entries, days, measure }: Props) {
   )
 }
 
-/** Where a day's name stands: below its bar, and within the chart. */
+/** Returns the position of a day's label: below its bar, and within the chart. */
 const dayAt = (middle: number, width: number): number => Math.min(middle, width - HALF_NAME)
 
 interface ColumnProps {
@@ -87,7 +90,7 @@ interface ColumnProps {
   readonly perUnit: number
 }
 
-/** The parts of a day on top of each other, the mark for what is unknown above them. */
+/** Draws the parts of a day on top of each other, with the mark for unknown values above them. */
 function Column({ bar, x, width, perUnit }: ColumnProps) {
   if (bar === undefined) return null
   let y = BASE
@@ -109,7 +112,7 @@ function summaryOf(bars: readonly Bar[], days: readonly string[], measure: Measu
   return `${what} by day: ${bars.length} of ${days.length} days have any, most ${most.key === null ? '' : utcDay(most.key)} with ${most.label}`
 }
 
-/** The width of an element in pixels, whenever it changes. */
+/** Returns the width of an element in pixels, and updates it. */
 function useWidth(element: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(600)
   useLayoutEffect(() => {

@@ -8,7 +8,7 @@ import { GroupName } from './group-name.tsx'
 import type { Group } from './group-name.tsx'
 import { Legend } from './legend.tsx'
 
-/** More are summed up in one bar; the table has each. */
+/** Maximum number of bars. The others are summed up in one bar; the table has each of them. */
 const MAX_BARS = 12
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   readonly measure: Measure
 }
 
-/** A bar for each agent, model, owner or session, the longest first. Every bar says in words what it shows. */
+/** Shows a bar for each agent, model, owner or session, longest first. Each bar has a label with its values. */
 export function GroupChart({ by, entries, measure }: Props) {
   const sorted = entries
     .map((entry) => ({ entry, bar: barOf(entry, measure) }))

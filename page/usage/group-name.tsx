@@ -10,7 +10,7 @@ interface Props {
   readonly title?: string | undefined
 }
 
-/** What a sum is of; a session leads to its conversation. */
+/** Shows the name of a group. A session is a link to its conversation. */
 export function GroupName({ by, name, title = name ?? '' }: Props) {
   if (name === null) return <>no {by}</>
   if (by === 'day') return <>{utcDay(name)}</>

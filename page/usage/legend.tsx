@@ -1,7 +1,7 @@
 import { LEGENDS } from './bars.ts'
 import type { Bar, Measure } from './bars.ts'
 
-/** What the colours of a chart mean; the mark for what is unknown only where something is. */
+/** Explains the colours of a chart, and the mark for unknown values if there are any. */
 export function Legend({ measure, bars }: { readonly measure: Measure; readonly bars: readonly Bar[] }) {
   return (
     <ul class="legend">

@@ -17,7 +17,7 @@ const GROUPS = ['agent', 'model', 'owner', 'session'] as const
 const PERIODS = [7, 30, 90] as const
 const DAY_MS = 86_400_000
 
-/** Tokens and what they cost, by day and by agent, model, owner or session. */
+/** Shows tokens and costs, by day and by agent, model, owner or session. */
 export function UsageView() {
   const { query } = usePlace()
   const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
@@ -72,7 +72,7 @@ function NothingUsed({ days }: { readonly days: number }) {
   )
 }
 
-/** Shows something else of the usage: the address has it. */
+/** Changes what is shown, which is stored in the address. */
 type Show = (next: Readonly<Partial<Record<'days' | 'by' | 'measure', string>>>) => void
 
 function Head(props: { readonly days: number; readonly measure: Measure; readonly show: Show }) {
@@ -133,7 +133,7 @@ function ByGroup(props: {
   )
 }
 
-/** What is shown of sums once they are read. */
+/** Shows the sums once they are read. */
 function Read(props: {
   readonly entries: Entries | undefined
   readonly children: (entries: readonly UsageEntry[]) => ComponentChildren
@@ -144,20 +144,20 @@ function Read(props: {
 }
 
 interface Entries {
-  /** What was asked for. */
+  /** Name of the request. */
   readonly name: string
   readonly entries: readonly UsageEntry[]
   readonly lists: UsagePage['price_lists']
   readonly error: unknown
 }
 
-/** Of which month the prices are, such as ` (anthropic: November 2026)`. */
+/** Returns the months of the price lists, such as ` (anthropic: November 2026)`. */
 function listsOf(lists: Entries['lists']): string {
   const named = Object.entries(lists).map(([provider, time]) => `${provider}: ${month(time)}`)
   return named.length === 0 ? '' : ` (${named.join(', ')})`
 }
 
-/** All pages of the sums; undefined until they are read. */
+/** Reads all pages of the sums; undefined until they are read. */
 function useEntries(by: Group, from: string, to: string): Entries | undefined {
   const name = `${by} ${from} ${to}`
   const [state, setState] = useState<Entries>()

@@ -27,9 +27,9 @@ test.each([
   expect([at('en-US').day(time), at('de-DE').day(time)]).toEqual([english, german])
 })
 
-test('a moment is the time of day today, and the day before that', () => {
+test('a short time is the time of day today, and the date on other days', () => {
   const times = ['2026-03-29T22:10:00.000Z', '2026-03-28T22:50:00.000Z', '2025-12-31T12:00:00.000Z']
-  expect(times.map(at('de-DE').moment)).toEqual(['00:10', '28. März', '31. Dez. 2025'])
+  expect(times.map(at('de-DE').timeOrDate)).toEqual(['00:10', '28. März', '31. Dez. 2025'])
   expect(at('en-GB').whole('2026-03-28T22:50:00.000Z')).toBe('28 Mar 2026, 23:50')
 })
 
