@@ -37,8 +37,8 @@ export const IMPORT_MUTANTS = [
   ...inFile('functions/agent/imports/closed-turns.ts', [
     [
       'numbers of sources take no row of a step',
-      'message.numbered !== undefined ? 2 : 1',
-      'message.numbered !== undefined ? 1 : 1',
+      'rowsOfNumbers(message.numbered?.results.length ?? 0)',
+      'rowsOfNumbers(0)',
     ],
   ]),
   ...inFile('functions/log/import/member-calls.ts', [

@@ -25,12 +25,19 @@ export const hasSources = (message: Message): message is ToolMessage & { readonl
 
 /**
  * Numbers the sources of results that have no numbers yet, starting after `highest`. The order is that of the log: by
- * round, then by sequence, whichever call ended first. `messages`: ids ascending.
+ * round, then by sequence, whichever call ended first. `messages`: ids ascending. `limit`: number of results.
  */
-export function numberSources(messages: readonly Message[], known: SourceNumbers, highest: number): NumberedSources[] {
+export function numberSources(
+  messages: readonly Message[],
+  known: SourceNumbers,
+  highest: number,
+  limit = Infinity,
+): NumberedSources[] {
   let last = highest
+  let left = limit
   return messages.flatMap((message): NumberedSources[] => {
-    if (!hasSources(message) || known.has(message.id)) return []
+    if (left <= 0 || !hasSources(message) || known.has(message.id)) return []
+    left--
     const numbered = { message: message.id, from: last + 1, count: message.sources.length }
     last += numbered.count
     return [numbered]

@@ -1,4 +1,5 @@
 import { keyStoreContract } from './key-store.ts'
+import { itemLimitsContract } from './item-limits.ts'
 import { keptNumbersContract } from './kept-numbers.ts'
 import { logImportContract } from './log-import.ts'
 import { longImportsContract } from './long-imports.ts'
@@ -56,6 +57,7 @@ export function sessionPortsContract(engine: Engine): void {
   logWindowContract(engine)
   sessionContextContract(engine)
   sourceNumbersContract(engine)
+  itemLimitsContract(engine)
   sessionJanitorContract(engine)
   sessionDeletionContract(engine)
   outboxContract(engine)

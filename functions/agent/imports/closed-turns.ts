@@ -1,4 +1,5 @@
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
+import { rowsOfNumbers } from '../../domain/messages/source.ts'
 import { createLoops } from '../../log/import/newest.ts'
 import { loopOf } from '../../log/import/open-rounds.ts'
 
@@ -12,9 +13,9 @@ export interface PlacedMessage {
   readonly searched?: true
 }
 
-/** Number of rows for a message. The source numbers that a completion records have a row of their own. */
+/** Number of rows for a message. The source numbers that a completion records have rows of their own. */
 export const rowsOf = (message: ClosedMessage): number =>
-  message.role === 'assistant' && message.numbered !== undefined ? 2 : 1
+  1 + (message.role === 'assistant' ? rowsOfNumbers(message.numbered?.results.length ?? 0) : 0)
 
 /** Assigns messages to runs. A run begins where the source says so, otherwise with each user message. */
 export function createClosedTurns() {

@@ -100,7 +100,23 @@ function endAfter(error: unknown, state: RunState): RunEnd {
     const content = { parts: streamed, ...model, finishReason: 'cancelled' }
     return { outcome: 'cancelled', stopReason, message: assistantMessage(state, leader, content) }
   }
-  return failure(state, describe(state, cause), { parts: streamed, ...model })
+  const content = { parts: streamed, ...model }
+  const end = failure(state, describe(state, cause), content)
+  // The rejected write may be that of a completion with these numbers: they stay free.
+  return cause instanceof ModelError ? end : withoutNumbers(end)
+}
+
+/** Drops the source numbers from the last message of a run. */
+function withoutNumbers({ message, ...end }: RunEnd): RunEnd {
+  if (message === undefined) return end
+  const { numbered: _, ...unnumbered } = message
+  return { ...end, message: unnumbered }
+}
+
+/** The smallest end with the same outcome: without content that the store may reject. */
+function bareEnd(state: RunState, { outcome, stopReason, error }: RunEnd): RunEnd {
+  if (error === undefined) return { outcome, stopReason }
+  return withoutNumbers(failure(state, error, { parts: [] }))
 }
 
 /** How a run ends that crashes at every attempt; undefined for all other runs. */
@@ -149,11 +165,23 @@ export async function stopAfter(state: RunState, error: unknown): Promise<LoopEn
   try {
     if (isLeaseLost(error)) return 'lost'
     await state.writer.settled().catch((refusal: unknown) => withoutResult(state, error, refusal))
-    await endRun(state, endAfter(error, state))
+    await endOrFallBack(state, endAfter(error, state))
     return 'ended'
   } catch (second) {
     if (isLeaseLost(second)) return 'lost'
     throw second
+  }
+}
+
+/** Ends the run with its content. If the store rejects that permanently, ends it without: it must not be tried again. */
+async function endOrFallBack(state: RunState, end: RunEnd): Promise<void> {
+  try {
+    await endRun(state, end)
+  } catch (refusal) {
+    if (isLeaseLost(refusal)) throw refusal
+    const { tenant, session } = state.held.lease
+    state.ports.logger.error('the end of a run was refused', refusal, { tenant, session, run: state.held.run.id })
+    await endRun(state, bareEnd(state, end))
   }
 }
 

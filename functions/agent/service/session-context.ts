@@ -10,6 +10,7 @@ import { keyOf } from '../../domain/session.ts'
 import type { Session, SessionHeader, SessionKey } from '../../domain/session.ts'
 import { isSoonDue } from '../../log/request/consolidation.ts'
 import { contextTokensOf } from '../../log/request/context-sizes.ts'
+import { MAX_NUMBERED_RESULTS } from '../../domain/messages/source.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../log/sources.ts'
 import type { SourceNumbers } from '../../log/sources.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
@@ -115,7 +116,7 @@ async function nextNumbers(reader: LogReader, key: SessionKey, messages: readonl
   const known = recordedNumbers(messages)
   if (!messages.some((message) => hasSources(message) && !known.has(message.id))) return new Map()
   const { numbered } = await reader.sources(key, { order: 'descending', limit: 1 })
-  const next = numberSources(messages, known, highestOf(numbered))
+  const next = numberSources(messages, known, highestOf(numbered), MAX_NUMBERED_RESULTS)
   return new Map(next.map(({ message, from }) => [message, from]))
 }
 

@@ -22,6 +22,12 @@ export interface NumberedSources {
   readonly count: number
 }
 
+/** Limit of the results whose sources one completion numbers: 140 KB as JSON, which one item of DynamoDB holds. */
+export const MAX_NUMBERED_RESULTS = 2_000
+
+/** Number of rows for the source numbers of these results: a completion of another log may record more than one row holds. */
+export const rowsOfNumbers = (results: number): number => Math.ceil(results / MAX_NUMBERED_RESULTS)
+
 /** As far as numbers of another log go: what comes after them still has the nine digits of a citation. */
 export const HIGHEST_NUMBER = 100_000_000
 

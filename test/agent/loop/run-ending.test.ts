@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
+import { CompletionFailed } from '../../../functions/agent/loop/model/complete.ts'
 import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
 import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'
@@ -10,6 +11,7 @@ import type { Agent } from '../../../functions/domain/agent.ts'
 import { LeaseLost, TooltrailError } from '../../../functions/domain/errors.ts'
 import type { RunEvent } from '../../../functions/domain/events.ts'
 import type { AssistantMessage, ToolMessage } from '../../../functions/domain/messages/message.ts'
+import { ModelError } from '../../../functions/ports/model.ts'
 import type { RunEnd } from '../../../functions/domain/runs/run-changes.ts'
 
 const AGENT = { name: 'default', model: 'm', policies: DEFAULT_POLICIES } as Agent
@@ -26,10 +28,12 @@ interface Found {
   readonly cancel?: RunCancelled
   readonly settled?: () => Promise<void>
   readonly closed?: readonly ToolMessage[]
+  /** Refusals of the first writes. */
+  readonly refused?: readonly Error[]
 }
 
 /** A run that is about to end, over a store that refuses to end what is cancelled. */
-function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [] }: Found = {}) {
+function ending({ takeovers = 0, cancel, settled = async () => undefined, closed = [], refused = [] }: Found = {}) {
   const asked: RunEnd[] = []
   const events: RunEvent[] = []
   const logged: unknown[] = []
@@ -43,6 +47,8 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
       log: {
         endRun: async (_: unknown, end: RunEnd) => {
           asked.push(end)
+          const refusal = refused[asked.length - 1]
+          if (refusal !== undefined) throw refusal
           const isRefused = cancel !== undefined && end.outcome !== 'cancelled'
           return isRefused ? undefined : { run: { ...run, status: end.outcome }, closed }
         },
@@ -114,6 +120,32 @@ test.each([
   const error = { code: 'storage', message, retryable: true }
   expect(asked).toMatchObject([{ error, message: { parts: [{ type: 'error', text: message }] } }])
   expect(logged).toEqual([failure])
+})
+
+test.each([
+  ['fails', new ModelError('network', 'the stream ended', { retryable: false }), 'failed'],
+  ['is cancelled', new RunCancelled('user'), 'cancelled'],
+])('a run that %s ends without what the store refuses for good', async (_, cause, outcome) => {
+  const refusal = new TooltrailError('storage_failed', 'the item is too large')
+  const { state, asked, logged } = ending({ refused: [refusal] })
+  state.sources.given.set(state.leader, [{ message: 'm0', from: 1, count: 1 }])
+  const error = new CompletionFailed(cause, [{ type: 'text', text: 'half of it' }])
+  expect(await stopAfter(state, error)).toBe('ended')
+  const [first, second] = asked
+  expect(first?.message?.parts[0]).toMatchObject({ text: 'half of it' })
+  expect(first?.message?.numbered).toHaveLength(1)
+  expect(second).toMatchObject({ outcome })
+  expect(second?.message?.parts ?? []).toEqual(outcome === 'failed' ? [first?.message?.parts.at(-1)] : [])
+  expect(second?.message?.numbered).toBeUndefined()
+  expect(logged).toEqual([refusal])
+})
+
+test('a run that fails for a refused write ends without the numbers of that write', async () => {
+  const { state, asked } = ending()
+  state.sources.given.set(state.leader, [{ message: 'm0', from: 1, count: 1 }])
+  await stopAfter(state, new TooltrailError('storage_failed', 'the item is too large'))
+  expect(asked).toHaveLength(1)
+  expect(asked[0]?.message).not.toHaveProperty('numbered')
 })
 
 test('a run is given up at its third takeover without a message, and not before', () => {

@@ -1,4 +1,5 @@
 import { LeaseLost } from '../../../domain/errors.ts'
+import { MAX_NUMBERED_RESULTS } from '../../../domain/messages/source.ts'
 import type { NumberedSources } from '../../../domain/messages/source.ts'
 import { hasSources, highestOf, numberSources, recordedNumbers } from '../../../log/sources.ts'
 import type { SourceNumbers } from '../../../log/sources.ts'
@@ -10,7 +11,8 @@ import type { Thread } from '../thread.ts'
 /**
  * Assigns numbers to sources of the thread's results that have none yet, in the order of the log. All requests of a
  * thread use the same numbers until its next completion records them. If that completion is never stored, the next
- * holder assigns the same numbers again.
+ * holder assigns the same numbers again. One completion numbers a limited number of results. The others are sent without
+ * their sources, until a later request numbers them.
  */
 export async function giveNumbers(state: RunState, thread: Thread): Promise<SourceNumbers> {
   const { sources } = state
@@ -21,7 +23,7 @@ export async function giveNumbers(state: RunState, thread: Thread): Promise<Sour
   if (recorded === undefined) return numbersOf(before)
   // No `await` from here on, so that two threads never take the same number.
   const highest = Math.max(recorded, ...[...sources.given.values()].map(highestOf))
-  const given = [...before, ...numberSources(thread.messages, known, highest)]
+  const given = [...before, ...numberSources(thread.messages, known, highest, MAX_NUMBERED_RESULTS - before.length)]
   sources.given.set(thread, given)
   return numbersOf(given)
 }

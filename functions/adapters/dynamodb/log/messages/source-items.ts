@@ -1,5 +1,6 @@
 import type { Message } from '../../../../domain/messages/message.ts'
 import type { SessionKey } from '../../../../domain/session.ts'
+import { MAX_NUMBERED_RESULTS, rowsOfNumbers } from '../../../../domain/messages/source.ts'
 import type { NumberedSources } from '../../../../domain/messages/source.ts'
 import type { LogReader } from '../../../../ports/log-reader.ts'
 import { requiredText, toItem } from '../../attributes.ts'
@@ -11,12 +12,15 @@ import type { SessionRows } from '../sessions/session-rows.ts'
 
 const last = ({ from, count }: NumberedSources): number => from + count - 1
 
-/** Returns the action that stores the numbers that a completion records, in one item. */
+/** Returns the actions that store the numbers of a completion: one item, or several if one would exceed 400 KB. */
 export function putNumbers(key: SessionKey, message: Message): Action[] {
   const numbered = message.role === 'assistant' ? (message.numbered ?? []) : []
-  if (numbered.length === 0) return []
-  const item = { ...sourcesKey(key, Math.max(...numbered.map(last))), numbered: JSON.stringify(numbered) }
-  return [{ put: toItem(item) }]
+  const ordered = numbered.toSorted((one, other) => one.from - other.from)
+  return Array.from({ length: rowsOfNumbers(ordered.length) }, (_, row) => {
+    const part = ordered.slice(row * MAX_NUMBERED_RESULTS, (row + 1) * MAX_NUMBERED_RESULTS)
+    const highest = part.reduce((most, one) => Math.max(most, last(one)), 0)
+    return { put: toItem({ ...sourcesKey(key, highest), numbered: JSON.stringify(part) }) }
+  })
 }
 
 /** Reads a page of a session's source numbers. */
