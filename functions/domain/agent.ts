@@ -4,46 +4,46 @@ import type { OnBusy } from './runs/run.ts'
 export interface ModelOptions {
   readonly temperature?: number
   readonly maxOutputTokens?: number
-  /** Milliseconds without any event after which a request has failed. Default: two minutes. */
+  /** Timeout of a request between two events, in milliseconds. Default: two minutes. */
   readonly timeoutMs?: number
-  /** Sent as the provider package's own options: provider name → options. */
+  /** The provider SDK's own options, passed on unchanged: provider name → options. */
   readonly provider?: { readonly [provider: string]: JsonObject }
 }
 
 export interface Policies {
   readonly maxRounds: number
-  /** Total tokens of the run, counted after each round; null: no limit. */
+  /** Limit of the run's total tokens, checked after each round; null: no limit. */
   readonly maxRunTokens: number | null
   readonly requireTool: null | 'any' | { readonly name: string }
   readonly replay: 'full' | 'conversation'
-  /** Tokens that the model's context holds; null: by the model's name. */
+  /** Size of the model's context, in tokens; null: the size for the model's name. */
   readonly contextTokens: number | null
   readonly consolidation: false | Consolidation
-  /** `cited`: sources that the final completion does not cite leave the requests of later runs. */
+  /** `cited`: later runs do not send sources that the final completion does not cite. */
   readonly sources: 'keep' | 'cited'
-  /** Of the newest so many messages with images or files, the bytes go out in later runs, too; `note`: of none. */
+  /** Number of the newest messages with images or files whose bytes later runs send again. `note`: none. */
   readonly images: 'note' | { readonly reattach: number }
   readonly onBusy: OnBusy
-  /** Bytes of UTF-8 above which a tool result is offloaded. */
+  /** Size of a tool result, in bytes of UTF-8, above which it is offloaded. */
   readonly offloadBytes: number
-  /** Code points of an offloaded result that its message keeps. */
+  /** Code points of the preview that an offloaded result's message keeps. */
   readonly previewChars: number
   readonly searchScope: 'owner' | 'session' | 'tenant'
   /** Days without activity after which a session is deleted; null: never. */
   readonly ttlDays: number | null
-  /** Where titles come from: the first input, or this model (`provider/model`) after the first completed run. */
+  /** The source of titles: the first input, or this model (`provider/model`) after the first completed run. */
   readonly titles: 'input' | { readonly model: string }
 }
 
-/** When the older conversation is summarised, and how. */
+/** When and how the older part of the conversation is summarised. */
 export interface Consolidation {
-  /** Conversational messages after the last summary above which it is made. */
+  /** Number of conversational messages since the last summary above which a new one is made. */
   readonly threshold: number
-  /** Of the threshold, the share that stays: 0 keeps one message, 1 keeps all and never consolidates. */
+  /** Share of the threshold that is not summarised. 0 keeps one message; 1 keeps all and never consolidates. */
   readonly keepRecentRatio: number
-  /** `provider/model`; left out: the agent's. */
+  /** The model for summaries (`provider/model`); by default the agent's. */
   readonly model?: string
-  /** Stand in for the prompt of `log/summary-prompt.ts`. */
+  /** Replace the prompt of `log/summary-prompt.ts`. */
   readonly instructions?: string
 }
 
@@ -53,13 +53,13 @@ export const DEFAULT_CONSOLIDATION: Consolidation = { threshold: 100, keepRecent
 export interface McpServer {
   readonly name: string
   readonly url: string
-  /** Sent with each request; values may hold `${secret:NAME}`. */
+  /** Headers of each request; values may contain `${secret:NAME}`. */
   readonly headers: { readonly [name: string]: string }
-  /** Of its tools only these, by their own names; left out: all. */
+  /** The server's tools that the agent may call, by their own names; by default all. */
   readonly tools?: readonly string[]
-  /** Tools whose calls a person must allow, by their own names; true: all. */
+  /** Tools whose calls need a person's approval, by their own names; true: all. */
   readonly needsApproval: true | readonly string[]
-  /** Tools that may run again after a crash, beside those that say so themselves. */
+  /** Tools that may run again after a crash, besides those that declare it themselves. */
   readonly idempotent: readonly string[]
   readonly timeoutMs: number
 }
@@ -67,22 +67,22 @@ export interface McpServer {
 /** A named configuration that runs can use. */
 export interface Agent {
   readonly name: string
-  /** `provider/model`. */
+  /** The model's full name: `provider/model`. */
   readonly model: string
   readonly modelOptions: ModelOptions
   readonly instructions?: string
   /** Names of registered tools. */
   readonly tools: readonly string[]
-  /** Its entry lists its tools; left out: it gets all. */
+  /** Set if the agent's entry lists its tools; otherwise the agent gets all tools. */
   readonly listsTools?: true
-  /** Servers whose tools it may call, too; left out: none. */
+  /** MCP servers whose tools the agent may call as well; none by default. */
   readonly mcp?: readonly McpServer[]
-  /** Names of agents that it may give tasks to; left out: none. */
+  /** Names of agents that it may delegate tasks to; none by default. */
   readonly members?: readonly string[]
   readonly policies: Policies
 }
 
-/** The most that `offloadBytes` may be: no row keeps more of a result. */
+/** Largest `offloadBytes`: a row cannot keep a larger result. */
 export const MAX_OFFLOAD_BYTES = 262_144
 
 export const DEFAULT_POLICIES: Policies = {

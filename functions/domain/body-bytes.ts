@@ -1,14 +1,14 @@
-/** Bytes of a body at most. API Gateway and Lambda take no more (record 15). */
+/** Limit of a request body, in bytes. API Gateway and Lambda accept no larger one (decision record 15). */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
 /**
- * Bytes. Up to this size, a body that is too large is still read to its end and thrown away: many clients look for a response
- * only after they have sent everything, and would see a broken connection instead of the reason.
+ * Up to this size, a body that is too large is still read to its end and discarded. Many clients read the response only
+ * after they have sent everything; otherwise they would get a broken connection instead of the error.
  */
 const MAX_DISCARDED_BYTES = 16 * 1024 * 1024
 
 export const BODY_TOO_LARGE = `a body may have at most ${MAX_BODY_BYTES} bytes (4 MB)`
 
-/** Reads a body once and whole, whatever length it declares; undefined when it is too large. */
+/** Reads a whole body, whatever length it declares; undefined if it is too large. */
 export async function bodyBytes(
   pieces: AsyncIterable<Uint8Array>,
   declared: string | null | undefined,

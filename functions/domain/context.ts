@@ -2,77 +2,81 @@ import type { AssistantMessage } from './messages/message.ts'
 import type { NumberRanges } from './messages/number-ranges.ts'
 import type { Usage } from './usage/usage.ts'
 
-/** Stands for the conversation up to a message in every later request. */
+/** A summary, which replaces the conversation up to a message in every later request. */
 export interface Summary {
   readonly text: string
-  /** The last message that it stands for. */
+  /** The last message that it replaces. */
   readonly through: string
-  /** Conversational messages that it stands for, those of former summaries among them. */
+  /** Number of conversational messages that it replaces, including those of former summaries. */
   readonly messages: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** What making it took; not what the former ones took. */
+  /** The usage for making this summary, without former ones. */
   readonly usage: Usage
-  /** `provider/model`, as the provider named it. */
+  /** `provider/model`, with the provider's own name for the model. */
   readonly model: string
 }
 
-/** The oldest messages no longer go out: what is before `from`. */
+/** A truncation: requests omit the messages before `from`. */
 export interface Cut {
-  /** The first message that goes out; a round begins with it. */
+  /** The first message that requests send; a round begins with it. */
   readonly from: string
-  /** Inputs of the turn that was under way, which go out although they stand before `from`. */
+  /** Inputs of the current turn, which requests send although they are before `from`. */
   readonly kept: readonly string[]
-  /** Messages of the log between the summary and `from`, the kept ones among them. */
+  /** Number of messages between the summary and `from`, including the kept ones. */
   readonly messages: number
-  /** Those of them that are conversational. */
+  /** Number of these messages that are conversational. */
   readonly conversational: number
 }
 
-/** How a weight is turned into tokens: `tokens + rate × (its weight − weight)`. */
+/** Converts a weight to tokens: `tokens + rate × (its weight − weight)`. */
 export interface Scale {
   readonly weight: number
   readonly tokens: number
   readonly rate: number
 }
 
-/** What final completions have cited, by the numbers of sources. A number in none of the first two is undecided. */
+/**
+ * The sources that final completions have cited, by their numbers. A number in neither `cited` nor `left` is undecided.
+ */
 export interface Citations {
   readonly cited: NumberRanges
   readonly uncited: NumberRanges
-  /** Of the sources that were not cited when their turn ended, those that left later requests, for good. */
+  /** Sources that were not cited when their turn ended, and that later requests omit permanently. */
   readonly left: NumberRanges
 }
 
-/** What policies have decided for the requests of a session. It holds byte for byte until the next decision. */
+/**
+ * The decisions of policies for the requests of a session. They stay the same, byte for byte, until the next decision.
+ */
 export interface SessionContext {
   readonly summary?: Summary
   readonly cut?: Cut
   readonly citations?: Citations
-  /** Under `images: {reattach}`: the first message whose images and files still go out with their bytes. */
+  /** With `images: {reattach}`: the first message whose images and files are still sent with their bytes. */
   readonly media?: { readonly from: string }
-  /** The log's last message at the last decision, and how large the request was then. */
+  /** The log's last message at the last decision, and the size of the request at that time. */
   readonly decided?: { readonly at: string; readonly scale: Scale }
-  /** The same for the requests of members at work, by the row of the delegate call. */
+  /** The decisions for the requests of working members, by the row of the delegate call. */
   readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'decided'> }
 }
 
-/** What making a summary took, or trying to. */
+/** The usage of a summary, or of a failed attempt at one. */
 export type SummaryWork = Pick<Summary, 'usage' | 'model' | 'createdAt'>
 
-/** The name under which summaries are counted among a run's agents. */
+/** The agent name under which a run counts summaries. */
 export const SUMMARY_AGENT = 'summary'
 
-/** The name under which titles are counted among a session's agents. */
+/** The agent name under which a session counts titles. */
 export const TITLE_AGENT = 'title'
 
-/** A model's work on a summary as totals and the ledger count it. */
+/** A model's work on a summary, as a completion for totals and the ledger. */
 export const summaryCompletion = (work: SummaryWork): AssistantMessage => workCompletion(SUMMARY_AGENT, work)
 
-/** A model's work on a title, likewise. */
+/** A model's work on a title, as a completion for totals and the ledger. */
 export const titleCompletion = (work: SummaryWork): AssistantMessage => workCompletion(TITLE_AGENT, work)
 
-/** A completion of no round, which is never stored. */
+/** A completion that belongs to no round and is never stored. */
 function workCompletion(agent: string, { usage, model, createdAt }: SummaryWork): AssistantMessage {
   const nobodys = { id: '', runId: '', agent, parentToolCallId: '', round: 0 }
   return { ...nobodys, role: 'assistant', parts: [], toolCalls: [], model, usage, createdAt }

@@ -1,9 +1,9 @@
-/** `Fields` in which a field that may be undefined is optional instead. */
+/** `Fields` with each field that may be undefined made optional. */
 export type DefinedFields<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
 } & { [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined> }
 
-/** The same fields without those that are undefined. */
+/** Removes the fields that are undefined. */
 export function definedFields<Fields extends object>(fields: Fields): DefinedFields<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as DefinedFields<Fields>
 }

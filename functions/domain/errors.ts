@@ -1,4 +1,4 @@
-/** Every failure that has a name for callers. Only `http/middleware/error-response.ts` decides HTTP statuses. */
+/** All failures that callers can identify. Only `http/middleware/error-response.ts` maps them to HTTP statuses. */
 export type ErrorCode =
   | 'lease_lost'
   | 'session_not_found'
@@ -33,9 +33,9 @@ export type ErrorCode =
 
 export class TooltrailError extends Error {
   readonly code: ErrorCode
-  /** The same request may succeed later. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean
-  /** Seconds after which it may; undefined where nobody knows. */
+  /** Seconds after which it may succeed; undefined if unknown. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(
@@ -51,15 +51,17 @@ export class TooltrailError extends Error {
   }
 }
 
-/** Whether a store failed: what it says of that may name paths, hosts and accounts, and is for operators alone. */
+/**
+ * Whether a store failed. The text of such an error may name paths, hosts and accounts, so it is only for operators.
+ */
 export const isStorageFailure = (error: unknown): boolean =>
   error instanceof TooltrailError && error.code === 'storage_failed'
 
-/** Whether the store or the search failed, which operators want to know whoever was told. */
+/** Whether the store or the search failed: always logged for operators. */
 export const isOutage = (error: unknown): boolean =>
   isStorageFailure(error) || (error instanceof TooltrailError && error.code === 'search_unavailable')
 
-/** The writer is no longer the session's holder, whatever the reason: it must stop and start nothing. */
+/** The writer no longer holds the session's lease, whatever the reason: it must stop and start nothing. */
 export class LeaseLost extends TooltrailError {
   constructor(session: string, generation: number, cause?: unknown) {
     super('lease_lost', `session ${session}: generation ${generation} no longer holds the lease`, { cause })

@@ -2,20 +2,20 @@ import type { AssistantMessage, ParentNames, ToolMessage, UserMessage } from './
 import type { EventPosition } from './runs/event-position.ts'
 import type { Run, WarningCode } from './runs/run.ts'
 
-/** Fields of every event. `agent` and the names of the delegate call are set on a team member's events. */
+/** Fields of every event. On a team member's events, `agent` and the fields of the delegate call are set. */
 interface EventBase extends ParentNames {
   readonly runId: string
   readonly agent?: string
 }
 /**
- * What a stored event reports is durable before it is emitted. `id` is `<ULID of the message or run>:<type>`, the same
- * whether the event is seen live or derived from the log, so consumers may drop ids they have seen.
+ * A stored event: its content is durable before the event is emitted. `id` is `<ULID of the message or run>:<type>`. It
+ * is the same for a live event and for one derived from the log, so consumers may drop ids that they have received.
  */
 interface StoredBase extends EventBase {
   readonly id: string
 }
 
-/** Set where the event has no message that says it. */
+/** The position of an event; set if the event has no message with a position. */
 interface Positioned {
   readonly position?: EventPosition
 }
@@ -23,12 +23,15 @@ interface Positioned {
 export type RunStateEvent = StoredBase & {
   readonly type: 'run.queued' | 'run.resumed' | 'run.paused' | 'run.completed' | 'run.failed' | 'run.cancelled'
   readonly run: Run
-  /** Set for who follows a run whose input is no message: `run` goes without it, and whoever shows it reads it. */
+  /**
+   * Set for followers of a run whose input is not a message yet. `run` has no input then; the code that shows the event
+   * must read it.
+   */
   readonly hasInput?: true
-  /** Set on `run.paused`: the calls that wait. */
+  /** On `run.paused`: the calls that wait. */
   readonly waiting?: readonly ToolMessage[]
 }
-/** `message` is absent on a run that continues without input. */
+/** `message` is absent if the run continues without input. */
 export type RunStartedEvent = StoredBase & {
   readonly type: 'run.started'
   readonly run: Run
@@ -66,7 +69,7 @@ export type DeltaEvent = EventBase & { readonly round: number } & (
         readonly arguments: string
       }
   )
-/** How far a call is, as its tool says. Provisional like deltas, and one of many: what it says is not the result. */
+/** The progress that a call's tool reports. Like deltas, it is provisional and not the result. */
 export interface CallProgress {
   readonly progress: number
   readonly total?: number
@@ -82,7 +85,7 @@ export type CallProgressEvent = EventBase &
   }
 export type RoundEvent = EventBase & { readonly round: number } & (
     | { readonly type: 'round.started' }
-    /** Discard the deltas of this round. */
+    /** Consumers must discard the deltas of this round. */
     | { readonly type: 'round.restarted'; readonly reason: string }
   )
 export type ContextEvent = StoredBase &
@@ -98,16 +101,19 @@ export type WarningEvent = StoredBase &
     readonly detail: string
   }
 
-/** Everything that shows progress handles this whole union. */
+/** All events of a run. Code that shows progress must handle the whole union. */
 export type RunEvent = StoredEvent | DeltaEvent | RoundEvent | CallProgressEvent
 export type RunEventType = RunEvent['type']
 
-/** The reason of a `round.restarted` behind which a round follows from its start, as it was unless its process lost the run. */
+/**
+ * The reason of a `round.restarted` after which the round is streamed again from its start. Its content is the same,
+ * unless the process had lost the run.
+ */
 export const STREAMED_AGAIN = 'resumed'
 
 export const eventId = (ulid: string, type: RunEventType): string => `${ulid}:${type}`
 
-/** The events after which a stream of a run ends, if it comes to them live: a pause may be over. */
+/** Events that end a run's live stream. A pause read from the log does not end it, because it may be over. */
 export const isTerminal = (event: RunEvent): boolean =>
   event.type === 'run.completed' ||
   event.type === 'run.failed' ||

@@ -1,13 +1,16 @@
-/** Those who wait for something that few have at a time. */
+/** A queue for a limited resource, fair between tenants. */
 export interface TenantLine<One> {
   add(tenant: string, one: One): void
-  /** Takes out whose turn it is: tenants take turns, and of a tenant who came first. Nothing is kept of a tenant for whom nobody waits. */
+  /**
+   * Removes and returns the next entry. Tenants alternate; entries of one tenant are served in order. A tenant without
+   * entries takes no memory.
+   */
   next(): One | undefined
 }
 
-/** A line in which nobody waits for all that another tenant has asked for. */
+/** Creates a queue in which no tenant waits for all entries of another tenant. */
 export function createTenantLine<One>(): TenantLine<One> {
-  /** Tenants in the order of their turns. */
+  /** Waiting entries by tenant, in the order in which the tenants are served. */
   const waiting = new Map<string, One[]>()
   return {
     add(tenant, one) {

@@ -12,28 +12,30 @@ export interface HistoryDocument {
   readonly owner?: string
   readonly runId: string
   readonly messageId: string
-  /** Identifies the document together with the message id: `u`, `a`, `c` (call), `r0`, `r1`, … (chunks of a result). */
+  /** Identifies the document within its message: `u`, `a`, `c` (call), `r0`, `r1`, … (chunks of a result). */
   readonly part: string
   readonly role: HistoryRole
   readonly agent: string
   readonly toolName?: string
   readonly toolCallId?: string
   readonly status?: ToolStatus
-  /** Of an assistant's text: its loop had searched the history before. Of a delegate call: the one that gave it or worked on it. */
+  /**
+   * For an assistant's text: its thread had searched the history before. For a delegate call: its leader or member had.
+   */
   readonly searched?: true
-  /** Of a user's text: it is the task of a team's member. */
+  /** For a user's text: set if it is the task of a team member. */
   readonly task?: true
-  /** Of an assistant's text: what people think of it, each once. */
+  /** For an assistant's text: people's ratings, each value once. */
   readonly feedback?: readonly Rating[]
-  /** Compact call text, on both halves of a tool event. */
+  /** The compact text of the call, in the documents of the call and of its result. */
   readonly call?: string
-  /** What is searched and shown: the text, the call, or a chunk of the result. Secrets redacted. */
+  /** The text that is searched and shown: a message's text, a call, or a chunk of a result. Secrets are redacted. */
   readonly text: string
-  /** Milliseconds since 1970; a result's is when it completed. */
+  /** Milliseconds since 1970; for a result, the time of its completion. */
   readonly time: number
 }
 
-/** Whose history may be seen. Enforced in the query, never taken from a model. */
+/** The part of the history that may be seen. Enforced in the query, never taken from a model. */
 export interface HistoryScope {
   readonly tenant: string
   readonly owner?: string
@@ -47,30 +49,33 @@ export interface HistoryFilters {
   readonly session?: string
   readonly owner?: string
   readonly agent?: string
-  /** Messages that somebody has given this rating. */
+  /** Only messages with this rating. */
   readonly feedback?: Rating
   /** Milliseconds since 1970, inclusive. */
   readonly since?: number
   readonly until?: number
-  /** Only sessions with these fields. An index does not know them: it gets `sessions`, or its hits are compared. */
+  /**
+   * Only sessions with these metadata fields. An index does not store them: it gets `sessions` instead, or its hits are
+   * compared.
+   */
   readonly metadata?: readonly MetadataFilter[]
-  /** Leaves out one run: the one that searches. */
+  /** Excludes one run: the one that searches. */
   readonly notRun?: string
-  /** Only these sessions, at most 1,000. They are no part of a cursor: they may change between pages. */
+  /** Only these sessions, at most 1,000. They are not part of a cursor, because they may change between pages. */
   readonly sessions?: readonly string[]
 }
 
-/** Filters as callers write them: their moments are dates, or times, in UTC where they name no zone. */
+/** Filters as callers write them. `since` and `until` are dates, or times, in UTC unless they name a zone. */
 export type WrittenFilters = {
   readonly [Name in Exclude<keyof HistoryFilters, 'since' | 'until' | 'sessions'>]?: HistoryFilters[Name] | undefined
 } & { readonly since?: string | undefined; readonly until?: string | undefined }
 
-/** What they mean: a date is its whole day (UTC). */
+/** Converts written filters; a date means its whole day (UTC). */
 export function filtersOf({ since, until, ...others }: WrittenFilters): HistoryFilters {
   return { ...definedFields(others), ...boundsOf({ since, until }) }
 }
 
-/** The bounds that two moments mean, inclusive, in milliseconds since 1970: a date is its whole day (UTC). */
+/** Converts two dates or times to bounds, inclusive, in milliseconds since 1970. A date means its whole day (UTC). */
 export function boundsOf({ since, until }: Pick<WrittenFilters, 'since' | 'until'>): {
   readonly since?: number
   readonly until?: number
@@ -81,28 +86,28 @@ export function boundsOf({ since, until }: Pick<WrittenFilters, 'since' | 'until
   })
 }
 
-/** Milliseconds since 1970. JavaScript takes a time without a zone for this machine's. */
+/** Milliseconds since 1970. Without the added `Z`, JavaScript would use this machine's zone. */
 const timeAt = (moment: string): number => Date.parse(/T[\d:.]+$/.test(moment) ? `${moment}Z` : moment)
 
 const DAY_MS = 86_400_000
 
-/** What a search takes beside its text and filters: the order of its hits, and whether they are grouped. */
+/** The options of a search besides its text and filters: the order of its hits, and whether they are grouped. */
 export type HistoryListing = Pick<HistoryQuery, 'sort' | 'group'>
 
-/** The order of hits. `newest` and `oldest` go by the time of the hit. */
+/** The order of hits. `newest` and `oldest` sort by the time of the hit. */
 export type HistorySort = 'relevance' | 'newest' | 'oldest'
 
 export interface HistoryQuery {
   readonly scope: HistoryScope
-  /** Any string; nothing in it is syntax. */
+  /** Any string; it has no syntax. */
   readonly text: string
   readonly filters: HistoryFilters
   readonly limit: number
-  /** Where the previous page ended: its `next`. */
+  /** The `next` of the previous page. */
   readonly after?: string
   /** Default: `relevance`. */
   readonly sort?: HistorySort
-  /** At most one hit a session: the first in the order of the hits. */
+  /** At most one hit per session: the first in the order of the hits. */
   readonly group?: 'session'
 }
 
@@ -120,17 +125,17 @@ export interface HistoryHit {
   readonly score: number
   /** At most 300 characters; matches are between « and ». */
   readonly snippet: string
-  /** In groups: further hits in this session, up to `MAX_MORE`. */
+  /** In groups: number of further hits in this session, up to `MAX_MORE`. */
   readonly more?: number
 }
 
-/** Further hits of a group that are counted; this number stands for more, too. */
+/** Limit of the counted further hits of a group; this value can mean more. */
 export const MAX_MORE = 100
 
 export interface HistoryPage {
   readonly hits: readonly HistoryHit[]
   readonly next?: string
-  /** Something written before the search is not indexed yet: indexing took longer than a search may wait. */
+  /** Set if an earlier message is not indexed yet, because indexing took longer than a search may wait. */
   readonly incomplete?: true
 }
 
@@ -144,24 +149,26 @@ export const HISTORY_LABELS: { readonly [role in HistoryRole]: HistoryLabel } = 
 
 export interface HistoryNeighbour {
   readonly label: HistoryLabel
-  /** At most 300 characters; ends in `...` if it was cut. */
+  /** At most 300 characters; ends in `...` if it was truncated. */
   readonly text: string
 }
 
-/** A page as users see it. */
+/** A page of hits as users see it. */
 export interface HistoryEntries extends Omit<HistoryPage, 'hits'> {
   readonly entries: readonly HistoryEntry[]
 }
 
-/** A hit as users see it: with the entries just before and after it in its session. */
+/** A hit as users see it, with the entries directly before and after it in its session. */
 export interface HistoryEntry extends HistoryHit {
-  /** The hit without marks: whole if it is short, else the part in the snippet. At most 300 characters. */
+  /**
+   * The hit's text without marks: all of it if it is short, otherwise the part in the snippet. At most 300 characters.
+   */
   readonly text: string
-  /** Of a result: its sources that have numbers. */
+  /** For a result: its sources that have numbers. */
   readonly sources?: readonly { readonly number: number; readonly title: string }[]
   readonly before?: HistoryNeighbour
   readonly after?: HistoryNeighbour
   readonly sessionTitle?: string
-  /** Where the session's work was done: `folder` of its metadata. */
+  /** The folder of the session's work: the field `folder` of its metadata. */
   readonly folder?: string
 }

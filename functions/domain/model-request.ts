@@ -8,9 +8,9 @@ export interface RequestMedia {
   readonly id: string
   readonly mediaType: string
   readonly filename?: string
-  /** Set just before the request; a media part without bytes never reaches a model. */
+  /** Set just before the request. A media part without bytes is never sent to a model. */
   readonly data?: Uint8Array
-  /** Where people get it, shown in place of the bytes. Never sent to a model. */
+  /** The address for people, shown instead of the bytes. Never sent to a model. */
   readonly url?: string
 }
 export interface RequestText {
@@ -27,7 +27,7 @@ export interface RequestToolCall extends ToolCall {
   readonly type: 'tool_call'
 }
 
-/** One message of a model request; a tool message carries exactly one result. */
+/** One message of a model request; a tool message has exactly one result. */
 export type RequestMessage =
   | { readonly role: 'user'; readonly parts: readonly (RequestText | RequestMedia)[] }
   | { readonly role: 'assistant'; readonly parts: readonly (RequestText | RequestReasoning | RequestToolCall)[] }
@@ -49,7 +49,7 @@ export interface ModelRequest {
   readonly instructions?: string
   readonly messages: readonly RequestMessage[]
   readonly tools: readonly ToolDeclaration[]
-  /** `none`: tools are declared, so that the provider accepts the calls in the history, but may not be called. */
+  /** `none`: tools are declared so that the provider accepts the calls in the history, but none may be called. */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions
 }

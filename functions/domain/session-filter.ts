@@ -4,14 +4,17 @@ import type { RunStatus } from './runs/run.ts'
 export type SessionSort = (typeof SESSION_SORTS)[number]
 export const SESSION_SORTS = ['last_message_at', 'updated_at', 'created_at'] as const
 
-/** A field of the metadata: its text is this value, or begins with it. Numbers and booleans are compared as JSON has them. */
+/**
+ * A condition on a metadata field: its text equals this value, or begins with it. Numbers and booleans are compared as
+ * JSON.
+ */
 export interface MetadataFilter {
   readonly key: string
   readonly value: string
   readonly isPrefix: boolean
 }
 
-/** The filter that a caller writes as one text: a text that ends in `*` is a prefix. */
+/** The filter for a value in a query: a value that ends in `*` is a prefix. */
 export function metadataFilter(key: string, text: string): MetadataFilter {
   const isPrefix = text.endsWith('*')
   return { key, value: isPrefix ? text.slice(0, -1) : text, isPrefix }
@@ -24,7 +27,7 @@ export interface SessionFilter {
   readonly agent?: string
   readonly runStatus?: RunStatus
   readonly metadata?: readonly MetadataFilter[]
-  /** All words of this text must occur in the title or the first input; the beginning of a word is enough. */
+  /** All words of this text must occur in the title or the first input; prefixes of words match as well. */
   readonly q?: string
   /** Default: `last_message_at`. */
   readonly sort?: SessionSort
@@ -34,16 +37,19 @@ export interface SessionFilter {
   readonly since?: number
   readonly until?: number
   readonly limit: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string
 }
 
-/** Conditions by which a search of the history chooses sessions. */
+/** Conditions by which a search of the history selects sessions. */
 export type SessionConditions = Pick<SessionFilter, 'tenant' | 'owner' | 'metadata'>
 
-/** Metadata fields that stores index, so that a filter on one exact value costs the same however many sessions there are. */
+/** Metadata fields that stores index. A filter on one exact value then costs the same for any number of sessions. */
 export const INDEXED_METADATA = ['folder', 'source'] as const
 export type IndexedMetadata = (typeof INDEXED_METADATA)[number]
 
-/** Sessions that a store compares with the filter for one page. A page that stops there is short and has a cursor. */
+/**
+ * Limit of the sessions that a store compares with the filter for one page. A page that reaches it may be short and has
+ * a cursor.
+ */
 export const MAX_COMPARED_SESSIONS = 1_000

@@ -1,19 +1,22 @@
 import { isLeaders } from './messages/message.ts'
 import type { Message } from './messages/message.ts'
 
-/** The messages of a session's log in numbers. Times in milliseconds since 1970; absent without messages. */
+/**
+ * The numbers and times of the messages in a session's log. Times are in milliseconds since 1970; absent without
+ * messages.
+ */
 export interface SessionMessages {
-  /** Inputs and assistant messages of the leader. */
+  /** Number of inputs and of the leader's assistant messages. */
   readonly count: number
-  /** The earliest and the latest `createdAt` of all messages; an imported message keeps its source's time. */
+  /** The earliest and latest `createdAt` of all messages; an imported message keeps its source's time. */
   readonly firstAt?: number
   readonly lastAt?: number
 }
 
-/** Of a session whose log is empty. */
+/** The values for an empty log. */
 export const NO_MESSAGES: SessionMessages = { count: 0 }
 
-/** The numbers after these messages were appended. */
+/** The values after these messages were appended. */
 export function withMessages(before: SessionMessages, messages: readonly Message[]): SessionMessages {
   let { count, firstAt, lastAt } = before
   for (const message of messages) {

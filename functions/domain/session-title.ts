@@ -1,6 +1,6 @@
 /**
- * The origin of a session's title. `given`: set by hand. `agent`: the title that an importing program gave. `model`: made
- * under the policy `titles`. `input`: the first line of the first input.
+ * The origin of a session's title. `given`: set by hand. `agent`: set by an importing program. `model`: made under the
+ * policy `titles`. `input`: the first line of the first input.
  */
 export type TitleSource = 'given' | 'agent' | 'model' | 'input'
 
@@ -12,8 +12,8 @@ export interface SessionTitle {
 const RANKS: { readonly [source in TitleSource]: number } = { given: 4, agent: 3, model: 2, input: 1 }
 
 /**
- * Whether a title of this source replaces the stored one without anybody asking for it. A given title stays; a later `agent`
- * title replaces an earlier one. Only `SessionStore.update` changes a given title.
+ * Whether a title from this source automatically replaces the stored one. A given title stays; a later `agent` title
+ * replaces an earlier one. Only `SessionStore.update` changes a given title.
  */
 export function replacesTitle(source: TitleSource, stored: TitleSource | undefined): boolean {
   if (stored === undefined) return true
@@ -25,14 +25,14 @@ export const MAX_TITLE_LENGTH = 500
 
 const COPY = ' (copy)'
 
-/** The title of a fork: its origin's with `(copy)` behind it, and the origin's source. */
+/** The title of a fork: the original title with `(copy)`, and the original's source. */
 export function titleOfCopy({ text, source }: SessionTitle): SessionTitle {
   const maxCharacters = MAX_TITLE_LENGTH - COPY.length
   const kept = text.length <= maxCharacters ? text : `${cutBefore(text, maxCharacters - 1)}…`
   return { text: `${kept}${COPY}`, source }
 }
 
-/** The first `length` units of a text, without half of a surrogate pair at its end. */
+/** Truncates a text to `length` units, without splitting a surrogate pair. */
 export function cutBefore(text: string, length: number): string {
   const last = text.charCodeAt(length - 1)
   const isHigh = last >= 0xd800 && last < 0xdc00

@@ -1,12 +1,15 @@
 export interface Recent<Value> {
   get(name: string): Value | undefined
-  /** Keeps a value of this size; what was not asked for longest leaves. A value larger than all is not kept. */
+  /**
+   * Adds a value of this size, and evicts the least recently used ones. A value larger than the whole cache is not
+   * added.
+   */
   set(name: string, value: Value, size: number): void
-  /** The value, which is then no longer kept. */
+  /** Removes the value from the cache and returns it. */
   take(name: string): Value | undefined
 }
 
-/** Keeps what was asked for last, of all together no more than `most` in size. */
+/** Creates a cache that evicts the least recently used values above `most` in total size. */
 export function createRecent<Value>(most: number): Recent<Value> {
   const kept = new Map<string, { readonly value: Value; readonly size: number }>()
   let total = 0

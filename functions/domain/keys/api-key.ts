@@ -1,16 +1,16 @@
 export type Scope = 'read' | 'write' | 'admin'
 
-/** Active runs that a key may be capped to at most: a store may keep a list of them for each key. */
+/** Largest cap of active runs, because a store may keep a list of them for each key. */
 export const MAX_ACTIVE_RUNS = 1_000
 
-/** Streams and waiting calls that a key may be capped to at most: a store may keep all of a key's in one item. */
+/** Largest cap of streams and waiting requests, because a store may keep all of a key's in one item. */
 export const MAX_OPEN_REQUESTS = 1_000
 
-/** Limits of one key. A missing limit is the one that the operator set for every key. */
+/** Limits of one key. If a limit is missing, the operator's limit for all keys applies. */
 export interface KeyCaps {
   readonly requestsPerSecond?: number
   readonly activeRuns?: number
-  /** Streams and waiting calls, over all processes. */
+  /** Limit of streams and waiting requests, over all processes. */
   readonly openCalls?: number
   readonly tokensPerDay?: number
 }
@@ -18,22 +18,22 @@ export interface KeyCaps {
 /** A change of some caps: a number sets one, null removes one, and undefined keeps it. */
 export type CapChange = { readonly [Cap in keyof KeyCaps]?: number | null | undefined }
 
-/** What a presented key may do. The secret itself is never stored, only its SHA-256. */
+/** The rights of an API key. The secret itself is never stored, only its SHA-256. */
 export interface ApiKey {
   readonly id: string
-  /** A label for people. Two keys may have the same name. */
+  /** A label for people; not unique. */
   readonly name?: string
   readonly tenant: string
   readonly scopes: readonly Scope[]
-  /** When set, the key sees and makes only sessions of this owner. */
+  /** If set, the key sees and creates only sessions of this owner. */
   readonly owner?: string
-  /** When set, the key starts runs of these agents only. */
+  /** If set, the key starts runs of these agents only. */
   readonly agents?: readonly string[]
   readonly caps: KeyCaps
   readonly createdAt: number
-  /** From this time on, requests with the key are refused. */
+  /** From this time on, requests with the key are rejected. */
   readonly expiresAt?: number
-  /** Time of the key's last request, accurate to a day. Only lists of keys have it. */
+  /** Time of the key's last request, accurate to a day. Set only in lists of keys. */
   readonly lastUsedAt?: number
   readonly revokedAt?: number
 }

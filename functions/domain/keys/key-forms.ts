@@ -1,24 +1,24 @@
-/** A key that says what it is by how it begins. */
+/** A kind of key that can be recognized by its prefix. */
 interface KeyForm {
-  /** Source of a regular expression. */
+  /** Pattern of the prefix, as the source of a regular expression. */
   readonly begins: string
-  /** The same for what follows, where no rule of secretlint's recommended preset knows the key. */
+  /** Pattern of the rest. Absent if a rule of secretlint's recommended preset recognizes the key. */
   readonly rest?: string
 }
 
 const FORMS: readonly KeyForm[] = [
-  // ours, and secrets that sign webhooks: 24 bytes and more in base64
+  // Tooltrail, and secrets that sign webhooks: 24 bytes and more in base64
   { begins: 'tt_', rest: '[A-Za-z0-9_-]{43,128}' },
   { begins: 'whsec_', rest: '[A-Za-z0-9+/]{24,512}={0,2}' },
-  // ids of AWS keys, the long-lived and the temporary ones, in base 32
+  // AWS key ids, long-lived and temporary, in base 32
   { begins: '(?<![A-Za-z0-9])(?:AKIA|ASIA)', rest: '[A-Z2-7]{16}(?![A-Za-z0-9])' },
-  // Bedrock, the long-lived ones and those of a login; Google; xAI; OpenRouter
+  // Bedrock (long-lived keys and login keys); Google; xAI; OpenRouter
   { begins: 'ABSK', rest: '[A-Za-z0-9+/]{80,512}={0,2}' },
   { begins: 'bedrock-api-key-', rest: '[A-Za-z0-9+/]{80,4000}={0,2}' },
   { begins: 'AIza', rest: '[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])' },
   { begins: 'xai-', rest: '[A-Za-z0-9]{80}(?![A-Za-z0-9])' },
   { begins: 'sk-or-v1-', rest: '[a-f0-9]{64}(?![A-Za-z0-9])' },
-  // Anthropic's of logins and administrators; Google's of logins; tokens of temporary AWS credentials; PyPI
+  // Anthropic (logins and administrators); Google (logins); tokens of temporary AWS credentials; PyPI
   { begins: 'sk-ant-[a-z]{2,12}[0-9]{2}-', rest: '[A-Za-z0-9_-]{80,200}' },
   { begins: 'GOCSPX-', rest: '[A-Za-z0-9_-]{28}' },
   { begins: String.raw`ya29\.`, rest: '[A-Za-z0-9_-]{60,2048}' },
@@ -31,7 +31,7 @@ const FORMS: readonly KeyForm[] = [
   { begins: 'github_pat_' },
   { begins: 'glpat-' },
   { begins: 'npm_' },
-  // Slack, also those of pages and apps, and those that change
+  // Slack, including tokens of pages and apps, and rotating tokens
   { begins: 'xox[a-z]-', rest: '(?=[A-Za-z%+/_-]{0,100}[0-9])[A-Za-z0-9%+/_-]{24,1024}={0,2}' },
   { begins: 'xapp-', rest: '[0-9]-[A-Za-z0-9]{6,20}-[0-9]{6,20}-[A-Za-z0-9]{32,128}' },
   // SendGrid, Shopify, Grafana, Linear, Notion, Vault, Vercel, Databricks, Docker, Figma, Cloudflare, Tailscale
@@ -49,23 +49,23 @@ const FORMS: readonly KeyForm[] = [
   { begins: 'tskey-' },
 ]
 
-/** How keys begin. What follows is for whoever looks to say: an error may quote a part of a key. */
+/** Pattern of all prefixes. The caller chooses what may follow, because an error may quote only a part of a key. */
 export const KEY_BEGINNINGS: string = FORMS.map(({ begins }) => begins).join('|')
 
-/** Whole keys that no rule of secretlint's recommended preset knows. */
+/** Pattern of whole keys that no rule of secretlint's recommended preset recognizes. */
 export const OTHER_KEYS: string = FORMS.flatMap(({ begins, rest }) => (rest === undefined ? [] : begins + rest)).join(
   '|',
 )
 
 /**
- * Name and password in an address, together: a password alone may be a word that stands elsewhere, too. Or a token in their
- * place.
+ * Pattern of a name and password in an address, matched together, because the password alone may be an ordinary word.
+ * Also matches a token in their place.
  */
 export const NAME_AND_PASSWORD = String.raw`(?<=://)(?:[^\s/:@"'<>]{0,100}:[^\s/:@"'<>]{1,200}|(?=[A-Za-z_-]{0,64}[0-9])[A-Za-z0-9_-]{20,255})(?=@[A-Za-z0-9[])`
 
 /**
- * With what headers and addresses are signed: of AWS, CloudFront and Google Cloud, of Azure, and the token of AWS's temporary
- * credentials. Whoever has such an address may use it for a while.
+ * Patterns of signatures in headers and addresses: of AWS, CloudFront, Google Cloud and Azure, and the token of
+ * temporary AWS credentials. A signed address grants access for a while.
  */
 export const SIGNATURES: readonly string[] = [
   String.raw`(?<=[?&,;\s-][Ss]ignature=)(?=[A-Za-z%+/~_-]{0,100}[0-9])[A-Za-z0-9%+/~_-]{27,1024}={0,2}`,
@@ -77,8 +77,8 @@ const SAYS = String.raw`[\\"']{0,3} {0,2}[:=,] {0,2}[\\"']{0,3}`
 const PAIR = String.raw`[^\n"'=;]{1,60}=[^\n"';]{0,200};`
 
 /**
- * What gives access behind a name that says so: JSON web tokens, headers, and what connection strings and addresses hold. These
- * are found with their names where they may be words that stand elsewhere, too.
+ * Patterns of credentials with a telling name: JSON web tokens, headers, and values in connection strings and
+ * addresses. If the value alone may be an ordinary word, the pattern includes the name.
  */
 export const CREDENTIALS: readonly string[] = [
   String.raw`(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}`,
@@ -90,6 +90,6 @@ export const CREDENTIALS: readonly string[] = [
   String.raw`(?<=(?:jdbc:|://)[^\s"'<>]{1,300}[?&;])(?:password|passwd|pwd|(?:access_|refresh_|auth_)?token|client_secret|api_?key)=(?=[^\s"'<>&;#0-9]{0,200}[0-9])[^\s"'<>&;#]{12,2048}`,
 ]
 
-/** The line before a private key, and the one behind it. A form sends `+` for a space. */
+/** The lines before and after a private key. A form encodes a space as `+`. */
 export const PRIVATE_KEY_BEGINS = '-----BEGIN[ +][A-Z0-9 +]{0,40}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----'
 export const PRIVATE_KEY_ENDS = '-----END[ +][A-Z0-9 +]{0,40}PRIVATE[ +]KEY(?:[ +]BLOCK)?-----'

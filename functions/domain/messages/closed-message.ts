@@ -4,7 +4,7 @@ import type { ApprovalDecision, AssistantPart, TextPart, ToolCall, ToolStatus } 
 import type { Source } from './source.ts'
 import type { Usage } from '../usage/usage.ts'
 
-/** Media with its bytes, which are not in our output store. */
+/** Media with its bytes, not yet in our output store. */
 export interface ClosedMedia {
   readonly type: 'image' | 'file'
   readonly mediaType: string
@@ -14,36 +14,36 @@ export interface ClosedMedia {
 export type ClosedPart = TextPart | ClosedMedia
 
 /**
- * A call that a member may work for, or whose result has sources: one object for the result, all messages of that member, and the
- * completion that numbers the sources.
+ * A call that a member may work for, or whose result has sources. One object is shared by the result, all messages of
+ * that member, and the completion that numbers the sources.
  */
 export interface MemberCall {
   readonly toolCallId: string
-  /** Its place in the message that has it, */
+  /** The call's index in its message, */
   readonly sequence: number
-  /** and the call for which that message's agent works itself. */
+  /** and the delegate call that this message's agent works for. */
   readonly parentToolCallId?: string
-  /** How many sources its result has; left out: none. */
+  /** Number of the result's sources; undefined if it has none. */
   readonly sources?: number
 }
 
-/** The numbers of the sources of these results, one after the other. */
+/** The numbers of these results' sources, one result after the other. */
 export interface ClosedNumbers {
   readonly from: number
   readonly results: readonly MemberCall[]
 }
 
 interface ClosedBase {
-  /** Left out: the session's. */
+  /** By default the session's agent. */
   readonly agent?: string
   readonly parentToolCallId?: string
-  /** The call of that id, if its result came before. */
+  /** The call with that id, if its result came before. */
   readonly parent?: MemberCall
-  /** Left out: counted. */
+  /** By default counted by the import. */
   readonly round?: number
-  /** Milliseconds since 1970. Left out: when it comes in. */
+  /** Milliseconds since 1970; by default the time of the import. */
   readonly createdAt?: number
-  /** Its run in the log that it comes from: messages in a row with the same one become one run. */
+  /** The message's run in the log of origin. Consecutive messages with the same value become one run. */
   readonly run?: string
 }
 
@@ -62,26 +62,29 @@ export interface ClosedAssistantMessage extends ClosedBase {
   readonly finishReason?: string
   readonly searched?: true
   readonly usage?: Usage
-  /** Numbers that it records; they are kept where no other source of the session has one of them. */
+  /** Source numbers that it records. They are kept if no other source of the session has one of them. */
   readonly numbered?: ClosedNumbers
   readonly feedback?: readonly Feedback[]
 }
 
 export interface ClosedToolMessage extends ClosedBase {
   readonly role: 'tool'
-  /** The message that has the call, which came before. */
+  /** The message with the call, which came before. */
   readonly of: ClosedAssistantMessage
-  /** The call's place in it. */
+  /** The call's index in that message. */
   readonly sequence: number
-  /** As messages of a member that come later name this call. */
+  /** The object by which later messages of a member name this call. */
   readonly named?: MemberCall
   readonly status: ToolStatus
   readonly parts: readonly ClosedPart[]
-  /** What it returned for programs. */
+  /** The result's data for programs. */
   readonly data?: Json
-  /** Of its output; undefined where the call has none. */
+  /** The type of its output; undefined if the call has none. */
   readonly mediaType?: string
-  /** With their texts whole. Where no completion here records numbers of them, the next request gives them some. */
+  /**
+   * The sources with their full texts. If no completion of the import records their numbers, the next request assigns
+   * some.
+   */
   readonly sources?: readonly Source[]
   readonly completedAt?: number
   readonly durationMs?: number
@@ -89,13 +92,13 @@ export interface ClosedToolMessage extends ClosedBase {
   readonly decision?: ApprovalDecision
 }
 
-/** A message of another log as it comes in: without ids of ours, its contents whole, its calls ended. */
+/** A message imported from another log: without our ids, with its complete contents, and with its calls ended. */
 export type ClosedMessage = ClosedUserMessage | ClosedAssistantMessage | ClosedToolMessage
 
-/** The media type of outputs that name none. */
+/** The media type of outputs without one. */
 export const PLAIN_TEXT = 'text/plain; charset=utf-8'
 
-/** The source is not what it says: where, and why. */
+/** The import does not have the declared format; names the fields and the reasons. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
   readonly errors: readonly { readonly path: string; readonly message: string }[]

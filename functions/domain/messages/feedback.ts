@@ -1,21 +1,22 @@
-/** What somebody thinks of an answer. */
+/** A person's opinion of an answer. */
 export type Rating = 'positive' | 'negative'
 
 /** One person's rating of a message. */
 export interface Feedback {
   readonly rating: Rating
-  /** As `user` of messages. */
+  /** The person, as in the field `user` of messages. */
   readonly user: string
   /** When it was given, in milliseconds since 1970. */
   readonly at: number
 }
 
-/** People whose ratings one message keeps: they stand in its row. */
+/** Limit of the people whose ratings one message keeps, because the ratings are part of its row. */
 export const MAX_RATINGS = 100
 
 /**
- * The ratings of a message with one more. Each person has one, the latest, whatever order they are stored in. Undefined if nothing
- * changes: it was stored before, the same person has changed their mind since, or there is no room for another person.
+ * Adds a rating to those of a message. Each person has one rating, the latest, whatever order they are stored in.
+ * Returns undefined if nothing changes: the rating or a later one of the same person is stored already, or the limit of
+ * people is reached.
  */
 export function withFeedback(given: readonly Feedback[], one: Feedback): readonly Feedback[] | undefined {
   const place = given.findIndex(({ user }) => user === one.user)
@@ -24,5 +25,5 @@ export function withFeedback(given: readonly Feedback[], one: Feedback): readonl
   return former.at < one.at ? given.with(place, one) : undefined
 }
 
-/** The ratings that people have given, each once. */
+/** The ratings that people have given, each value once. */
 export const ratingsOf = (given: readonly Feedback[] = []): Rating[] => [...new Set(given.map(({ rating }) => rating))]

@@ -1,57 +1,57 @@
 import type { Message } from './message.ts'
 import type { Run } from '../runs/run.ts'
 
-/** What tells an import from others: a repetition goes on where the one before it stopped. */
+/** Identifies an import, so that a repetition continues where the previous attempt stopped. */
 export interface ImportName {
   readonly keyHash: string
-  /** Of the request's body. Two bodies under one key are a conflict. */
+  /** Hash of the request's body. Two bodies under one key are a conflict. */
   readonly bodyHash: string
-  /** Remembered as long as the session; otherwise for as long as idempotency keys are. */
+  /** Whether it is remembered as long as the session exists; otherwise as long as idempotency keys are. */
   readonly forGood: boolean
 }
 
-/** How far the imports of one name have come. */
+/** The progress of the imports under one name. */
 export interface ImportProgress {
-  /** Messages stored so far. */
+  /** Number of messages stored so far. */
   readonly messages: number
-  /** The first of them, the last, and the run that the last belongs to. */
+  /** The ids of the first and the last of them, and the run of the last one. */
   readonly first: string
   readonly last: string
   readonly run: string
-  /** Where they stand, the newest last, if something else has come between them: the ids of the first and the last of each stretch. */
+  /** The ranges of its messages, newest last, if other messages are between them: the first and last id of each. */
   readonly stretches?: readonly Range[]
 }
 
-/** Messages of one import with nothing else between them. */
+/** Consecutive messages of one import. */
 export interface Range {
   readonly first: string
   readonly last: string
 }
 
-/** Beyond that the oldest become one, with what is between them. */
+/** Above this limit, the oldest ranges are joined, including the messages between them. */
 const MAX_RANGES = 16
 
-/** One part of an import. */
+/** One step of an import. */
 export interface ImportStep {
   /**
-   * At most 85 with their runs, where a completion that records numbers of sources counts twice, and in about 1 MB unless one round
-   * is longer; ids ascending and greater than the log's last and their runs'; no call is open. The numbers follow one another in
-   * each completion, and no other source of the session has them.
+   * At most 85 messages and runs together; a completion that records source numbers counts twice. About 1 MB, unless
+   * one round is longer. Ids are ascending, and greater than the log's last id and their runs' ids; no call is open.
+   * The numbers of each completion are consecutive, and no other source of the session has them.
    */
   readonly messages: readonly Message[]
-  /** The runs that they belong to, as they are with these messages. Ids greater than the session's runs have. */
+  /** The runs of the messages, updated for this step. Their ids are greater than those of the session's runs. */
   readonly runs: readonly { readonly run: Run; readonly isNew: boolean }[]
-  /** Left out: nothing is remembered, and a repetition is another import. */
+  /** Undefined: no progress is stored, and a repetition is a new import. */
   readonly name?: ImportName
-  /** What the name had come to before; left out: nothing. */
+  /** The progress before this step; undefined if there is none. */
   readonly before?: ImportProgress
-  /** How many of the messages the source has; left out: all. */
+  /** Number of the messages that come from the source; by default all. */
   readonly taken?: number
-  /** Something else stands between what the name had come to and this step. */
+  /** Whether other messages were stored between the earlier progress and this step. */
   readonly isApart?: boolean
 }
 
-/** What a name has come to with this step. */
+/** Computes the progress after this step. */
 export function progressAfter({
   messages,
   before,
@@ -76,25 +76,25 @@ export function progressAfter({
   }
 }
 
-/** Where the messages of an import stand, the newest last. */
+/** The ranges of an import's messages, newest last. */
 export const rangesOf = (progress: ImportProgress | undefined): Range[] =>
   progress === undefined ? [] : [...(progress.stretches ?? [{ first: progress.first, last: progress.last }])]
 
-/** What is known of the messages of one import. */
+/** The options of an import. */
 export interface AppendOptions {
   readonly name?: ImportName
-  /** How many messages of the name come before these. */
+  /** Number of messages under the name before these. */
   readonly from?: number
-  /** Where they come from, as their runs say it. */
+  /** The origin of the messages, stored with their runs. */
   readonly source?: string
 }
 
-/** What an import has stored. */
+/** The result of an import. */
 export interface Appended {
-  /** Messages stored by this call. */
+  /** Number of messages stored by this call. */
   readonly messages: number
   readonly first?: string
   readonly last?: string
-  /** All that was ever stored under the name. */
+  /** The progress of all imports under the name. */
   readonly progress?: ImportProgress
 }

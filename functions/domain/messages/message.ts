@@ -5,7 +5,7 @@ import type { EventPosition } from '../runs/event-position.ts'
 import type { NumberedSources, Source } from './source.ts'
 import type { Usage } from '../usage/usage.ts'
 
-/** What a provider attached to a part (signatures, encrypted content, item ids): provider name → its own data. */
+/** Data that a provider attached to a part (signatures, encrypted content, item ids): provider name → its own data. */
 export type ProviderMetadata = { readonly [provider: string]: JsonObject }
 
 export interface TextPart {
@@ -18,12 +18,12 @@ export interface ReasoningPart {
   readonly text: string
   readonly provider?: ProviderMetadata
 }
-/** Where a call stands among the parts of an assistant message; the call itself is in `toolCalls`. */
+/** The position of a call among the parts of an assistant message; the call itself is in `toolCalls`. */
 export interface ToolCallPart {
   readonly type: 'tool_call'
   readonly id: string
 }
-/** Bytes kept in the output store under the object name `id`; never in a row. */
+/** An image or file. Its bytes are in the output store under the object name `id`, never in a row. */
 export interface MediaPart {
   readonly type: 'image' | 'file'
   readonly id: string
@@ -31,12 +31,12 @@ export interface MediaPart {
   readonly filename?: string
   readonly bytes: number
 }
-/** Text for the model that stands in for media in later runs; written once, not shown to people. */
+/** Text for the model that replaces media in later runs. It is written once and not shown to people. */
 export interface NotePart {
   readonly type: 'note'
   readonly text: string
 }
-/** What a tool returned beside its text, for programs: no model sees it. */
+/** A tool's output for programs, besides its text; no model sees it. */
 export interface DataPart {
   readonly type: 'data'
   readonly data: Json
@@ -64,7 +64,7 @@ export type RunErrorCode =
   | 'crashed_repeatedly'
   | 'storage'
 
-/** A call as the model sent it: `arguments` is the raw string, malformed JSON included. */
+/** A call as the model sent it. `arguments` is the raw string, which may be malformed JSON. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
@@ -73,8 +73,8 @@ export interface ToolCall {
 }
 
 /**
- * The state of a tool call. `approved` is internal (the API shows `running`): approved by a person and not begun, so a
- * takeover may still begin it.
+ * The status of a tool call. `approved` is internal (the API shows `running`): a person has approved the call and it
+ * has not started, so a new holder may still start it.
  */
 export type ToolStatus =
   | 'running'
@@ -86,7 +86,7 @@ export type ToolStatus =
   | 'cancelled'
   | 'denied'
 
-/** Calls of one round that are executed; calls beyond them get an error (promises T2). */
+/** Limit of the calls of one round that are executed; further calls get an error (promises T2). */
 export const MAX_ROUND_CALLS = 64
 
 export const OPEN_STATUSES: readonly ToolStatus[] = ['running', 'waiting', 'approved']
@@ -98,49 +98,52 @@ export const STATUS_TEXT = {
   denied: 'denied: the user did not allow this call',
 } as const
 
-/** The whole content of a tool result: where it is and how large. */
+/** The location and size of a tool result's full content. */
 export interface Output {
-  /** Size of the content as stored and downloaded, encoded as the media type says. */
+  /** Size of the content as it is stored and downloaded, in the encoding that the media type names. */
   readonly bytes: number
   readonly lines: number
   /** SHA-256 of the bytes, in hex. */
   readonly sha256: string
-  /** The charset is UTF-8 unless it names another (`log/output-encoding.ts`). */
+  /** The media type. The charset is UTF-8 unless the type names another one (`log/output-encoding.ts`). */
   readonly mediaType: string
-  /** The object's name in the output store, when offloaded; the message then keeps a preview. */
+  /** The object's name in the output store if the content is offloaded; the message then keeps a preview. */
   readonly object?: string
 }
 
-/** What a person has decided on a call that needs an approval. */
+/** A person's decision on a call that needs an approval. */
 export interface ApprovalDecision {
   readonly approved: boolean
-  /** Who, where the channel knows it. */
+  /** The person, if the channel knows it. */
   readonly by?: string
   /** Milliseconds since 1970. */
   readonly at: number
 }
 
-/** A source as its result's row keeps it: a large text is a preview, and `output` says where the whole is. */
+/** A source as stored in its result's row. A large text is a preview, and `output` locates the full text. */
 export interface StoredSource extends Source {
   readonly output?: Output
 }
 
 interface MessageBase {
-  /** ULID, greater than every id before it in this log. */
+  /** A ULID, greater than all earlier ids of this log. */
   readonly id: string
   readonly runId: string
   readonly agent: string
-  /** Set on a team member's messages: the delegate call that the member works for, by its id, */
+  /** On a team member's messages: the id of the delegate call that the member works for, */
   readonly parentToolCallId?: string
-  /** and by its row: ids of calls may repeat. */
+  /** and the id of that call's row, because ids of calls may repeat. */
   readonly parentMessageId?: string
-  /** Counts from 0 within a run. */
+  /** The round within the run, counted from 0. */
   readonly round: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** When an imported message came in, in milliseconds since 1970: `createdAt` is then what its source says. */
+  /** When an imported message was stored, in milliseconds since 1970. Its `createdAt` is the time of its source. */
   readonly recordedAt?: number
-  /** Where its event stands among those of its run; of a call, the event of its end. Absent where no holder emitted it. */
+  /**
+   * The position of its event among those of its run; for a call, the position of its end. Absent if no holder emitted
+   * the event.
+   */
   readonly position?: EventPosition
 }
 
@@ -159,11 +162,11 @@ export interface AssistantMessage extends MessageBase {
   readonly model?: string
   readonly finishReason?: string
   readonly usage?: Usage
-  /** Numbers that this message's request gave to sources of earlier results, and that nobody has recorded before. */
+  /** Source numbers that this message's request used first, and that this message therefore records. */
   readonly numbered?: readonly NumberedSources[]
-  /** Its loop has searched the history by now: the text may tell what was said before. */
+  /** Set if its thread has searched the history before: the text may repeat what was found. */
   readonly searched?: true
-  /** What people think of it: one rating a person. Comes after the message was stored. */
+  /** People's ratings, one per person. Added after the message was stored. */
   readonly feedback?: readonly Feedback[]
 }
 
@@ -174,47 +177,50 @@ export interface ToolMessage extends MessageBase {
   readonly toolName: string
   /** The compact call text, `name(key=value)`, made from the raw arguments. */
   readonly call: string
-  /** Place within its round's batch, from 0. */
+  /** The call's index in its round, from 0. */
   readonly sequence: number
   readonly status: ToolStatus
-  /** What a `waiting` call waits for. Kept afterwards. */
+  /** The reason why a `waiting` call waits; kept afterwards. */
   readonly needs?: 'result' | 'approval'
   /** Empty until the call ends. */
   readonly parts: readonly ToolPart[]
   readonly output?: Output
-  /** In the tool's order; not numbered, because numbers are given when a request is made of them. */
+  /** Sources in the tool's order. They have no numbers here, because numbers are assigned when a request is built. */
   readonly sources?: readonly StoredSource[]
   readonly completedAt?: number
   readonly durationMs?: number
-  /** Of a delegate call: whoever gave the task, or works on it, has searched the history: both may tell what was said before. */
+  /**
+   * For a delegate call: set if its leader or its member has searched the history; their texts may repeat what was
+   * found.
+   */
   readonly searched?: true
   /** Generation of the lease whose holder may end this call. */
   readonly generation: number
   readonly decision?: ApprovalDecision
-  /** Hash of the resolution that closed a `waiting` call: tells a repeated one from a different one. */
+  /** Hash of the resolution that closed a `waiting` call, to recognize a repeated one. */
   readonly resolutionHash?: string
 }
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
-/** The fields of a message or an event that name the delegate call whose member it belongs to; none of the leader's. */
+/** The fields that name the delegate call of a member's message or event; absent for the leader's. */
 export type ParentNames = Pick<MessageBase, 'parentToolCallId' | 'parentMessageId'>
 
-/** Picks them from something that has more fields. */
+/** Picks these fields from an object with more fields. */
 export const parentNames = ({ parentToolCallId, parentMessageId }: ParentNames): ParentNames =>
   definedFields({ parentToolCallId, parentMessageId })
 
-/** Whether a message or an event is the leader's: a team member's names the leader's call that it works for. */
+/** Whether a message or an event is the leader's. A team member's names the delegate call that it works for. */
 export const isLeaders = (one: { readonly parentToolCallId?: string }): boolean => one.parentToolCallId === undefined
 
-/** A message as its run stored it: without what people think of it, which they may say at any time. */
+/** A message without its ratings, as its run stored it. Ratings may be added at any time. */
 export function unrated(message: Message): Message {
   if (message.role !== 'assistant') return message
   const { feedback: _, ...rest } = message
   return rest
 }
 
-/** What a model is shown of an output that it may read, and `read_output` takes. */
+/** The pointer by which a model names an output, and which `read_output` accepts. */
 export const pointerTo = (messageId: string): string => `output:${messageId}`
 
 /** The text of a message's text parts, in order. */

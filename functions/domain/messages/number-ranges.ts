@@ -1,15 +1,15 @@
-/** Numbers in rising order as ranges, both ends included; ranges do not touch. */
+/** Numbers in ascending order as ranges, both ends inclusive; adjacent ranges are joined. */
 export type NumberRanges = readonly (readonly [from: number, to: number])[]
 
 export const isInRanges = (ranges: NumberRanges, number: number): boolean =>
   ranges.some(([from, to]) => number >= from && number <= to)
 
-/** The ranges that hold exactly these numbers. */
+/** The ranges that contain exactly these numbers. */
 export function rangesOf(numbers: Iterable<number>): NumberRanges {
   return join([...numbers].map((number) => [number, number] as const))
 }
 
-/** The ranges that hold what either does. */
+/** The union of two sets of ranges. */
 export const joinRanges = (one: NumberRanges, other: NumberRanges): NumberRanges => join([...one, ...other])
 
 function join(ranges: NumberRanges): NumberRanges {
@@ -22,6 +22,6 @@ function join(ranges: NumberRanges): NumberRanges {
   return joined
 }
 
-/** As people read them: `2, 4–6`. */
+/** Formats ranges for people: `2, 4–6`. */
 export const rangesText = (ranges: NumberRanges): string =>
   ranges.map(([from, to]) => (from === to ? String(from) : `${from}–${to}`)).join(', ')

@@ -4,11 +4,14 @@ import { STATUS_TEXT } from '../messages/message.ts'
 import type { Output, ToolMessage, ToolPart } from '../messages/message.ts'
 import type { StoredSource } from '../messages/message.ts'
 
-/** What somebody gave to a waiting call, as it is stored. `hash` tells it from a different one. */
+/** The resolution of a waiting call, as it is stored. `hash` separates repeated resolutions from different ones. */
 export type Resolution =
   | {
       readonly toolCallId: string
-      /** Id of the call's row. Default: the run's latest waiting call with this call id, else the latest call with it. */
+      /**
+       * Id of the call's row. Default: the run's latest waiting call with this call id, otherwise the latest call with
+       * it.
+       */
       readonly messageId?: string
       readonly kind: 'result'
       readonly status: 'completed' | 'error'
@@ -22,22 +25,22 @@ export type Resolution =
       readonly messageId?: string
       readonly kind: 'approval'
       readonly approved: boolean
-      /** Who decides. Not part of the hash: of two who decide the same, the first is recorded. */
+      /** The person who decides. Not part of the hash: if two people decide the same, the first is recorded. */
       readonly by?: string
       readonly hash: string
     }
 
 interface ResolvableRun {
   readonly runId: string
-  /** The run's calls, oldest first; at least those of the ids that are resolved. */
+  /** The run's calls, oldest first; at least those with the ids to resolve. */
   readonly calls: readonly ToolMessage[]
-  /** The run is the session's active one, and is not being cancelled. */
+  /** Whether the run is the session's active one and is not being cancelled. */
   readonly isOpen: boolean
 }
 
 /**
- * The calls that these resolutions change, as they are then; those that were stored before, the same, change nothing. Throws
- * `call_not_found` or `resolution_conflict` when one of them cannot be stored: then none is.
+ * Applies resolutions, and returns the changed calls. A resolution that is stored already changes nothing. Throws
+ * `call_not_found` or `resolution_conflict` if one of them cannot be stored; then none is.
  */
 export function resolvedCalls(
   { runId, calls, isOpen }: ResolvableRun,
@@ -58,7 +61,7 @@ export function resolvedCalls(
   return [...resolved.values()]
 }
 
-/** The call that this resolution is for; undefined when the very same was stored before. */
+/** Finds the call for this resolution; undefined if the same resolution is stored already. */
 function waitingCall(
   runId: string,
   named: readonly ToolMessage[],
@@ -77,7 +80,8 @@ function waitingCall(
 
 function resolvedCall(call: ToolMessage, resolution: Resolution, now: number): ToolMessage {
   const resolved = { ...call, resolutionHash: resolution.hash }
-  // From its start, which is when it began to wait; clocks of two processes may differ.
+  // Measured from the call's creation, when it began to wait. Never negative, because the clocks of two processes may
+  // differ.
   const durationMs = Math.max(0, now - call.createdAt)
   if (resolution.kind === 'approval') {
     const { approved, by } = resolution

@@ -1,16 +1,17 @@
 import type { Agent } from '../agent.ts'
 import { DELEGATE_TOOL } from './team.ts'
 
-/** A tool that an agent must call (policy `require_tool`) and that nobody has. */
+/** A tool that an agent must call (policy `require_tool`) and that does not exist. */
 export interface MissingTool {
   readonly tool: string
-  /** Whose policy it is: the agent's own, or that of a member of its team. */
+  /** The agent with the policy: the agent itself, or a member of its team. */
   readonly agent: string
 }
 
 /**
- * The tool that an agent, or somebody in its team, must call and has not, in a run that brings `brought`; undefined: there is none.
- * Names that may be those of an MCP server's tools count as there: only a run knows them.
+ * Finds a tool that an agent or a team member must call but does not have, in a run with the client tools `brought`.
+ * Undefined if there is none. A name that may belong to an MCP server's tool counts as present, because only a run
+ * knows these tools.
  */
 export function missingTool(
   agents: ReadonlyMap<string, Agent>,
@@ -30,7 +31,7 @@ export function missingTool(
   return undefined
 }
 
-/** What is wrong, in words. */
+/** The error text for a missing tool. */
 export const missingToolText = ({ tool, agent }: MissingTool): string =>
   `agent ${agent} must call ${tool} (policy require_tool), and has no tool of this name`
 

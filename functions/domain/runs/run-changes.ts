@@ -13,7 +13,7 @@ type Asked = Pick<Run, 'agent' | 'trigger' | 'onBusy' | 'input' | 'clientTools' 
   readonly delivery?: NewDelivery
 }
 
-/** The queued run that an input or a `continue` makes when it is accepted. */
+/** Builds the queued run for an accepted input or `continue`. */
 export function acceptedRun(
   { agent, trigger, onBusy, clientTools, instructions, input, keyId, delivery }: Asked,
   id: string,
@@ -36,12 +36,15 @@ export function acceptedRun(
   }
 }
 
-/** Starts a run when it is accepted: from now on its input is a message of the log. */
+/** Starts a run when it is accepted; its input becomes a message of the log. */
 export function startedRun({ input: _, ...queued }: Run, now: number): Run {
   return { ...queued, status: 'running', startedAt: now }
 }
 
-/** Starts a run from the queue. It starts after it was accepted, whatever the clocks say: that shows that it was queued. */
+/**
+ * Starts a run from the queue. Its start is later than its creation, whatever the clocks say, which shows that it was
+ * queued.
+ */
 export const dequeuedRun = (queued: Run, now: number): Run => startedRun(queued, Math.max(now, queued.createdAt + 1))
 
 /** Turns a queued run's input into a message of `into`. Returns undefined for a run without input. */
@@ -55,7 +58,7 @@ export function messageOfInput(
   return { ...input, id, runId: into.id, agent: into.agent, role: 'user', round: into.rounds, createdAt: now }
 }
 
-/** A run, or a session's totals, with one more completion; a leader's is a round. */
+/** Adds a completion to a run, or to a session's totals. A leader's completion is a round. */
 export function withCompletion<Counted extends Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>>(
   before: Counted,
   message: AssistantMessage,
@@ -69,7 +72,7 @@ export function withCompletion<Counted extends Pick<Run, 'rounds' | 'usage' | 'u
   }
 }
 
-/** A running run that waits for somebody else; `calls`: those that wait, in the order of the log. */
+/** Pauses a run that waits for a client or an approval. `calls`: the waiting calls, in the order of the log. */
 export function pausedRun(
   run: Run,
   calls: readonly ToolMessage[],
@@ -83,7 +86,9 @@ export function pausedRun(
   return { ...run, status: 'paused', notices: [...(run.notices ?? []), paused] }
 }
 
-/** A run that the holder of this generation has resumed. Without a message since it was last resumed there is no new event. */
+/**
+ * Resumes a run for the holder of this generation. If it has no message since it was last resumed, no event is added.
+ */
 export function resumedRun(run: Run, head: string | undefined, generation: number): Run {
   const { notices = [] } = run
   const after = head ?? ''
@@ -95,24 +100,27 @@ export function resumedRun(run: Run, head: string | undefined, generation: numbe
 
 const countsOf = ({ rounds, usage, usageByAgent }: Run): RunCounts => ({ rounds, usage, usageByAgent })
 
-/** How a run ends. */
+/** The end of a run. */
 export interface RunEnd {
   readonly outcome: RunOutcome
   readonly stopReason: StopReason
   readonly error?: RunError
-  /** The final completion, what had streamed before a failure or cancel, or the error; id greater than the log's last. */
+  /**
+   * The final completion, the text streamed before a failure or cancel, or the error. Its id is greater than the log's
+   * last.
+   */
   readonly message?: AssistantMessage
-  /** What holds for the session's requests from now on; left out: what held before. */
+  /** The context for the session's requests from now on. Undefined: it stays unchanged. */
   readonly context?: SessionContext
 }
 
-/** A running run at its end. */
+/** Ends a running run. */
 export function endedRun(run: Run, { message, outcome, stopReason, error }: RunEnd, now: number): Run {
   const counted = message === undefined ? run : withCompletion(run, message)
   return { ...counted, ...definedFields({ error }), status: outcome, stopReason, endedAt: now }
 }
 
-/** Refuses a run beyond its key's cap, of which `active` are queued, running or paused. */
+/** Throws if a new run exceeds its key's cap. `active`: the key's runs that are queued, running or paused. */
 export function assertCapacity(active: number, cap: number): void {
   if (active < cap) return
   throw new TooltrailError(
@@ -122,7 +130,7 @@ export function assertCapacity(active: number, cap: number): void {
   )
 }
 
-/** A call that was begun and has no result: nobody knows whether it ran. */
+/** Closes a call that was started and has no result: it is unknown whether it ran. */
 export const interruptedCall = (call: ToolMessage, now: number, position?: EventPosition): ToolMessage => ({
   ...call,
   status: 'interrupted',
@@ -131,12 +139,12 @@ export const interruptedCall = (call: ToolMessage, now: number, position?: Event
   ...definedFields({ position }),
 })
 
-/** How `callAtEnd` leaves calls. */
+/** The statuses that `callAtEnd` sets. */
 export const CLOSED_AT_END: readonly ToolStatus[] = ['interrupted', 'cancelled']
 
 /**
- * How an open call ends with its run: one that was begun may have run, whatever ended the run. What a member did for a delegate
- * call is in the log.
+ * Closes an open call with its run. A call that was started may have run, whatever ended the run. For a delegate call,
+ * the member's work is in the log.
  */
 export function callAtEnd(call: ToolMessage, now: number): ToolMessage {
   if (call.status === 'running' && !isDelegation(call)) return interruptedCall(call, now)

@@ -3,11 +3,11 @@ import type { ParentNames, RunErrorCode, UserPart } from '../messages/message.ts
 import type { Usage } from '../usage/usage.ts'
 import type { EventPosition } from './event-position.ts'
 
-/** `merged` is internal: a steering input that became a message of `mergedInto`; the API reports that run instead. */
+/** `merged` is internal: a steering input that became a message of `mergedInto`. The API reports that run instead. */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled' | 'merged'
 export type RunOutcome = 'completed' | 'failed' | 'cancelled'
 export type OnBusy = 'queue' | 'reject' | 'steer'
-/** `output_limit`: the provider's limit cut off the last completion. `imported`: the turn was executed elsewhere. */
+/** `output_limit`: the provider's limit truncated the last completion. `imported`: the turn was executed elsewhere. */
 export type StopReason =
   | 'answer'
   | 'output_limit'
@@ -19,8 +19,8 @@ export type StopReason =
   | 'imported'
 
 /**
- * A tool that the caller declares and executes; `parameters` is a JSON Schema. `strict`: calls whose arguments do not fit it
- * never reach the caller.
+ * A tool that the caller declares and executes; `parameters` is a JSON Schema. `strict`: calls with arguments that do
+ * not fit the schema never reach the caller.
  */
 export interface ClientTool {
   readonly name: string
@@ -35,14 +35,14 @@ export interface RunError {
   readonly retryable: boolean
 }
 
-/** What the caller sent. It waits in the run item until the loop starts the run. Absent on `continue`. */
+/** The caller's input. It is stored in the run item until the run starts. Absent for `continue`. */
 export interface RunInput {
   readonly parts: readonly UserPart[]
   readonly user?: string
   readonly metadata?: JsonObject
 }
 
-/** Something that was not as usual, and the run went on. */
+/** An unusual event that did not stop the run. */
 export type WarningCode =
   | 'summary_failed'
   | 'sources_unavailable'
@@ -54,14 +54,16 @@ export type WarningCode =
   | 'context_reduced'
   | 'arguments_unchecked'
 
-/** What a run has counted. */
+/** The counts of a run. */
 export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>
 
 /**
- * What a run's followers are told beside its messages, a team member named as in its events. `after`: the log's last message then. A
- * pause names its calls that wait, and the message that asked for the first of them. A pause and its end name the generation of the
- * holder that stored them. `calls.resolved` has no event of its own: it gives the ends of calls that clients resolved during the run
- * their place.
+ * A notice for the run's followers, besides its messages; for a team member, with the same names as its events. `after`
+ * is the log's last message at that time.
+ *
+ * A pause names its waiting calls and the message that asked for the first of them. A pause and its end name the
+ * generation of the holder that stored them. `calls.resolved` has no event of its own: it gives a position to the ends
+ * of calls that clients resolved during the run.
  */
 export type RunNotice = ParentNames & {
   readonly after: string
@@ -86,7 +88,7 @@ export type RunNotice = ParentNames & {
     | { readonly type: 'context.consolidated'; readonly through: string; readonly messages: number }
   )
 
-/** One turn of the loop. Times in milliseconds since 1970. */
+/** One turn of the conversation, executed by the loop. Times are in milliseconds since 1970. */
 export interface Run {
   readonly id: string
   readonly agent: string
@@ -94,29 +96,29 @@ export interface Run {
   readonly trigger: 'input' | 'continue'
   readonly onBusy: OnBusy
   readonly clientTools: readonly ClientTool[]
-  /** Stand in for the session's during this run. */
+  /** Replaces the session's instructions during this run. */
   readonly instructions?: string
-  /** Removed when the run starts: from then on the input is a message of the log. */
+  /** Removed when the run starts, because the input is then a message of the log. */
   readonly input?: RunInput
-  /** The API key whose cap on active runs counts this run. */
+  /** The API key whose cap on active runs includes this run. */
   readonly keyId?: string
-  /** The channel that it owes a delivery, which has the run's id. */
+  /** The channel of the run's delivery, which has the run's id. */
   readonly delivery?: string
   readonly mergedInto?: string
   readonly createdAt: number
   readonly startedAt?: number
   readonly endedAt?: number
-  /** Rounds stored so far, of the leader. */
+  /** Number of the leader's rounds stored so far. */
   readonly rounds: number
   readonly usage: Usage
   readonly usageByAgent: { readonly [agent: string]: Usage }
   readonly stopReason?: StopReason
-  /** Where an imported turn comes from, in its importer's words. */
+  /** The origin of an imported turn, as its importer names it. */
   readonly source?: string
   readonly error?: RunError
-  /** In the order in which they came; left out: none. */
+  /** Notices in the order in which they were stored. */
   readonly notices?: readonly RunNotice[]
-  /** Decisions of policies that were recorded during it; left out: none. */
+  /** Number of policies' decisions recorded during the run. */
   readonly decisions?: number
 }
 

@@ -1,24 +1,26 @@
 import type { ToolMessage } from '../messages/message.ts'
 
-/** The tool with which an agent gives a task to one of its members. */
+/** The tool by which an agent delegates a task to one of its members. */
 export const DELEGATE_TOOL = 'delegate_task_to_member'
 
-/** Delegations below one another: a leader, its member, and two more. */
+/** Limit of nested delegations: a leader, its member, and two more. */
 const MAX_DEPTH = 3
 
-/** Whether a call is executed by a member of the team, and not by whoever made the request. */
+/** Whether a call is executed by a member of the team, not by the caller of the API. */
 export const isDelegation = ({ toolName, needs }: Pick<ToolMessage, 'toolName' | 'needs'>): boolean =>
   toolName === DELEGATE_TOOL && needs === undefined
 
-/** What is wrong with the teams of these agents. */
+/** A fault in the teams of these agents. */
 export interface TeamFault {
   readonly agent: string
-  /** Place among the agent's members. */
+  /** The index among the agent's members. */
   readonly place: number
   readonly text: string
 }
 
-/** The first fault of the teams: a member that does not exist, a circle, a chain that is too long; undefined: there is none. */
+/**
+ * The first fault of the teams: an unknown member, a circle, or a chain that is too long. Undefined if there is none.
+ */
 export function teamFault(membersOf: ReadonlyMap<string, readonly string[]>): TeamFault | undefined {
   for (const [agent, members] of membersOf)
     for (const [place, member] of members.entries()) {

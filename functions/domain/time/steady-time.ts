@@ -1,6 +1,6 @@
 /**
- * A clock for durations: it continues where `now` is set back, so that nothing waits for an old time to come again. Its times mean
- * nothing outside of the process.
+ * A clock for durations. If `now` is set back, it continues, so that no wait becomes longer. Its times are meaningless
+ * outside of the process.
  */
 export function steadyTime(now: () => number): () => number {
   let last = now()

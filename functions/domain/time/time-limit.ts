@@ -1,18 +1,18 @@
-/** Limit of the platform's timers: 24.8 days. A longer one would fire at once. */
+/** Limit of the platform's timers: 24.8 days. A longer timer would fire at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 export interface TimeLimit {
-  /** Aborts with the reason of the work's signal, or with what says that the time is over. */
+  /** Aborts with the reason of the work's signal, or with the timeout error. */
   readonly signal: AbortSignal
-  /** Lets the time begin anew. */
+  /** Restarts the timeout. */
   restart(): void
-  /** Ends the limit: from now on nothing aborts, and nothing is kept for it. */
+  /** Ends the limit: nothing aborts any more, and its memory is released. */
   end(): void
 }
 
 /**
- * Limits the time of a piece of work that must stop with `signal`, too, until it is ended. The platform's composed signals and
- * timeouts would each be kept until the timeout is over, long after the work.
+ * Limits the time of work that must also stop with `signal`, until the limit is ended. The platform's composed signals
+ * and timeouts would stay in memory until the timeout, long after the work.
  */
 export function limitTime(signal: AbortSignal, milliseconds: number, late: () => Error): TimeLimit {
   const limited = new AbortController()
@@ -30,7 +30,7 @@ export function limitTime(signal: AbortSignal, milliseconds: number, late: () =>
   }
 }
 
-/** What `work` comes to, unless the signal aborts first: then rejects with its reason, and nobody waits for the work. */
+/** The result of `work`. If the signal aborts first, rejects with its reason, and the work is abandoned. */
 export async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   let stop: (() => void) | undefined
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -45,7 +45,7 @@ export async function raceAbort<Result>(work: Promise<Result>, signal: AbortSign
   }
 }
 
-/** Something did not come back in its time; what becomes of it is not known. */
+/** An operation did not finish in time; its outcome is unknown. */
 export class TimedOut extends Error {
   constructor(who: string, milliseconds: number) {
     super(`${who} did not come back within ${milliseconds / 1_000} s`)
@@ -53,7 +53,7 @@ export class TimedOut extends Error {
   }
 }
 
-/** What `work` comes to; rejects with `TimedOut` when that takes longer. */
+/** The result of `work`; rejects with `TimedOut` if it takes longer. */
 export async function withinTime<Result>(
   milliseconds: number,
   who: string,

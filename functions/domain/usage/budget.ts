@@ -1,22 +1,22 @@
 import { TooltrailError } from '../errors.ts'
 
-/** What may be used on a day (UTC). Left out: no limit. */
+/** The limits of a day's usage (UTC). A missing field means no limit. */
 export interface Budget {
-  /** Tokens of runs that one key hands in. */
+  /** Limit of the tokens of all runs submitted with one key. */
   readonly keyTokens?: number
-  /** Tokens, and US dollars at list prices, of all runs of one tenant. */
+  /** Limits of the tokens, and of US dollars at list prices, of all runs of one tenant. */
   readonly tenantTokens?: number
   readonly tenantDollars?: number
 }
 
-/** What has been used on a day so far. */
+/** The usage of a day so far. */
 export type Spent = { readonly [name in keyof Budget]-?: number }
 
 const DAY_MS = 86_400_000
 
 /**
- * Refuses a new run when something that the budget limits is used up, with `key_tokens_used_up` or `tenant_budget_used_up`,
- * until the day (UTC) is over.
+ * Rejects a new run if a limit of the budget is reached, with `key_tokens_used_up` or `tenant_budget_used_up`, until
+ * the day (UTC) is over.
  */
 export function requireBudget(spent: Spent, budget: Budget, now: number): void {
   const retryAfterSeconds = Math.ceil((DAY_MS - (now % DAY_MS)) / 1_000)
@@ -41,11 +41,11 @@ export function requireBudget(spent: Spent, budget: Budget, now: number): void {
     )
 }
 
-/** To the cent, and less than that to one digit. */
+/** Rounded to cents; an amount below one cent, to one digit. */
 const inDollars = (amount: number): string => `$${amount < 0.01 ? amount.toPrecision(1) : amount.toFixed(2)}`
 
 const isUsedUp = (spent: number, most: number | undefined): boolean => most !== undefined && spent >= most
 
-/** Whether the budget limits what a tenant uses. */
+/** Whether the budget limits a tenant's usage. */
 export const limitsTenant = ({ tenantTokens, tenantDollars }: Budget): boolean =>
   tenantTokens !== undefined || tenantDollars !== undefined

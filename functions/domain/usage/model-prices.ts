@@ -1,25 +1,26 @@
 import type { Usage } from './usage.ts'
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 interface Price {
   readonly input: number
-  /** Of input that was read from the provider's cache, and of input that was written to it (for five minutes). */
+  /** Prices of input read from the provider's cache, and of input written to it (for five minutes). */
   readonly cachedInput: number
   readonly cacheWrite: number
   readonly output: number
 }
 
 /**
- * The month of each provider's list. Anthropic: platform.claude.com/docs, "Models & pricing" of each model. OpenAI: the list of
- * openai.com/api/pricing; writing to its cache costs what input costs.
+ * The month of each provider's price list. Anthropic: platform.claude.com/docs, "Models & pricing" of each model.
+ * OpenAI: the list of openai.com/api/pricing; writing to its cache costs as much as input.
  */
 export const PRICE_LISTS = { anthropic: '2026-11', openai: '2026-06' } as const
 
 /**
- * List prices of single requests, without discounts for batches or surcharges for regions, by `provider/model`.
+ * List prices of single requests by `provider/model`, without discounts for batches or surcharges for regions.
  *
- * A model that is not here has no price, and what it used has no cost. Missing on purpose: models whose price depends on the
- * length of each prompt, which sums do not tell, and what others sell (Bedrock, servers of one's own).
+ * A model that is not in the list has no price, and its usage has no cost. Some models are missing on purpose. The
+ * price of some depends on the length of each prompt, which sums do not contain. Others are sold by third parties
+ * (Bedrock, self-hosted servers).
  */
 const PRICES: Readonly<Record<string, Price>> = {
   'anthropic/claude-fable-5-1': { input: 10, cachedInput: 0.25, cacheWrite: 12.5, output: 50 },
@@ -36,7 +37,7 @@ const PRICES: Readonly<Record<string, Price>> = {
 }
 
 const MILLION = 1_000_000
-/** Providers name what a completion came from with its date, as in `gpt-5.4-2026-03-05` or `claude-haiku-4-5-20251001`. */
+/** Providers name a completion's model with its date, such as `gpt-5.4-2026-03-05` or `claude-haiku-4-5-20251001`. */
 const DATE = /-\d{4}-?\d{2}-?\d{2}$/
 
 function priceOf(model: string): Price | undefined {
@@ -45,8 +46,8 @@ function priceOf(model: string): Price | undefined {
 }
 
 /**
- * US dollars that these tokens of a model, with or without its date, cost at list prices. Undefined where no price is known, or the provider did not say
- * how many tokens went in and out. `inputTokens` includes those of the cache.
+ * The cost of a model's tokens at list prices, in US dollars; the model's name may have a date. Undefined if no price
+ * is known, or the provider did not report the input or output tokens. `inputTokens` includes those of the cache.
  */
 export function costOf(model: string, usage: Usage): number | undefined {
   const price = priceOf(model)

@@ -1,17 +1,17 @@
 import type { Message } from '../messages/message.ts'
 import type { Usage } from './usage.ts'
 
-/** Whose tokens a completion counts as, beside its session's and its agent's. */
+/** The owner and key that a completion is counted for, besides its session and agent. */
 export interface UsageAccount {
   /** The session's owner. */
   readonly owner?: string
-  /** The API key that handed the run in. */
+  /** The API key with which the run was submitted. */
   readonly keyId?: string
 }
 
-/** A completion as usage counts it. */
+/** A completion with the fields by which usage is counted. */
 export interface CountedCompletion {
-  /** In UTC, as `2026-11-22`. */
+  /** The day in UTC, such as `2026-11-22`. */
   readonly day: string
   readonly agent: string
   /** `provider/model`. */
@@ -22,7 +22,7 @@ export interface CountedCompletion {
 /** The day (UTC, as `2026-11-22`) of a time in milliseconds since 1970. */
 export const dayOf = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10)
 
-/** What a message counts as: completions of a model that came to their end; undefined for all others. */
+/** The counted completion of a message; undefined unless it is a finished completion of a model. */
 export function countedCompletion(message: Message | undefined): CountedCompletion | undefined {
   if (message?.role !== 'assistant' || message.usage === undefined || message.model === undefined) return undefined
   const { createdAt, agent, model, usage } = message
@@ -30,8 +30,8 @@ export function countedCompletion(message: Message | undefined): CountedCompleti
 }
 
 /**
- * All tokens of a usage; where the provider does not say how many, those that it names. A sum's total lacks the completions
- * that had none.
+ * All tokens of a usage: its total, or its input and output tokens if these are more. The total of a sum lacks
+ * completions whose provider reported no total.
  */
 export const totalTokens = ({ totalTokens: total, inputTokens, outputTokens }: Usage): number =>
   Math.max(total ?? 0, (inputTokens ?? 0) + (outputTokens ?? 0))

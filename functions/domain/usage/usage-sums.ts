@@ -5,14 +5,14 @@ import type { Usage } from './usage.ts'
 
 /** The completions of one model in one group. */
 export interface UsageSum {
-  /** What the group is named by; undefined: sessions without an owner. */
+  /** The group's key; undefined for sessions without an owner. */
   readonly group: string | undefined
   readonly model: string
   readonly completions: number
   readonly usage: Usage
 }
 
-/** Adds sums up, one for each group and model. */
+/** Adds up sums, one for each group and model. */
 export function addSums(): { add(sum: UsageSum): void; all(): readonly UsageSum[] } {
   const sums = new Map<string, UsageSum>()
   return {
@@ -36,14 +36,14 @@ export function addSums(): { add(sum: UsageSum): void; all(): readonly UsageSum[
 
 const DAY_MS = 86_400_000
 
-/** Each day from the first to the last, both included (UTC, as `2026-11-22`). */
+/** Each day from the first to the last, both inclusive (UTC, such as `2026-11-22`). */
 export function daysBetween(from: string, to: string): string[] {
   const days: string[] = []
   for (let day = Date.parse(from); day <= Date.parse(to); day += DAY_MS) days.push(dayOf(day))
   return days
 }
 
-/** The refusal of a query that takes in too much. */
+/** The error for a query that would read too many rows. */
 export const tooManyRows = (most: number): TooltrailError =>
   new TooltrailError(
     'invalid_query',

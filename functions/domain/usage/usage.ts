@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts'
 
-/** Tokens of one completion, or their sum over several; null if the provider did not say. */
+/** Tokens of one completion, or a sum over several; null if the provider reported none. */
 export interface Usage {
   readonly inputTokens: number | null
   readonly cachedInputTokens: number | null
@@ -8,7 +8,7 @@ export interface Usage {
   readonly outputTokens: number | null
   readonly reasoningTokens: number | null
   readonly totalTokens: number | null
-  /** The provider's own usage object, unchanged. Set for single completions, never on sums. */
+  /** The provider's own usage object, unchanged. Set for single completions only, never for sums. */
   readonly provider?: JsonObject
 }
 
@@ -21,11 +21,11 @@ export const NO_USAGE: Usage = {
   totalTokens: null,
 }
 
-/** Whether it says how many tokens there were, in or out. */
+/** Whether the usage contains a number of input or output tokens. */
 export const isNamed = ({ inputTokens, outputTokens, totalTokens }: Usage): boolean =>
   inputTokens !== null || outputTokens !== null || totalTokens !== null
 
-/** Adds field by field; a field that neither side knows stays null. */
+/** Adds two usages field by field; a field that is null on both sides stays null. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b)
   return {
@@ -43,7 +43,7 @@ type UsageByAgent = { readonly [agent: string]: Usage }
 /** The sum over all agents. */
 export const sumOf = (usages: UsageByAgent): Usage => Object.values(usages).reduce(addUsage, NO_USAGE)
 
-/** The sums of both, agent by agent. */
+/** The sums of both, for each agent. */
 export function joinUsages(left: UsageByAgent, right: UsageByAgent): Record<string, Usage> {
   const joined = new Map(Object.entries(left))
   for (const [agent, usage] of Object.entries(right)) joined.set(agent, addUsage(joined.get(agent) ?? NO_USAGE, usage))
