@@ -20,6 +20,6 @@ try {
 } catch (error) {
   process.exitCode = 1
   if (error instanceof EnvironmentError) process.stderr.write(`${error.message}\n`)
-  // The program that bundles has said why it failed.
+  // The bundling program has already printed the reason.
   else if (!(error instanceof Error) || !error.message.startsWith('Failed to bundle asset')) throw error
 }

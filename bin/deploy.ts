@@ -1,6 +1,6 @@
 /**
- * A program: refuses changes that AWS would refuse in the middle of a deployment, then runs `cdk deploy --all` with its own
- * arguments.
+ * A program that rejects changes which AWS would reject in the middle of a deployment. Then it runs `cdk deploy --all`
+ * with its own arguments.
  */
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { spawn } from 'node:child_process'
@@ -16,7 +16,7 @@ try {
   const environment = environmentOf(argv)
   checkFixedSettings(environment, await readSearchOutputs(environment))
   const cdk = spawn(process.execPath, [CDK, 'deploy', '--all', ...argv], { stdio: 'inherit' })
-  // The terminal sends Ctrl-C to both; this process waits for what CDK makes of it.
+  // The terminal sends Ctrl-C to both processes. This one ignores it and waits for CDK to end.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => cdk.kill('SIGTERM'))
   cdk.on('exit', (code) => (process.exitCode = code ?? 1))
@@ -26,7 +26,7 @@ try {
   process.exitCode = 1
 }
 
-/** Reads the settings that `-c name=value` names, as `bin/app.ts` does. */
+/** Reads the settings in `-c name=value`, as `bin/app.ts` does. */
 function environmentOf(words: readonly string[]): Environment {
   const options = { context: { type: 'string', short: 'c', multiple: true } } as const
   const { values } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true })
@@ -37,7 +37,10 @@ function environmentOf(words: readonly string[]): Environment {
   return readEnvironment(env, { alarmEmail, canary, operator })
 }
 
-/** Outputs of the deployed search stack. Undefined without one, and where the stack cannot be read: CDK then says why. */
+/**
+ * Reads the outputs of the deployed search stack; undefined if it is not deployed or cannot be read. In the latter
+ * case, CDK reports the reason.
+ */
 async function readSearchOutputs({ name, region }: Environment): Promise<DeployedOutputs | undefined> {
   const client = new CloudFormationClient(region === undefined ? {} : { region })
   try {

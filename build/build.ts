@@ -9,8 +9,8 @@ import { drawFloors } from './floors.ts'
 import { buildPage } from './page.ts'
 
 /**
- * `npm run build`: writes what is made from sources and committed, or writes it below the folder that is given. A test
- * says when what is committed is not what the sources make.
+ * `npm run build`: writes the generated files, which are committed, or writes them below the given folder. A test
+ * reports generated files that are outdated.
  */
 const to = resolve(argv[2] ?? join(import.meta.dirname, '..'))
 const types = join(to, 'functions/client/api-types.ts')

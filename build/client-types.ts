@@ -1,4 +1,4 @@
-/** What is read of the API's description here. */
+/** The fields of the API's description that are read here. */
 interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -33,7 +33,10 @@ const HEAD = `// Written by \`npm run build\` from the API's description. Change
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 `
 
-/** The types of the client: each schema of the API's description, and the query of each operation that has one. */
+/**
+ * Returns the types of the client: one for each schema of the API's description, and one for each operation with a
+ * query.
+ */
 export function clientTypes({ paths, components }: Description): string {
   const schemas = Object.entries(components.schemas)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
@@ -53,7 +56,7 @@ export function clientTypes({ paths, components }: Description): string {
   return [HEAD, ...schemas, all].join('\n')
 }
 
-/** Callers may pass on what they have or have not. */
+/** Allows undefined, so that callers can pass on optional values. */
 const orUndefined = (type: string): string => type.replaceAll(/^( +readonly \w+\?: .*)$/gm, '$1 | undefined')
 
 const comment = (text: string | undefined, indent = ''): string =>

@@ -5,7 +5,7 @@ import { readSettings } from '../functions/runtime/settings/config.ts'
 import { startLocal } from '../functions/runtime/local/start.ts'
 import type { Description } from './client-types.ts'
 
-/** The API's description, as the running program gives it. */
+/** Returns the API's description from the running program. */
 export async function describedApi(): Promise<Description> {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-build-'))
   const server = await startLocal(readSettings({ PORT: '0', TOOLTRAIL_DATA: folder, LOG_LEVEL: 'error' }))

@@ -1,6 +1,6 @@
 import { FLOORS } from '../lint/house.ts'
 
-/** Colors of one theme, as hex. */
+/** Colours of one theme, as hexadecimal values. */
 interface Theme {
   readonly text: string
   readonly muted: string
@@ -22,7 +22,7 @@ const PURPOSES = [
   'entry points',
 ]
 
-/** Pixels. */
+/** Sizes in pixels. */
 const WIDTH = 760
 const LABEL_WIDTH = 220
 const ROW_HEIGHT = 46
@@ -30,7 +30,7 @@ const BOX_HEIGHT = 30
 const GAP = 8
 const ARROW_HEIGHT = 26
 
-/** Draws the floors of the import rule as one SVG for each theme: `floors-light.svg` and `floors-dark.svg`. */
+/** Draws the floors of the import rule, as one SVG per theme: `floors-light.svg` and `floors-dark.svg`. */
 export function drawFloors(): { readonly [file: string]: string } {
   return Object.fromEntries(Object.entries(THEMES).map(([name, theme]) => [`floors-${name}.svg`, draw(theme)]))
 }

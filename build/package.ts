@@ -7,8 +7,8 @@ import { argv } from 'node:process'
 const ROOT = resolve(import.meta.dirname, '..')
 
 /**
- * `npm pack` runs this before and, with `clean`, after it: the package holds the program as JavaScript, because Node runs no
- * TypeScript that lies in `node_modules`. In between, each compiled file lies beside its source.
+ * `npm pack` runs this program before packing and, with `clean`, after it. The package contains JavaScript, because
+ * Node runs no TypeScript in `node_modules`. Between the two steps, each compiled file is next to its source.
  */
 if (argv[2] === 'clean')
   for (const source of globSync('functions/**/*.ts', { cwd: ROOT }))

@@ -3,7 +3,7 @@ import { build } from 'vite'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** The page: `index.html`, and its script and style under names that change with what they hold. */
+/** Builds the page: `index.html`, and its script and style. Their names change with their content. */
 export async function buildPage(folder: string): Promise<void> {
   await build({
     configFile: false,

@@ -15,8 +15,8 @@ export interface AppStackProps extends StackProps {
 }
 
 /**
- * Everything that runs. Deleting and deploying it again loses hints, whose sessions the sweeper finds. The secret with the keys of models
- * is a new one then, and so is the address of the API.
+ * The stack with everything that runs. If it is deleted and deployed again, hints are lost, but the sweeper finds their
+ * sessions. The secret with the models' keys and the address of the API are then new.
  */
 export class AppStack extends Stack {
   readonly tooltrail: Tooltrail

@@ -1,6 +1,8 @@
 import { EnvironmentError } from './environments.ts'
 
-/** Beginnings of regions from which an inference profile certainly cannot be called, by how its name begins. */
+/**
+ * Prefixes of regions from which an inference profile certainly cannot be called, by the prefix of the profile's name.
+ */
 const ELSEWHERE: { readonly [profile: string]: RegExp } = {
   us: /^(eu|ap|sa|me|af|il|cn|us-gov)-/,
   'us-gov': /^(?!us-gov-)/,
@@ -14,8 +16,8 @@ const ELSEWHERE: { readonly [profile: string]: RegExp } = {
 }
 
 /**
- * Throws `EnvironmentError` for a model of Bedrock that belongs to other regions than the one that it would be called from, by its
- * inference profile or by its ARN: every run would fail, and nothing before the first one would say so.
+ * Throws `EnvironmentError` if a Bedrock model cannot be called from the region, judged by its inference profile or its
+ * ARN. Otherwise every run would fail, and only the first run would show it.
  */
 export function checkBedrockRegion(model: string, region: string): void {
   const own = /^arn:[^:]*:bedrock:([^:]*):/.exec(model)?.[1] ?? region

@@ -2,12 +2,12 @@ import { argv, stderr } from 'node:process'
 import { bundleHandler, type BundleOptions, type Handler } from './bundle.ts'
 import { tryBundle } from './try-bundle.ts'
 
-/** Constructs cannot await: they run this as a separate program. Arguments: handler, folder, options as JSON. */
+/** A separate program, because constructs cannot await. Arguments: handler, folder, options as JSON. */
 const [handler, folder, json] = argv.slice(2) as [Handler, string, string]
 try {
   const options = JSON.parse(json) as BundleOptions
   await bundleHandler(handler, folder, options)
-  // The worker has everything that people bring: agents and tools.
+  // Only the worker is tried, because it has all custom agents and tools.
   if (handler === 'worker') tryBundle(folder, options.allowedHosts)
 } catch (error) {
   stderr.write(`${handler}: ${(error as Error).message}\n`)

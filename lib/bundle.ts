@@ -6,15 +6,15 @@ import { join, resolve } from 'node:path'
 export type Handler = 'api' | 'worker' | 'indexer' | 'sweeper'
 
 export interface BundleOptions {
-  /** A module that exports `tools`, instead of the empty list of `functions/runtime/custom-tools.ts`. */
+  /** Path of a module that exports `tools`. It replaces the empty list of `functions/runtime/custom-tools.ts`. */
   readonly toolsFile?: string
   /** Contents of the `agents.json` that is shipped beside the code. */
   readonly agents?: string
-  /** What the functions will be told, for the start that tries the bundle. */
+  /** Allowed hosts of the functions, for the trial start of the bundle. */
   readonly allowedHosts?: readonly string[]
 }
 
-/** A bundle's sizes. */
+/** The sizes of a bundle. */
 export interface Bundle {
   /** Minified bytes that are loaded before the first request. */
   readonly eagerBytes: number
@@ -24,15 +24,15 @@ export interface Bundle {
 
 const ROOT = resolve(import.meta.dirname, '..')
 const ENTRY = 'index.mjs'
-/** Bundled CommonJS packages call `require` for Node's own modules. */
+/** Defines `require`, because bundled CommonJS packages call it for Node's own modules. */
 const BANNER = `import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);`
 
-/** The file of the handler's code. */
+/** Returns the file of the handler's code. */
 export const handlerFile = (handler: Handler): string => join(ROOT, 'functions/handlers', `${handler}.ts`)
 
 /**
- * Bundles a handler into a folder that Lambda runs as `index.handler`: one module for the start, and one for each thing that
- * is loaded when needed, such as a model provider. Needs neither network nor Docker.
+ * Bundles a handler into a folder that Lambda runs as `index.handler`. It has one module for the start, and one for
+ * each part that is loaded on demand, such as a model provider. Needs neither network nor Docker.
  */
 export async function bundleHandler(
   handler: Handler,
@@ -68,7 +68,7 @@ export async function bundleHandler(
   return measure(metafile, folder)
 }
 
-/** Messages of zod in 50 languages are a third of a function, and nobody sees them. */
+/** Removes zod's messages in about 50 languages. They are a third of a function, and never shown. */
 const oneLocale: Plugin = {
   name: 'one-locale',
   setup({ onLoad }) {
@@ -85,7 +85,7 @@ const shipTools = (toolsFile: string): Plugin => ({
   },
 })
 
-/** Follows the static imports from the entry. */
+/** Measures the modules that static imports load from the entry. */
 function measure({ outputs }: Metafile, folder: string): Bundle {
   const entry = Object.keys(outputs).find((path) => resolve(ROOT, path) === resolve(folder, ENTRY))
   const eager = new Set<string>(entry === undefined ? [] : [entry])

@@ -2,7 +2,10 @@ import { z } from 'zod'
 
 const whole = z.int().positive()
 
-/** Of keys that have none of their own: requests a second, runs at a time, streams and waiting calls at a time, and tokens a day (UTC). */
+/**
+ * Limits of keys without their own: requests per second, concurrent runs, concurrent streams and waiting calls, and
+ * tokens per day (UTC).
+ */
 export const keyCaps = z
   .strictObject({
     requestsPerSecond: whole.optional(),
@@ -12,12 +15,12 @@ export const keyCaps = z
   })
   .default({ requestsPerSecond: 20, activeRuns: 50, openCalls: 100, tokensPerDay: 20_000_000 })
 
-/** Of each tenant, a day (UTC): tokens, and US dollars at list prices. Left out: no limit. */
+/** Daily limits of each tenant (UTC): tokens, and US dollars at list prices. Default: no limit. */
 export const tenantBudget = z
   .strictObject({
     tokensPerDay: whole.optional(),
     dollarsPerDay: z.number().positive().optional(),
-    /** What some tenants may use instead; null: without limit. */
+    /** Different limits of single tenants; null: no limit. */
     tenants: z
       .record(
         z.string().regex(/^[a-z0-9-]{1,64}$/, 'is not the name of a tenant'),

@@ -7,13 +7,13 @@ import type { IConstruct } from 'constructs'
 const UNKNOWN = '…'
 const WILDCARD = 'AwsSolutions-IAM5'
 
-/** What to acknowledge for a resource with a `*`: exactly what follows the last part that is not known yet. */
+/** Returns the id to acknowledge for a resource with a `*`. It has exactly the text after the last unknown part. */
 export const wildcardId = (resource: string): string =>
   `${WILDCARD}[Resource::${resource.replace(/^.*\$\{Token\[[^\]]*\]\}/, UNKNOWN)}]`
 
 /**
- * The rules of AwsSolutions. A resource with a `*` is acknowledged by how its name ends: its beginning (the output of another
- * stack) is written into the template too late for the construct that grants it.
+ * The rules of AwsSolutions. A resource with a `*` is acknowledged by the end of its name. The beginning is the output
+ * of another stack, which is written into the template after the construct that grants it.
  */
 export class HouseChecks extends AwsSolutionsChecks {
   protected override applyRule(params: IApplyRule): void {

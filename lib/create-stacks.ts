@@ -9,12 +9,12 @@ import { MonitoringStack } from './monitoring-stack.ts'
 import { SearchStack } from './search-stack.ts'
 
 /**
- * Types whose tags CloudFormation sets at creation only. A changed tag would replace such a resource, and its fixed name prevents
- * that. The group of a collection has the tags.
+ * Types whose tags CloudFormation sets only at creation. A changed tag would replace such a resource, which its fixed
+ * name prevents. A collection's group has the tags instead.
  */
 const TAGGED_ONCE = ['AWS::OpenSearchServerless::Collection']
 
-/** The four stacks of an environment, checked by cdk-nag as they are synthesised. */
+/** Creates the four stacks of an environment. cdk-nag checks them during synthesis. */
 export function createStacks(app: App, environment: Environment, deployer: Place = {}) {
   const account = environment.account ?? deployer.account
   const region = environment.region ?? deployer.region
@@ -24,7 +24,8 @@ export function createStacks(app: App, environment: Environment, deployer: Place
   }
   if (region !== undefined) checkRegions(environment, region)
   const { name } = environment
-  // All four are protected: `cdk destroy --all` begins with monitoring and the API, and must not remove these before it is refused.
+  // All four stacks are protected. `cdk destroy --all` begins with monitoring and the API, and must not remove these
+  // before it is refused.
   const common = { environment, env, terminationProtection: environment.retain }
   const data = new DataStack(app, `tooltrail-${name}-data`, {
     ...common,
@@ -57,7 +58,7 @@ export function createStacks(app: App, environment: Environment, deployer: Place
 }
 
 /**
- * Throws `EnvironmentError` for what is named by an ARN of another region than that of the stacks: AWS would refuse it in the middle of
+ * Throws `EnvironmentError` for an ARN in a region other than that of the stacks. AWS would reject it in the middle of
  * a deployment.
  */
 function checkRegions(environment: Environment, region: string): void {

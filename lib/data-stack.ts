@@ -6,7 +6,7 @@ import { LogTable } from './constructs/log-table.ts'
 import { OutputBucket } from './constructs/output-bucket.ts'
 import type { Environment } from './environments.ts'
 
-/** What must never be lost: the log and the outputs. */
+/** The stack with the data that must never be lost: the log and the outputs. */
 export class DataStack extends Stack {
   readonly table: LogTable
   readonly outputs: OutputBucket

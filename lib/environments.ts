@@ -13,25 +13,25 @@ import {
   searchKinds,
 } from './setting-formats.ts'
 
-/** Settings of an environment that cannot be used; the message names each wrong one. */
+/** An environment has unusable settings. The message names each wrong one. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError'
 }
 
 const whole = z.int().positive()
-/** https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html */
+/** Values of https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html */
 const LOG_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ]
-/** What AWS WAF takes: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
+/** Values that AWS WAF accepts: https://docs.aws.amazon.com/waf/latest/APIReference/API_RateBasedStatement.html */
 const rateLimit = z.int().min(10).max(2_000_000_000)
 
-/** Characters of lists in the environment of a function: it has 4 KB, of which budgets of single tenants may take half. */
+/** Maximum characters of lists in a function's environment of 4 KB, half of which is for tenants' budgets. */
 const MAX_LIST_CHARACTERS = 1_000
 
 const settings = z
   .strictObject({
-    /** Left out: the account and region of the credentials. */
+    /** Default: the account and region of the credentials. */
     account: z
       .string()
       .regex(/^\d{12}$/, 'is not an account number of 12 digits')
@@ -40,57 +40,59 @@ const settings = z
       .string()
       .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'is not a region, such as eu-central-1')
       .optional(),
-    /** Of agents that name none. `bedrock/…` needs no key; keys of other providers go into the secret. */
+    /** Model of agents that name none. `bedrock/…` needs no key; keys of other providers go into the secret. */
     model: z.string().regex(/^[a-z0-9-]+\/.+$/, 'is not of the form provider/model'),
-    /** The agents. Left out: `agents.json` where there is one, else the built-in default agent alone. */
+    /** Path of the agents' file. Default: `agents.json` if it exists, otherwise only the built-in default agent. */
     agentsFile: z.string().min(1).optional(),
-    /** A TypeScript module that exports `tools`: your own, shipped with the functions. */
+    /** Path of a TypeScript module that exports `tools`: your own tools, deployed with the functions. */
     toolsFile: z.string().min(1).optional(),
     /** Days without activity after which a session is deleted, for agents that do not set `ttl_days`. */
     sessionDays: whole.optional(),
     search: searchKinds,
     logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-    /** Days that logs are kept: a number that CloudWatch Logs accepts. */
+    /** Days for which logs are kept: a number that CloudWatch Logs accepts. */
     logDays: z.literal(LOG_DAYS).default(30),
-    /** Keeps data and the functions' logs when the stacks are deleted, and refuses to delete the table. */
+    /** Keeps data and the functions' logs when the stacks are deleted, and protects the table against deletion. */
     retain: z.boolean().default(true),
     /** Continuous backups of the table for 35 days. */
     pointInTimeRecovery: z.boolean().default(true),
-    /** A table that was restored from a backup and replaces the one that the stack made: docs/operations/restore.md. */
+    /** A table that was restored from a backup and replaces the stack's own: docs/operations/restore.md. */
     restoredTable: restoredTable.optional(),
-    /** A bucket of outputs that another deployment has kept, in place of the one that the stack made: docs/operations/restore.md. */
+    /** A bucket of outputs that another deployment has kept, instead of the stack's own: docs/operations/restore.md. */
     restoredBucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not the name of a bucket')
       .optional(),
-    /** Logs each request to the bucket in a bucket of its own. */
+    /** Logs each request to the bucket in a second bucket. */
     bucketAccessLogs: z.boolean().default(false),
-    /** Where alarms go. AWS asks the address to confirm. Required with `retain`. */
+    /** Address for alarms. AWS asks the address to confirm. Required with `retain`. */
     alarmEmail: z.email('is not an email address').optional(),
-    /** On every resource that can have some, beside `tooltrail:environment`. */
+    /** Tags of every resource that can have some, in addition to `tooltrail:environment`. */
     tags: tags.default({}),
-    /** Sent to `alarmEmail` when the account's costs of a month have reached 80 % of so many dollars, or will exceed them. */
+    /** Dollars a month. An email is sent when the account reaches 80 % of them, or will exceed them. */
     monthlyBudget: whole.optional(),
-    /** Runs that the queue's workers execute at the same time: what bounds the bill for models, too. */
+    /** Maximum number of runs that the queue's workers execute concurrently. It also limits the bill for models. */
     maxWorkers: z.int().min(2).max(1_000).default(20),
     /**
-     * Requests that the API handles at the same time, streams and waiting calls among them: the most that it takes of the account's
-     * executions, and kept for it. As with `reserveConcurrency`, AWS keeps the last 100 of the account for others. Left out: no bound.
+     * Maximum number of requests that the API handles concurrently, including streams and waiting calls. These
+     * executions of the account are reserved for it. As with `reserveConcurrency`, AWS keeps the last 100 of the
+     * account unreserved. Default: no limit.
      */
     maxRequests: whole.optional(),
     /**
-     * Keeps room in Lambda for the indexer and the sweeper, whatever the API and the workers take. Only where the account's limit of
-     * concurrent executions is at least 102 more than `indexerConcurrency`: AWS refuses to reserve of the last 100, and new accounts
-     * begin with 10.
+     * Reserves Lambda executions for the indexer and the sweeper, whatever the API and the workers use. The account's
+     * limit of concurrent executions must be at least 102 higher than `indexerConcurrency`. AWS refuses to reserve the
+     * last 100, and new accounts begin with 10.
      */
     reserveConcurrency: z.boolean().default(false),
-    /** Executions at once that are kept for the indexer, with `reserveConcurrency`: one for each shard of the table's stream. */
+    /** Executions reserved for the indexer, with `reserveConcurrency`: one per shard of the table's stream. */
     indexerConcurrency: z.int().min(2).max(1_000).default(20),
-    /** What the table takes a second from its beginning on: a new one takes 12,000 reads and 4,000 writes. Once, for a price. */
+    /** Initial throughput per second. The default is 12,000 reads and 4,000 writes; more has a one-time price. */
     warmThroughput: z.strictObject({ reads: z.int().min(12_000), writes: z.int().min(4_000) }).optional(),
     /**
-     * New versions of the functions get so many per cent of the work for so many minutes, then all of it; alarms take them back.
-     * `off`: all at once, also by `-c canary=off` for one deployment. Left out: no versions, the functions are replaced.
+     * A new version of the functions gets this percentage of the work for these minutes, and then all of it. Alarms
+     * roll it back. `off`: all at once, also for one deployment with `-c canary=off`. Default: no versions; the
+     * functions are replaced.
      */
     canary: z
       .union(
@@ -99,39 +101,40 @@ const settings = z
       )
       .optional(),
     /**
-     * Processes of the API that are started before anybody asks, so that nobody waits for a start. About $9 a month each. As with
-     * `reserveConcurrency`, AWS keeps the last 100 executions of the account for others.
+     * Processes of the API that are started in advance, so that requests need not wait for a start. Each costs about $9
+     * a month. As with `reserveConcurrency`, AWS keeps the last 100 executions of the account unreserved.
      */
     provisionedConcurrency: whole.optional(),
     /**
-     * Where the spans of runs go: an address that takes OTLP over HTTP, without `/v1/traces`. What is sent with them, such as a
-     * key, is in the secret of the models as `OTEL_EXPORTER_OTLP_HEADERS`.
+     * Destination of the runs' spans: an address that accepts OTLP over HTTP, without `/v1/traces`. Headers, such as a
+     * key, are in the models' secret as `OTEL_EXPORTER_OTLP_HEADERS`.
      */
     traceEndpoint: traceEndpoint.optional(),
     /** `host` or `host:port` of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP. */
     allowedHosts: z.array(allowedHost).default([]),
-    /** X-Ray gets the times of requests and invocations. */
+    /** Whether X-Ray receives the times of requests and invocations. */
     xray: z.boolean().default(false),
-    /** Requests a second to paths that need a key (`/v1`, `/openai`, `/mcp`), and how large a burst may be. */
+    /** Requests per second to paths that need a key (`/v1`, `/openai`, `/mcp`), and the maximum burst. */
     throttle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 50, burst: 100 }),
-    /** Limits for all other paths: the page, its documentation, health, webhooks and Slack. Tenants keep theirs while these are full. */
+    /** Limits of all other paths, such as the page, webhooks and Slack. Requests with a key do not count here. */
     openThrottle: z.strictObject({ rate: whole, burst: whole }).default({ rate: 25, burst: 50 }),
     /**
-     * The role by which API Gateway writes logs belongs to the account and region. `own`: each deployment makes a role and sets it for
-     * all APIs there. `shared`: another stack has set one, and this environment changes nothing in the account.
+     * The role with which API Gateway writes logs belongs to the account and region. `own`: each deployment creates a
+     * role and sets it for all APIs there. `shared`: another stack has set one, and this environment changes nothing in
+     * the account.
      */
     apiGatewayLogs: z.enum(['own', 'shared']).default('own'),
     keyCaps,
     tenantBudget,
-    /** Requests of one address, or with one key, in 5 minutes, and known bad addresses, are refused before the API. About $8 a month. */
+    /** Limits of requests in 5 minutes. It also blocks known bad addresses. Costs about $8 a month. */
     firewall: z.strictObject({ requestsPerAddress: rateLimit, requestsPerKey: rateLimit.optional() }).optional(),
-    /** Of web pages that may call the API; `*` for any. */
+    /** Origins of web pages that may call the API; `*` for any. */
     corsOrigins: z.array(origin).default([]),
     customDomain: z
       .strictObject({
         name: z.hostname('is not a host name'),
         certificate: arn('acm'),
-        /** Left out: you point the name at the API yourself. */
+        /** Default: you create the DNS record of the name yourself. */
         hostedZone: z.strictObject({ id: z.string().min(1), name: z.hostname('is not a host name') }).optional(),
       })
       .refine(({ name, hostedZone }) => hostedZone === undefined || `.${name}`.endsWith(`.${hostedZone.name}`), {
@@ -139,29 +142,30 @@ const settings = z
         message: 'is not a zone that contains the name',
       })
       .optional(),
-    /** VPC endpoints for `execute-api` through which alone the API is reached. Left out: it is reached from everywhere. */
+    /** VPC endpoints for `execute-api` that are the only way to the API. Default: it is reachable from everywhere. */
     vpcEndpoints: z
       .array(z.string().regex(/^vpce-[0-9a-f]{8,17}$/, 'is not the id of a VPC endpoint'))
       .min(1)
       .optional(),
     /**
-     * Encrypts table, bucket, queues, secret and index. Left out: keys that AWS manages, without cost. It cannot change after the first
-     * deployment: AWS encrypts a domain or a collection with one key for good, so `npm run deploy` refuses another one.
+     * Key that encrypts table, bucket, queues, secret and index. Default: keys that AWS manages, without cost. It
+     * cannot change after the first deployment, because AWS encrypts a domain or a collection permanently with one key.
+     * `npm run deploy` therefore rejects another one.
      */
     encryptionKey: arn('kms')
       .regex(/:key\/[^/]+$/, 'is not the ARN of a key: rights cannot name an alias')
       .optional(),
-    /** Runs the functions in subnets of yours, where they reach only what the subnets reach: docs/operations/deploy.md. */
+    /** Subnets of the functions, which then reach only what the subnets reach: docs/operations/deploy.md. */
     vpc: network.optional(),
-    /** ARN of a managed policy that bounds every role of the stacks. */
+    /** ARN of a managed policy that limits every role of the stacks. */
     permissionsBoundary: arn('iam')
       .regex(/:policy\/.+$/, 'is not the ARN of a policy')
       .optional(),
-    /** Addresses and ranges (CIDR) that may call the API, also its paths without a key. Left out: all. */
+    /** Addresses and ranges (CIDR) that may call the API, including its paths without a key. Default: all. */
     allowedAddresses: z.array(addressRange).min(1).optional(),
     /**
-     * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c operator=<role ARN>` adds
-     * one for as long as it is given at each deployment.
+     * Roles of people and pipelines that may rebuild, redrive and count the index of a serverless collection. `-c
+     * operator=<role ARN>` adds one, as long as it is given at each deployment.
      */
     operators: z.array(arn('iam')).default([]),
   })
@@ -208,11 +212,11 @@ export type Environment = z.output<typeof settings> & {
 }
 
 /**
- * The environments that `-c env=…` may name. Add your own, with `lib/own-environment.ts` as a template. Its name keeps its
- * resources apart from those of the others, even in the same account.
+ * The environments that `-c env=…` may name. Add your own, with `lib/own-environment.ts` as a template. The name
+ * separates its resources from those of other environments, even in the same account.
  */
 const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
-  /** Costs almost nothing while nobody uses it, and keeps nothing when it is deleted. */
+  /** Costs almost nothing while it is unused, and keeps nothing when it is deleted. */
   dev: {
     model: 'demo/demo',
     search: { kind: 'serverless' },
@@ -221,7 +225,7 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     retain: false,
     pointInTimeRecovery: false,
   },
-  /** As dev, with backups and a real model. */
+  /** Like dev, with backups and a real model. */
   staging: {
     model: 'bedrock/us.anthropic.claude-sonnet-5-5',
     search: { kind: 'serverless' },
@@ -235,7 +239,8 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
     bucketAccessLogs: true,
     throttle: { rate: 200, burst: 400 },
     openThrottle: { rate: 100, burst: 200 },
-    // Five minutes of what a key may send, 20 a second: a program calls with one key from one address.
+    // The keys' limit of 20 requests per second, for five minutes, because a program calls with one key from one
+    // address.
     firewall: { requestsPerAddress: 6_000, requestsPerKey: 12_000 },
     maxWorkers: 200,
     reserveConcurrency: true,
@@ -243,19 +248,21 @@ const ENVIRONMENTS: { readonly [name: string]: EnvironmentSettings } = {
   },
 }
 
-/** Names of collections have at most 28 characters, names of their policies 32. */
+/** Names of collections have at most 28 characters, and names of their policies 32. */
 const NAME = /^[a-z][a-z0-9-]{0,11}$/
 
 /** Settings that `-c` may override at deployment. */
 export interface Given {
   readonly alarmEmail?: unknown
-  /** Only where the environment has versions. */
+  /** Only for an environment with versions. */
   readonly canary?: unknown
-  /** ARN of a role, such as the deployer's, that is an operator beside those of the settings. */
+  /** ARN of a role, such as the deployer's, that is an operator in addition to those of the settings. */
   readonly operator?: unknown
 }
 
-/** The settings of the environment `name`, complete. Throws `EnvironmentError`, which names each wrong setting. */
+/**
+ * Returns the complete settings of the environment `name`. Throws `EnvironmentError`, which names each wrong setting.
+ */
 export function readEnvironment(name: unknown, given: Given = {}, environments = ENVIRONMENTS): Environment {
   const known = Object.keys(environments).join(', ')
   if (typeof name !== 'string' || name === '')
@@ -286,5 +293,5 @@ export function readEnvironment(name: unknown, given: Given = {}, environments =
   return { name, ...parsed.data }
 }
 
-/** The names of all environments. */
+/** Returns the names of all environments. */
 export const environmentNames = (): string[] => Object.keys(ENVIRONMENTS)

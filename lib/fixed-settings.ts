@@ -1,14 +1,14 @@
 import { EnvironmentError, type Environment } from './environments.ts'
 
-/** Value of the output `EncryptionKey` where AWS's own keys encrypt. */
+/** Value of the output `EncryptionKey` if AWS's own keys are used. */
 export const NO_KEY = 'none'
 
 /** Outputs of a deployed search stack, by name. */
 export type DeployedOutputs = Readonly<Record<string, string>>
 
 /**
- * Throws `EnvironmentError` for changes that AWS cannot make in place. `deployed` has the outputs of the search stack as it is
- * deployed; undefined before the first deployment.
+ * Throws `EnvironmentError` for changes that AWS cannot make in place. `deployed` has the outputs of the deployed
+ * search stack; undefined before the first deployment.
  */
 export function checkFixedSettings({ name, encryptionKey, search }: Environment, deployed?: DeployedOutputs): void {
   const before = deployed?.['EncryptionKey']

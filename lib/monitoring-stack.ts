@@ -12,7 +12,7 @@ export interface MonitoringStackProps extends StackProps {
   readonly app: AppStack
 }
 
-/** Shows that something is wrong, and where to look. */
+/** The stack with alarms and a dashboard. */
 export class MonitoringStack extends Stack {
   constructor(scope: Construct, id: string, { environment, app, ...props }: MonitoringStackProps) {
     super(scope, id, props)

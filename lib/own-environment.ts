@@ -1,42 +1,44 @@
 import type { EnvironmentSettings } from './environments.ts'
 
 /**
- * A template for an environment of your own, with every setting. To use it:
+ * A template for your own environment, with every setting. To use it:
  *
- * 1. Copy the object into `ENVIRONMENTS` in `lib/environments.ts`, under a name of up to 12 lower case letters, digits and dashes.
- * 2. Put in your own values, and remove what you do not need: only `model` and `search` are required.
- *    `lib/environments.ts` says what each setting means and what its default is.
+ * 1. Copy the object into `ENVIRONMENTS` in `lib/environments.ts`, under a name of up to 12 lower case letters, digits
+ *    and dashes.
+ * 2. Insert your own values, and remove the settings that you do not need: only `model` and `search` are required.
+ *    `lib/environments.ts` explains each setting and its default.
  * 3. Check it with `npm run synth -- -c env=<name>`, and deploy it with `npm run deploy -- -c env=<name>`.
  *
- * These must exist before: the certificate and the hosted zone, the KMS key, and the roles of operators.
+ * Create these before the first deployment: the certificate and the hosted zone, the KMS key, and the roles of
+ * operators.
  */
 export const OWN_ENVIRONMENT = {
-  // Where. Without these two: the account and region of the credentials.
+  // Location. Without these two settings: the account and region of the credentials.
   account: '111122223333',
   region: 'eu-central-1',
 
-  // What runs. `bedrock/…` needs no key; keys of other providers go into the secret, once the stacks exist.
+  // Model and code. `bedrock/…` needs no key; keys of other providers go into the secret after the first deployment.
   model: 'anthropic/claude-sonnet-5-5',
   agentsFile: 'test/lib/sample-agents.json', // your own `agents.json`
   toolsFile: 'test/lib/sample-tools.ts', // your own module: CONTRIBUTING.md, "Ship a tool of your own"
   sessionDays: 365,
 
-  // The history index: this, or `{ kind: 'serverless' }`, which sleeps when nobody uses it.
+  // The history index: a domain, or `{ kind: 'serverless' }`, which sleeps while it is unused.
   search: { kind: 'domain', instance: 'm7g.large.search', nodes: 2, volume: 20, standby: false },
 
-  // What is kept, and for how long.
+  // Retention of data and logs.
   retain: true,
   pointInTimeRecovery: true,
   bucketAccessLogs: true,
   logLevel: 'info',
   logDays: 30,
 
-  // Who gets alarms.
+  // Address for alarms.
   alarmEmail: 'oncall@example.com',
 
   tags: { team: 'assistants' },
 
-  // What it may cost, and what it may take of the account.
+  // Limits of costs and of the account's resources.
   monthlyBudget: 200,
   maxWorkers: 50,
   maxRequests: 300,
@@ -44,24 +46,24 @@ export const OWN_ENVIRONMENT = {
   indexerConcurrency: 40,
   warmThroughput: { reads: 12_000, writes: 8_000 },
 
-  // How new versions are deployed, and whether processes wait for requests.
+  // Deployment of new versions, and processes that are started in advance.
   canary: { percent: 10, minutes: 10 },
   provisionedConcurrency: 2,
 
-  // Where traces go, if anywhere.
+  // Destination of traces, if there is one.
   traceEndpoint: 'https://otlp.example.com',
   xray: true,
 
-  // MCP servers and receivers of callbacks without https, such as ['tools.example.com:8080'].
+  // MCP servers and callback receivers without https, such as ['tools.example.com:8080'].
   allowedHosts: [],
 
-  // Who may call it, and how often.
+  // Limits of requests.
   throttle: { rate: 100, burst: 200 },
   openThrottle: { rate: 50, burst: 100 },
-  apiGatewayLogs: 'own', // `shared`, where another stack has set the role by which API Gateway writes logs
+  apiGatewayLogs: 'own', // `shared` if another stack has set the account's role for API Gateway's logs
   keyCaps: { requestsPerSecond: 50, activeRuns: 100, openCalls: 200, tokensPerDay: 50_000_000 },
   tenantBudget: { dollarsPerDay: 200 },
-  firewall: { requestsPerAddress: 15_000, requestsPerKey: 15_000 }, // five minutes of what a key may send
+  firewall: { requestsPerAddress: 15_000, requestsPerKey: 15_000 }, // the limit of a key for five minutes
   corsOrigins: ['https://app.example.com'],
   customDomain: {
     name: 'agents.example.com',
@@ -69,19 +71,19 @@ export const OWN_ENVIRONMENT = {
     hostedZone: { id: 'Z0123456789ABCDEFGHIJ', name: 'example.com' },
   },
 
-  // Instead of a custom domain: the VPC endpoints through which alone the API is reached, such as ['vpce-0123456789abcdef0'].
+  // Instead of a custom domain: VPC endpoints that are the only way to the API, such as ['vpce-0123456789abcdef0'].
   vpcEndpoints: undefined,
 
-  // A key of your own, and who may operate a serverless collection.
+  // Your own key, and the roles that may operate a serverless collection.
   encryptionKey: 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
   operators: ['arn:aws:iam::111122223333:role/operators'],
 
-  // What a company may ask for: a network of its own, a bound of all roles, and addresses that may call the API.
+  // Settings for company rules: a network, a boundary of all roles, and addresses that may call the API.
   vpc: { subnets: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'], securityGroups: ['sg-0123456789abcdef0'] },
   permissionsBoundary: 'arn:aws:iam::111122223333:policy/boundary',
   allowedAddresses: ['203.0.113.0/24', '2001:db8::/32'],
 
-  // Only after a restore, or to use a bucket that a deleted environment has left: docs/operations/restore.md.
+  // Only after a restore, or to use a bucket of a deleted environment: docs/operations/restore.md.
   restoredTable: {
     name: 'tooltrail-restored',
     stream: 'arn:aws:dynamodb:eu-central-1:111122223333:table/tooltrail-restored/stream/2026-11-22T05:00:00.000',

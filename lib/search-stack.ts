@@ -7,7 +7,7 @@ import type { HistorySearch } from './constructs/search/history-search.ts'
 import type { Environment } from './environments.ts'
 import { NO_KEY } from './fixed-settings.ts'
 
-/** The history index. It can always be rebuilt from the log. */
+/** The stack with the history index, which can always be rebuilt from the log. */
 export class SearchStack extends Stack {
   readonly search: HistorySearch
 

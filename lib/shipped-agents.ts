@@ -6,7 +6,7 @@ import { EnvironmentError } from './environments.ts'
 
 const AGENTS_FILE = 'agents.json'
 
-/** The fields of agents that matter here; the functions check the rest. */
+/** Schema of the agent fields that are needed here; the functions check the others. */
 const agent = z.looseObject({
   model: z.string().optional(),
   policies: z
@@ -19,18 +19,18 @@ const agent = z.looseObject({
 const file = z.looseObject({ agents: z.record(z.string(), agent) })
 
 export interface ShippedAgents {
-  /** What the functions read as their `agents.json`. */
+  /** The content of the functions' `agents.json`. */
   readonly json: string
   /** `provider/model` of every agent that names one, and of its summaries. */
   readonly models: readonly string[]
 }
 
-/** The agents' file if none is named, unless it does not exist. */
+/** Returns the default path of the agents' file, if that file exists. */
 export const defaultAgentsFile = (): string | undefined => (existsSync(AGENTS_FILE) ? AGENTS_FILE : undefined)
 
 /**
- * The agents that are shipped with the code: those of `path`, or only the built-in default agent. Agents without `ttl_days` get
- * `sessionDays`. Throws `EnvironmentError` for a file that does not exist or cannot be read.
+ * Reads the agents that are deployed with the code: those of `path`, or only the built-in default agent. Agents without
+ * `ttl_days` get `sessionDays`. Throws `EnvironmentError` for a file that does not exist or cannot be read.
  */
 export function shipAgents(path: string | undefined, sessionDays?: number): ShippedAgents {
   const { agents, ...rest } = path === undefined ? { agents: {} } : parse(path)

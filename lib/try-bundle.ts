@@ -5,7 +5,10 @@ import type { WorkerVariables } from '../functions/runtime/settings/config.ts'
 
 const STARTED_MS = 60_000
 
-/** What a function reads when it starts. It connects to nothing before its first event, so any values will do. */
+/**
+ * Variables that a function reads when it starts. It connects to nothing before its first event, so any values are
+ * sufficient.
+ */
 const VARIABLES = {
   TOOLTRAIL_ENVIRONMENT: 'trial',
   TOOLTRAIL_TABLE: 'none',
@@ -20,8 +23,8 @@ const VARIABLES = {
 } satisfies WorkerVariables
 
 /**
- * Starts the bundled worker once, as Lambda will. This finds agents that name a tool or a member that does not exist, and tools
- * that cannot be loaded, before they keep functions from starting. Throws with what the worker says.
+ * Starts the bundled worker once, like Lambda. This finds agents that name missing tools or members, and tools that
+ * cannot be loaded, before they prevent functions from starting. Throws the worker's error.
  */
 export function tryBundle(folder: string, allowedHosts: readonly string[] = []): void {
   const allowed: Partial<WorkerVariables> = { TOOLTRAIL_ALLOWED_HOSTS: allowedHosts.join(',') }

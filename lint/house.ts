@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path'
 
-/** Imports point to a smaller floor only; folders on the same floor do not import each other. */
+/** Floors of the folders. Imports must point to a lower floor; folders on one floor do not import each other. */
 export const FLOORS: { readonly [folder: string]: number } = {
   client: 1,
   domain: 1,
@@ -20,15 +20,15 @@ export const FLOORS: { readonly [folder: string]: number } = {
   cli: 6,
   handlers: 6,
 }
-/** The same rule between the listed folders of a floor. Files outside of them are below them all. */
+/** Floors of the listed subfolders within a folder. Files outside them are on the lowest floor. */
 const SUBFOLDERS: { readonly [folder: string]: { readonly [subfolder: string]: number } } = {
   agent: { events: 1, loop: 1, worker: 2, imports: 3, service: 4 },
   runtime: { aws: 1, lambda: 2, local: 2 },
 }
 const CLOUD_PACKAGE = /^(@aws-sdk|@smithy|@opensearch-project|@types\/aws-lambda|aws-lambda)(\/|$)/
-/** Composition on AWS. */
+/** Matches the files that compose the program on AWS. */
 const CLOUD_FILE = /^functions\/runtime\/(?:aws|lambda)\/[a-z-]+\.ts$/
-/** Modules of Node that one file of domain/ wraps. */
+/** Modules of Node that only one file of domain/ may import. */
 const DOMAIN_MODULES: { readonly [file: string]: string } = {
   'functions/domain/hash.ts': 'node:crypto',
   'functions/domain/time/yield-to-event-loop.ts': 'node:timers/promises',
@@ -36,14 +36,14 @@ const DOMAIN_MODULES: { readonly [file: string]: string } = {
 const NAMELESS = /(^|\/)(utils?|helpers?|common|misc|shared|index)(\/|\.ts$)/
 
 interface Place {
-  /** A floor's folder; for adapters with its technology: `adapters/sqlite`. */
+  /** The floor's folder. For adapters, it includes the technology: `adapters/sqlite`. */
   readonly folder: string
   readonly floor: number
-  /** Where the folder has rooms: the file's, empty for a file outside of them. */
+  /** The file's subfolder, if the folder has some; empty for a file outside them. */
   readonly subfolder: string
 }
 
-/** Why a file may not import `specifier`; undefined when it may. Paths are relative to the root, with `/`. */
+/** Returns why a file may not import `specifier`; undefined if it may. Paths are relative to the root, with `/`. */
 export function refusal(file: string, specifier: string, typeOnly = false): string | undefined {
   if (/^(bin|lib)\//.test(file)) return refusedInfrastructure(file, specifier, typeOnly)
   const from = placeOf(file)
@@ -51,7 +51,7 @@ export function refusal(file: string, specifier: string, typeOnly = false): stri
   if (!specifier.startsWith('.')) return refusedPackage(from, file, specifier)
   const target = relativePath(resolve('/', file, '..', specifier))
   const to = placeOf(target)
-  // The version that the program reports.
+  // The runtime reads the version that the program reports.
   if (target === 'package.json' && from.folder === 'runtime') return undefined
   if (to === undefined) return `functions/ must not import ${target}, which is not on a floor`
   if (to.folder === from.folder) return refusedSubfolder(from, to, target)
@@ -69,7 +69,9 @@ function refusedSubfolder({ folder, subfolder }: Place, to: Place, target: strin
   return `${folder}/${subfolder} (${own}) must not import ${folder}/${to.subfolder} (${other}): ${target}`
 }
 
-/** The description of the AWS system knows only which variables the code reads, and says the same of wrong settings. */
+/**
+ * Checks imports of the AWS stacks. They may know only which variables the code reads, and how settings are checked.
+ */
 function refusedInfrastructure(file: string, specifier: string, typeOnly: boolean): string | undefined {
   if (!specifier.startsWith('.')) return undefined
   const target = relativePath(resolve('/', file, '..', specifier))
@@ -114,7 +116,7 @@ interface Context {
 
 const fileOf = ({ cwd, filename }: Context): string => relative(cwd, filename).split(sep).join('/')
 
-/** Every way to import: static, type, re-export, `import()` and `import('…').Type`. */
+/** Checks every kind of import: static, type, re-export, `import()` and `import('…').Type`. */
 const layers = {
   create(context: Context) {
     const check = (node: Node): void => {

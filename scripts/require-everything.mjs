@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import './require-node.mjs'
 
-// Before everything but running the program: `npm ci --omit=dev` installs no more than that takes.
+// Runs before every npm script except the program itself: `npm ci --omit=dev` installs only what the program needs.
 const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const missing = Object.keys(devDependencies).find(
   (name) => !existsSync(new URL(`../node_modules/${name}/package.json`, import.meta.url)),

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import * as module from 'node:module'
 
-// Plain JavaScript: it must run where nothing is installed, or the pinned Node is missing. Before every npm script.
+// Plain JavaScript, because it must run if nothing is installed or the pinned Node is missing. It runs before every npm
+// script.
 const require = module.createRequire(import.meta.url)
 const { dependencies = {} } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const missing = Object.keys(dependencies).find(
@@ -21,5 +22,5 @@ if (major < 24 || (major === 24 && minor < 7)) {
   )
   process.exit(1)
 }
-// Later starts find the program's code compiled and take about half the time.
+// Later starts reuse the compiled code, and take about half the time.
 module.enableCompileCache()

@@ -4,24 +4,25 @@ import { existsSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
-// Plain JavaScript: it may be started by any Node. In a checkout the program is TypeScript, in the package it is compiled.
+// Plain JavaScript, because any Node may start it. The program is TypeScript in a checkout, and compiled in the
+// package.
 const own = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
 const source = new URL('../functions/cli/tooltrail.ts', import.meta.url)
 const compiled = new URL('../functions/cli/tooltrail.js', import.meta.url)
 
-// As `require-node.mjs` says.
+// Same condition as in `require-node.mjs`.
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 7)
 if (isOld && existsSync(own)) {
   const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // A terminal sends Ctrl-C to both; the child decides what it means. Whoever else sends a signal sends it to this process alone.
+  // A terminal sends Ctrl-C to both processes, and the child handles it. Any other sender reaches only this process.
   const isAtTerminal = [0, 1, 2].some((file) => isatty(file))
   process.on('SIGINT', () => void (isAtTerminal || child.kill('SIGINT')))
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     if (signal === null) process.exitCode = code ?? 1
     else {
-      // Nothing is to catch it here: whoever started the command sees by what it ended.
+      // Without listeners, the signal ends this process, so that its starter sees the signal.
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)
     }

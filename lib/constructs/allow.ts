@@ -8,8 +8,8 @@ interface Right {
   readonly actions: readonly string[]
   readonly resources: readonly string[]
   /**
-   * Under which it holds.
-   * @default - always
+   * Conditions of the statement.
+   * @default - none
    */
   readonly conditions?: Readonly<Record<string, object>>
   /**

@@ -2,15 +2,15 @@ import { CfnBudget } from 'aws-cdk-lib/aws-budgets'
 import { Construct } from 'constructs'
 
 export interface MonthlyBudgetProps {
-  /** Dollars a month. */
+  /** Limit per month in dollars. */
   readonly limit: number
   readonly email: string
 }
 
 /**
- * Writes to an address when the account's costs of a month come near to a limit, or will exceed it. Of the whole account: costs can
- * be told apart by tags only after somebody has activated these by hand, and a budget that sees nothing never warns. It ends no
- * work.
+ * Sends an email when the account's monthly costs are near a limit, or will exceed it. The budget covers the whole
+ * account: costs can be separated by tags only after these were activated by hand, and a budget without data never
+ * warns. It stops no work.
  */
 export class MonthlyBudget extends Construct {
   constructor(scope: Construct, id: string, { limit, email }: MonthlyBudgetProps) {

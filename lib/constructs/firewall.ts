@@ -4,20 +4,20 @@ import { Construct } from 'constructs'
 export interface FirewallProps {
   /** ARN of the API's stage. */
   readonly resourceArn: string
-  /** Requests of one address in 5 minutes. */
+  /** Limit of requests per address in 5 minutes. */
   readonly requestsPerAddress: number
   /**
-   * Requests with one API key in 5 minutes.
-   * @default - as many as may come from its addresses
+   * Limit of requests per API key in 5 minutes.
+   * @default - only the limits of its addresses
    */
   readonly requestsPerKey?: number | undefined
-  /** Prefix of its metrics: CloudWatch tells firewalls apart by nothing else. */
+  /** Prefix of its metrics, which is the only way to distinguish firewalls in CloudWatch. */
   readonly name: string
 }
 
 /**
- * Blocks floods and addresses with a bad reputation. AWS's rules for bodies are left out on purpose: people talk with agents
- * about SQL, shells and scripts, and those rules would block that.
+ * Blocks floods, and addresses with a bad reputation. AWS's rules for bodies are omitted on purpose: people talk with
+ * agents about SQL, shells and scripts, and those rules would block that.
  */
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { resourceArn, requestsPerAddress, requestsPerKey, name }: FirewallProps) {
@@ -55,7 +55,10 @@ export class Firewall extends Construct {
   }
 }
 
-/** Counted by what stands in the header, which WAF does not keep. Requests without one are counted by their address alone. */
+/**
+ * Counts requests by the value of the header, which WAF does not store. Requests without the header are counted by
+ * address only.
+ */
 const oneKey = (limit: number) => ({
   name: 'one-key',
   priority: 1,

@@ -1,7 +1,10 @@
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IKey } from 'aws-cdk-lib/aws-kms'
 
-/** What DynamoDB, S3, SQS and Secrets Manager do with a key on behalf of their callers, one by one: no `ReEncrypt*`. */
+/**
+ * The single rights to a key that DynamoDB, S3, SQS and Secrets Manager need on behalf of their callers. `ReEncrypt*`
+ * is not needed.
+ */
 const USES = [
   'kms:Decrypt',
   'kms:DescribeKey',
@@ -12,7 +15,9 @@ const USES = [
   'kms:ReEncryptTo',
 ]
 
-/** Lets `grantee` read and write what is encrypted with `key`; without a key of your own there is nothing to grant. */
+/**
+ * Grants reading and writing data that are encrypted with `key`. Without a key of your own, there is nothing to grant.
+ */
 export function grantKeyUse(key: IKey | undefined, grantee: IGrantable): void {
   key?.grant(grantee, ...USES)
 }

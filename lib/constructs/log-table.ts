@@ -17,7 +17,7 @@ import { grantKeyUse } from './key-use.ts'
 
 export interface LogTableProps {
   /**
-   * Keeps the table when the stack is deleted, and refuses to delete it.
+   * Keeps the table when the stack is deleted, and protects it against deletion.
    * @default true
    */
   readonly retain?: boolean
@@ -27,16 +27,16 @@ export interface LogTableProps {
    */
   readonly pointInTimeRecovery?: boolean
   /**
-   * What the table and each of its indexes take a second from their beginning on.
+   * Initial throughput of the table and each of its indexes, per second.
    * @default - 12,000 reads and 4,000 writes
    */
   readonly warmThroughput?: { readonly reads: number; readonly writes: number } | undefined
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * A table that was restored from a backup of this one, with a stream of new and old images. It is used instead of the table
-   * that the construct makes, which stays as it is.
-   * @default - the table that the construct makes
+   * A table that was restored from a backup of this one, with a stream of new and old images. It is used instead of the
+   * table that the construct creates, which remains unchanged.
+   * @default - the table that the construct creates
    */
   readonly restored?: RestoredTable | undefined
 }
@@ -47,22 +47,27 @@ export interface RestoredTable {
   readonly stream: string
 }
 
-/** Keys by the hash of their secret, and the list of them (`functions/adapters/dynamodb/key-store.ts`). */
+/**
+ * Partitions of keys: one for each hash of a secret, and one with the list of keys
+ * (`functions/adapters/dynamodb/key-store.ts`).
+ */
 const KEY_PARTITIONS = ['K#*', 'KEYS']
 
 const GROUP_INDEX = 'by_group'
 const OWNER_INDEX = 'by_owner'
 const DUE_INDEX = 'by_due'
 
-/** An atomic write needs the rights of the writes within it; there is no right `TransactWriteItems`. */
+/** An atomic write needs the rights of its single writes; the right `TransactWriteItems` does not exist. */
 const CHANGES = ['dynamodb:UpdateItem', 'dynamodb:DeleteItem', 'dynamodb:ConditionCheckItem']
 const READS = ['dynamodb:BatchGetItem', 'dynamodb:Query']
 
-/** The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`). */
+/**
+ * The one table: logs of sessions, their headers, runs and API keys (`functions/adapters/dynamodb/create-table.ts`).
+ */
 export class LogTable extends Construct {
   /** The table in use. */
   readonly table: Table | ITable
-  /** The stream by which the table is read. */
+  /** ARN of the table's stream. */
   readonly streamArn: string
   /** Names of its indexes. */
   readonly indexes: readonly string[] = [GROUP_INDEX, OWNER_INDEX, DUE_INDEX]
@@ -84,7 +89,7 @@ export class LogTable extends Construct {
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
     })
-    // All are sparse: only items with both attributes are in them.
+    // All indexes are sparse: they only have items with both attributes.
     for (const [indexName, name] of [
       [GROUP_INDEX, 'group'],
       [OWNER_INDEX, 'owner_group'],
@@ -115,18 +120,23 @@ export class LogTable extends Construct {
       })
   }
 
-  /** To take part in runs: reads and extends logs. */
+  /** Grants taking part in runs: reading and extending logs. */
   grantRunLog(grantee: IGrantable): void {
     allow(grantee, { actions: [...READS, ...CHANGES, 'dynamodb:PutItem'], resources: [this.table.tableArn] })
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** To list the sessions of a tenant or an owner, also those that a search with metadata names, and the runs of an API key that have not ended. */
+  /**
+   * Grants listing the sessions of a tenant or an owner, and those that a search with metadata selects. It also grants
+   * listing the runs of an API key that have not ended.
+   */
   grantListing(grantee: IGrantable): void {
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(GROUP_INDEX), this.#index(OWNER_INDEX)] })
   }
 
-  /** To find the sessions that are due, to remove deleted ones, and to give those of earlier versions their places in lists. */
+  /**
+   * Grants sweeping: finding due sessions, removing deleted ones, and adding sessions of earlier versions to the lists.
+   */
   grantSweep(grantee: IGrantable): void {
     allow(grantee, { actions: [...READS, ...CHANGES, 'dynamodb:PutItem'], resources: [this.table.tableArn] })
     allow(grantee, { actions: ['dynamodb:Query'], resources: [this.#index(DUE_INDEX)] })
@@ -134,7 +144,7 @@ export class LogTable extends Construct {
     grantKeyUse(this.table.encryptionKey, grantee)
   }
 
-  /** To read single rows, which the stream's records point at, and to begin the deletion of sessions that expired. */
+  /** Grants reading single rows, which the stream's records refer to, and starting the deletion of expired sessions. */
   grantExpiry(grantee: IGrantable): void {
     const actions = ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem', 'dynamodb:ConditionCheckItem']
     allow(grantee, { actions, resources: [this.table.tableArn] })
@@ -142,8 +152,8 @@ export class LogTable extends Construct {
   }
 
   /**
-   * Whatever else `grantee` is granted, it makes, changes and removes no API key: a function that is taken over lets nobody in.
-   * Only people and pipelines may, with `npm run keys`.
+   * Denies creating, changing and removing API keys, whatever else `grantee` is granted. A compromised function can
+   * therefore create no access. Only people and pipelines manage keys, with `npm run keys`.
    */
   denyKeys({ grantPrincipal }: IGrantable): void {
     grantPrincipal.addToPrincipalPolicy(
@@ -157,7 +167,7 @@ export class LogTable extends Construct {
     )
   }
 
-  /** To be sent the table's stream by Lambda. */
+  /** Grants receiving the table's stream from Lambda. */
   grantStream(grantee: IGrantable): void {
     allow(grantee, {
       actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],

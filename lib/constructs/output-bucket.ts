@@ -14,14 +14,14 @@ export interface OutputBucketProps {
    */
   readonly retain?: boolean
   /**
-   * Logs each request into a second bucket, for a year.
+   * Logs each request in a second bucket, and keeps these logs for a year.
    * @default false
    */
   readonly accessLogs?: boolean
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
   /**
-   * Name of a bucket that another deployment has kept. It is used, and the bucket of this stack stays unused.
+   * Name of a bucket that another deployment has kept. It is used instead of the bucket of this stack.
    * @default - the bucket of this stack is used
    */
   readonly restored?: string | undefined
@@ -34,7 +34,7 @@ const HOUSE_RULES = {
   objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
 }
 
-/** Outputs, with one prefix per session, a hash. Nobody can list a session's objects without knowing its prefix. */
+/** The bucket of outputs. Each session has a prefix, a hash. A session's objects can be listed only with its prefix. */
 export class OutputBucket extends Construct {
   /** The bucket in use. */
   readonly bucket: IBucket
@@ -49,7 +49,7 @@ export class OutputBucket extends Construct {
       encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
       ...(encryptionKey === undefined ? {} : { encryptionKey, bucketKeyEnabled: true }),
       ...(accessLogs ? { serverAccessLogsBucket: this.#logBucket(removalPolicy) } : {}),
-      // Objects are never replaced and are removed with their session: versions would only keep what must be deleted.
+      // Objects are never replaced, and are removed with their session. Versions would only preserve deleted data.
       lifecycleRules: [{ id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) }],
     })
     this.bucket =
@@ -67,21 +67,21 @@ export class OutputBucket extends Construct {
       })
   }
 
-  /** To store and read outputs. */
+  /** Grants storing and reading outputs. */
   grantOutputs(grantee: IGrantable): void {
     this.#allowObjects(grantee, ['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload'])
     this.#allowList(grantee)
     grantKeyUse(this.bucket.encryptionKey, grantee)
   }
 
-  /** To read outputs. */
+  /** Grants reading outputs. */
   grantRead(grantee: IGrantable): void {
     this.#allowObjects(grantee, ['s3:GetObject'])
     this.#allowList(grantee)
     grantKeyUse(this.bucket.encryptionKey, grantee)
   }
 
-  /** To remove all outputs of a session. */
+  /** Grants removing all outputs of a session. */
   grantRemoval(grantee: IGrantable): void {
     this.#allowObjects(grantee, ['s3:DeleteObject'])
     this.#allowList(grantee)
@@ -92,7 +92,10 @@ export class OutputBucket extends Construct {
     allow(grantee, { actions, resources: [this.bucket.arnForObjects('*')], because })
   }
 
-  /** Without it, S3 responds with 403 for a missing object, and absence looks like a failure. */
+  /**
+   * Grants listing. Without it, S3 responds with 403 for a missing object, so that a missing object would look like a
+   * failure.
+   */
   #allowList(grantee: IGrantable): void {
     allow(grantee, { actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] })
   }

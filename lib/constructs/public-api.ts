@@ -23,9 +23,9 @@ import { Firewall } from './firewall.ts'
 
 export interface CustomDomain {
   readonly name: string
-  /** ARN of a certificate for the name, in the region of the API. */
+  /** ARN of a certificate for the domain name, in the region of the API. */
   readonly certificate: string
-  /** @default - somebody else points the name at the API */
+  /** @default - you create the DNS record of the name yourself */
   readonly hostedZone?: { readonly id: string; readonly name: string } | undefined
 }
 
@@ -33,12 +33,12 @@ export interface PublicApiProps {
   readonly handler: IFunction
   readonly apiName: string
   readonly logDays: RetentionDays
-  /** Requests a second to paths that need a key, and how large a burst may be. */
+  /** Requests per second to paths that need a key, and the maximum burst. */
   readonly throttle: { readonly rate: number; readonly burst: number }
-  /** Limits for paths that need no key. */
+  /** Limits of paths that need no key. */
   readonly openThrottle: { readonly rate: number; readonly burst: number }
   /**
-   * Who sets the role by which API Gateway writes logs, once for an account and region.
+   * Which stack sets the account's role for API Gateway's logs, once per account and region.
    * @default 'own'
    */
   readonly logRole?: 'own' | 'shared' | undefined
@@ -47,34 +47,37 @@ export interface PublicApiProps {
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**
-   * Whether web pages of other origins call it.
+   * Whether web pages of other origins call the API.
    * @default false
    */
   readonly cors?: boolean
   /**
-   * Whether X-Ray gets the times of requests.
+   * Whether X-Ray receives the times of requests.
    * @default false
    */
   readonly xray?: boolean
   /**
-   * VPC endpoints through which alone it is reached.
-   * @default - it is reached from everywhere
+   * VPC endpoints that are the only way to the API.
+   * @default - the API is reachable from everywhere
    */
   readonly vpcEndpoints?: readonly string[] | undefined
   /**
-   * Addresses and ranges (CIDR) that may call it.
+   * Addresses and ranges (CIDR) that may call the API.
    * @default - all
    */
   readonly allowedAddresses?: readonly string[] | undefined
 }
 
-/** The longest that API Gateway lets a stream take. */
+/** Maximum duration of a stream in API Gateway. */
 const MAX_STREAM_DURATION = Duration.minutes(15)
 const STAGE = 'api'
 
-/** Path prefixes whose requests need a key. All other paths need none, or check a signature of their own. */
+/** Path prefixes whose requests need a key. Other paths need none, or check their own signature. */
 const KEYED_PATHS = ['v1', 'openai', 'mcp']
-/** Methods without a key. Their throttle is their own: a flood of unsigned requests takes nothing of what tenants may send. */
+/**
+ * Methods without a key. They have a separate throttle, so that a flood of unsigned requests does not use up the
+ * tenants' limit.
+ */
 const OPEN_METHODS = ['//ANY', '/{proxy+}/ANY']
 
 const openOptions = ({ openThrottle }: PublicApiProps) => ({
@@ -86,11 +89,11 @@ const openOptions = ({ openThrottle }: PublicApiProps) => ({
   dataTraceEnabled: false,
 })
 
-/** The API in front of its function: it passes everything on, and streams responses back. */
+/** The API in front of its function. It passes on every request, and streams the responses. */
 export class PublicApi extends Construct {
   readonly rest: RestApi
   readonly accessLogs: LogGroup
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
 
   constructor(scope: Construct, id: string, props: PublicApiProps) {
@@ -104,10 +107,10 @@ export class PublicApi extends Construct {
       restApiName: props.apiName,
       ...this.#endpoints(vpcEndpoints),
       ...accessPolicy(props),
-      // Bodies arrive in base64, always a third longer: 4 MB stay below the 6 MB of an invocation. As text, quotes would
-      // count twice, and what is not UTF-8 would be lost.
+      // Bodies arrive as base64, which is always a third longer: 4 MB remain below the 6 MB of an invocation. As text,
+      // quotation marks would count twice, and bytes that are not UTF-8 would be lost.
       binaryMediaTypes: ['*/*'],
-      // One role of an account and region writes the logs of all APIs. It stays for the others when this one is deleted.
+      // One role per account and region writes the logs of all APIs, so it is kept when this API is deleted.
       ...(props.logRole === 'shared'
         ? { cloudWatchRole: false }
         : { cloudWatchRole: true, cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
@@ -116,9 +119,10 @@ export class PublicApi extends Construct {
         throttlingRateLimit: props.throttle.rate,
         throttlingBurstLimit: props.throttle.burst,
         methodOptions: Object.fromEntries(OPEN_METHODS.map((method) => [method, openOptions(props)])),
-        // Those of each method cost $0.30 a month each, and nothing here asks for them: those of the whole API are always there.
+        // Metrics of each method cost $0.30 a month each, and nothing here uses them. Metrics of the whole API always
+        // exist.
         metricsEnabled: false,
-        // Errors of API Gateway itself. What people say is logged nowhere.
+        // Logs errors of API Gateway itself, never the content of requests.
         loggingLevel: MethodLoggingLevel.ERROR,
         dataTraceEnabled: false,
         accessLogDestination: new LogGroupLogDestination(this.accessLogs),
@@ -134,7 +138,7 @@ export class PublicApi extends Construct {
       scopePermissionToMethod: false,
     })
     for (const resource of [this.rest.root, ...KEYED_PATHS.map((part) => this.rest.root.addResource(part))]) {
-      // A proxy leaves the path itself out.
+      // A proxy does not include its own path.
       resource.addMethod('ANY', integration)
       resource.addProxy({ defaultIntegration: integration })
     }
@@ -153,7 +157,10 @@ export class PublicApi extends Construct {
     acknowledge(this.rest, props.firewall !== undefined)
   }
 
-  /** API Gateway writes its own errors to a group of this name, and makes one that stays for ever unless it is there before. */
+  /**
+   * Creates the log group of API Gateway's own errors. If it did not exist, API Gateway would create one that never
+   * expires.
+   */
   #keepErrors(retention: RetentionDays): void {
     const errors = new LogGroup(this, 'Errors', {
       logGroupName: `API-Gateway-Execution-Logs_${this.rest.restApiId}/${STAGE}`,
@@ -163,7 +170,7 @@ export class PublicApi extends Construct {
     this.rest.deploymentStage.node.addDependency(errors)
   }
 
-  /** Private with endpoints: names of such an API lead to them. */
+  /** Makes the API private if it has VPC endpoints. The names of such an API lead to them. */
   #endpoints(ids: readonly string[]) {
     if (ids.length === 0) return { endpointTypes: [EndpointType.REGIONAL] }
     const vpcEndpoints = ids.map((vpcEndpointId) =>
@@ -181,7 +188,10 @@ export class PublicApi extends Construct {
     }
   }
 
-  /** What API Gateway itself refuses never reaches the app, and a page could not read it. It holds no secret. */
+  /**
+   * Adds CORS headers to API Gateway's own errors, which never reach the app. Otherwise a web page could not read them.
+   * They contain no secret.
+   */
   #publishPages(): void {
     for (const type of [ResponseType.DEFAULT_4XX, ResponseType.DEFAULT_5XX])
       this.rest.addGatewayResponse(type.responseType, {
@@ -202,8 +212,9 @@ export class PublicApi extends Construct {
 }
 
 /**
- * One line of JSON per request. No header, query or body: these may hold keys and what people said. `error.messageString` has quotes of
- * its own, which would end a value too early (docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-variables-for-access-logging.html).
+ * One line of JSON per request. It has no header, query or body, because these may contain keys and users' texts.
+ * `error.messageString` has its own quotation marks, which would end a value too early
+ * (docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-variables-for-access-logging.html).
  */
 const ACCESS = {
   requestId: '$context.requestId',
@@ -221,7 +232,7 @@ const ACCESS = {
   integrationError: '$context.integrationErrorMessage',
 }
 
-/** The API's own policy, which refuses what comes through another endpoint or from another address. */
+/** Returns the API's own policy. It rejects requests through other endpoints or from other addresses. */
 function accessPolicy({ vpcEndpoints = [], allowedAddresses = [] }: PublicApiProps) {
   if (vpcEndpoints.length === 0 && allowedAddresses.length === 0) return {}
   // Requests through an endpoint have an address of the network.

@@ -8,21 +8,22 @@ import { allow } from './allow.ts'
 import { grantKeyUse } from './key-use.ts'
 
 export interface RunQueueProps {
-  /** How long a worker may take for a hint; nobody else gets it meanwhile. */
+  /** Maximum time of a worker for a hint. The hint is hidden from other workers meanwhile. */
   readonly workerTimeout: Duration
   /** @default - a key of AWS, without cost */
   readonly encryptionKey?: IKey | undefined
 }
 
-/** Beyond the worker's own time: Lambda takes a hint out of the queue before it starts the function. */
+/** Added to the worker's own time, because Lambda receives a hint before it starts the function. */
 const VISIBILITY_MARGIN = Duration.minutes(1)
 /**
- * Receives after which a hint becomes a dead letter. Each receive hides it for as long as a worker may take, so this takes 80 minutes.
- * AWS recommends at least 5, because Lambda receives hints that it then throttles. The sweeper finds the session in any case.
+ * Number of receives after which a hint is dead-lettered. Each receive hides it for the maximum time of a worker, so
+ * this takes 80 minutes. AWS recommends at least 5, because Lambda receives hints that it then throttles. The sweeper
+ * finds the session in any case.
  */
 const MAX_RECEIVES = 5
 
-/** Hints for the workers, hints that no worker could handle, and rows that can never be indexed. */
+/** Queues of hints for the workers, of hints that no worker could handle, and of rows that can never be indexed. */
 export class RunQueue extends Construct {
   readonly queue: Queue
   readonly deadLetters: Queue
@@ -38,7 +39,7 @@ export class RunQueue extends Construct {
         ? { encryption: QueueEncryption.SQS_MANAGED }
         : { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }),
     }
-    // 14 days, the maximum: time to look at what nobody could handle.
+    // Dead letters are kept for the maximum of 14 days, so that a person can examine them.
     const kept = { ...houseRules, retentionPeriod: Duration.days(14) }
     this.deadLetters = new Queue(this, 'DeadLetters', kept)
     this.indexDeadLetters = new Queue(this, 'Poison', kept)
@@ -53,17 +54,17 @@ export class RunQueue extends Construct {
     })
   }
 
-  /** To send hints. */
+  /** Grants sending hints. */
   grantHints(grantee: IGrantable): void {
     this.#allow(grantee, this.queue, ['sqs:SendMessage'])
   }
 
-  /** To receive hints through Lambda. */
+  /** Grants receiving hints through Lambda. */
   grantWork(grantee: IGrantable): void {
     this.#allow(grantee, this.queue, ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'])
   }
 
-  /** To put aside rows that can never be indexed. */
+  /** Grants dead-lettering rows that can never be indexed. */
   grantDeadLetters(grantee: IGrantable): void {
     this.#allow(grantee, this.indexDeadLetters, ['sqs:SendMessage'])
   }

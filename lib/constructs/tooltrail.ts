@@ -31,11 +31,11 @@ import { SweepSchedule } from './functions/sweeper.ts'
 export interface TooltrailProps {
   /**
    * Prefix of the names of resources: up to 22 lower case letters, digits and dashes, unique in the account and region.
-   * @default - made of the construct's path
+   * @default - derived from the construct's path
    */
   readonly name?: string
   /**
-   * Name by which metrics and logs are told apart.
+   * Name of the environment in metrics and logs.
    * @default - the name
    */
   readonly environmentName?: string
@@ -46,12 +46,12 @@ export interface TooltrailProps {
   readonly model?: string
   /**
    * Path of the agents' file.
-   * @default - the built-in default agent alone
+   * @default - only the built-in default agent
    */
   readonly agentsFile?: string | undefined
   /**
    * Path of a TypeScript module that exports `tools`.
-   * @default - the built-in tools alone
+   * @default - only the built-in tools
    */
   readonly toolsFile?: string | undefined
   /**
@@ -64,7 +64,7 @@ export interface TooltrailProps {
   /** @default - a bucket of its own, kept when the stack is deleted */
   readonly outputs?: OutputBucket
   /**
-   * Where the history index is, or what to make.
+   * The history index, or the settings to create one.
    * @default - a serverless collection that scales to zero
    */
   readonly search?: HistorySearch | SearchSettings
@@ -73,39 +73,42 @@ export interface TooltrailProps {
   /** @default RetentionDays.ONE_MONTH */
   readonly logDays?: RetentionDays
   /**
-   * Runs that workers execute at the same time.
+   * Maximum number of runs that workers execute concurrently.
    * @default 20
    */
   readonly maxWorkers?: number
   /**
-   * Requests that the API handles at the same time, streams and waiting calls among them; kept for it, and refused in accounts that
-   * may run few functions at once.
-   * @default - as many as the account may run
+   * Maximum number of requests that the API handles concurrently, including streams and waiting calls. These executions
+   * are reserved for it. AWS refuses this in accounts with a low limit of concurrent executions.
+   * @default - the limit of the account
    */
   readonly maxRequests?: number | undefined
   /**
-   * Keeps room in Lambda for the indexer and the sweeper; refused in accounts that may run few functions at once.
+   * Reserves executions for the indexer and the sweeper. AWS refuses this in accounts with a low limit of concurrent
+   * executions.
    * @default false
    */
   readonly reserveConcurrency?: boolean
   /**
-   * Executions at once that are kept for the indexer, with `reserveConcurrency`.
+   * Executions that are reserved for the indexer, with `reserveConcurrency`.
    * @default 20
    */
   readonly indexerConcurrency?: number
   /**
-   * Tries a new version of the functions on a part of the work first, and takes it back when it fails; `off`: all at once.
+   * Tries a new version of the functions on a part of the work first, and rolls it back if it fails; `off`: all at
+   * once.
    * @default - no versions: the functions are replaced
    */
   readonly canary?: Canary | undefined
   /**
-   * Processes of the API that are started before anybody asks, so that nobody waits for a start. They cost while nobody asks.
+   * Processes of the API that are started in advance, so that requests need not wait for a start. They have a cost even
+   * without requests.
    * @default - none
    */
   readonly provisionedConcurrency?: number | undefined
   /**
-   * Where the spans of runs go: an address that takes OTLP over HTTP, without `/v1/traces`.
-   * @default - nowhere
+   * Destination of the runs' spans: an address that accepts OTLP over HTTP, without `/v1/traces`.
+   * @default - none
    */
   readonly traceEndpoint?: string | undefined
   /**
@@ -114,34 +117,34 @@ export interface TooltrailProps {
    */
   readonly allowedHosts?: readonly string[]
   /**
-   * Whether X-Ray gets the times of requests and invocations.
+   * Whether X-Ray receives the times of requests and invocations.
    * @default false
    */
   readonly xray?: boolean
   /**
-   * Requests a second to paths that need a key, and how large a burst may be.
+   * Requests per second to paths that need a key, and the maximum burst.
    * @default - 50, and 100 at once
    */
   readonly throttle?: { readonly rate: number; readonly burst: number }
   /**
-   * Requests a second to paths that need no key, and how large a burst may be.
+   * Requests per second to paths that need no key, and the maximum burst.
    * @default - 25, and 50 at once
    */
   readonly openThrottle?: { readonly rate: number; readonly burst: number }
   /**
-   * Who sets the role by which API Gateway writes logs, once for an account and region; `shared`: another stack.
+   * Which stack sets the account's role for API Gateway's logs, once per account and region; `shared`: another stack.
    * @default 'own'
    */
   readonly apiGatewayLogs?: 'own' | 'shared'
   /** @default - no firewall before the API */
   readonly firewall?: { readonly requestsPerAddress: number; readonly requestsPerKey?: number | undefined } | undefined
   /**
-   * Of API keys that have none of their own.
+   * Limits of API keys without their own.
    * @default - 20 requests a second, 50 runs and 100 streams and waiting calls at a time, 20 million tokens a day (UTC)
    */
   readonly keyCaps?: KeyCaps
   /**
-   * What each tenant may use on a day (UTC).
+   * Daily limits of each tenant (UTC).
    * @default - no limit
    */
   readonly tenantBudget?: TenantBudget
@@ -153,13 +156,13 @@ export interface TooltrailProps {
   /** @default - an address of API Gateway */
   readonly customDomain?: CustomDomain | undefined
   /**
-   * VPC endpoints for `execute-api` through which alone the API is reached.
-   * @default - it is reached from everywhere
+   * VPC endpoints for `execute-api` that are the only way to the API.
+   * @default - the API is reachable from everywhere
    */
   readonly vpcEndpoints?: readonly string[] | undefined
   /**
-   * Subnets in which the functions run.
-   * @default - in no network of the account
+   * Subnets of the functions.
+   * @default - the functions are in no network of the account
    */
   readonly vpc?: Network | undefined
   /**
@@ -195,7 +198,7 @@ export class Tooltrail extends Construct {
     this.functions = createFunctions(this, this.stores, this.#settings(props, model, agents.json))
     const { worker, indexer, sweeper } = this.functions
     const called = this.#called(props)
-    // Not the event source of the library, which grants more than Lambda needs.
+    // The library's event source is not used, because it grants more than Lambda needs.
     new EventSourceMapping(this, 'Hints', {
       target: called.worker,
       eventSourceArn: this.stores.queue.queue.queueArn,
@@ -252,7 +255,7 @@ export class Tooltrail extends Construct {
     }
   }
 
-  /** What is called of each function: an alias where versions are tried or kept warm, else the function itself. */
+  /** Returns the functions to call: an alias if versions are tried or kept warm, otherwise the function itself. */
   #called({ canary, provisionedConcurrency }: TooltrailProps): Readonly<Record<Handler, IFunction>> {
     if (canary === undefined && provisionedConcurrency === undefined) return this.functions
     const { name, environmentName, functions } = this

@@ -18,15 +18,18 @@ import type { OutputBucket } from '../output-bucket.ts'
 import type { RunQueue } from '../run-queue.ts'
 import { SWEEP_EVERY } from './sweeper.ts'
 
-/** The longest that Lambda lets a function run. */
+/** Maximum duration of an invocation in Lambda. */
 export const LOOP_TIMEOUT = Duration.minutes(15)
-/** A run is handed on this long before the end, between two rounds: as long as a round may take. */
+/**
+ * Time before the end of an invocation at which a run is handed off between two rounds. It is the maximum length of a
+ * round.
+ */
 const STOP_MARGIN = Duration.minutes(5)
 
-/** Kept free for it, and the most that it uses: one sweep may begin while another ends. */
+/** Executions that are reserved for a function, which is also its maximum. One sweep may begin while another ends. */
 const RESERVED = { sweeper: 2 }
 
-/** What the functions work on. */
+/** The stores of the functions. */
 export interface Stores {
   readonly table: LogTable
   readonly outputs: OutputBucket
@@ -35,46 +38,46 @@ export interface Stores {
   readonly models: ModelAccess
 }
 
-/** Of API keys that have none of their own. */
+/** Limits of API keys without their own. */
 export interface KeyCaps {
   /** @default - no limit */
   readonly requestsPerSecond?: number | undefined
   /** @default - no limit */
   readonly activeRuns?: number | undefined
   /**
-   * Streams and waiting calls at a time.
+   * Concurrent streams and waiting calls.
    * @default - no limit
    */
   readonly openCalls?: number | undefined
   /**
-   * A day in UTC.
+   * Tokens per day (UTC).
    * @default - no limit
    */
   readonly tokensPerDay?: number | undefined
 }
 
-/** What each tenant may use on a day (UTC). */
+/** Daily limits of each tenant (UTC). */
 export interface TenantBudget {
   /** @default - no limit */
   readonly tokensPerDay?: number | undefined
   /**
-   * US dollars at list prices.
+   * US dollars per day, at list prices.
    * @default - no limit
    */
   readonly dollarsPerDay?: number | undefined
   /**
-   * What some tenants may use instead; null: without limit. All of them together fit the environment of a function: 2,000
+   * Different limits of single tenants; null: no limit. Together they must fit the environment of a function: 2,000
    * characters of JSON.
    * @default - none
    */
   readonly tenants?: Readonly<Record<string, OwnBudget>> | undefined
 }
-/** What one tenant may use on a day (UTC) in place of what each may; null: without limit. */
+/** Daily limits of one tenant (UTC), which replace the general ones; null: no limit. */
 export interface OwnBudget {
   /** @default - as for each tenant */
   readonly tokensPerDay?: number | null | undefined
   /**
-   * US dollars at list prices.
+   * US dollars per day, at list prices.
    * @default - as for each tenant
    */
   readonly dollarsPerDay?: number | null | undefined
@@ -87,17 +90,17 @@ export interface FunctionSettings {
   readonly logDays: RetentionDays
   /** Keeps the logs when the stack is deleted. */
   readonly retain: boolean
-  /** Of MCP servers and receivers of callbacks that may have internal addresses and plain HTTP. */
+  /** Hosts of MCP servers and callback receivers that may have internal addresses and plain HTTP. */
   readonly allowedHosts: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly keyCaps: KeyCaps
   readonly tenantBudget: TenantBudget
-  /** Executions at once of the API; kept for it. */
+  /** Concurrent executions of the API, which are reserved for it. */
   readonly maxRequests: number | undefined
   readonly reserveConcurrency: boolean
-  /** Executions at once that are kept for the indexer: the stream has a reader a shard. */
+  /** Concurrent executions that are reserved for the indexer. The stream has one reader per shard. */
   readonly indexerConcurrency: number
-  /** Where the spans of runs go. */
+  /** Destination of the runs' spans. */
   readonly traceEndpoint: string | undefined
   readonly xray: boolean
   /** Subnets in which the functions run. */
@@ -107,7 +110,7 @@ export interface FunctionSettings {
 
 export type BackendFunctions = Readonly<Record<Handler, NodeFunction>>
 
-/** The four functions, each with the variables that it reads and the rights that it uses. */
+/** Creates the four functions, each with the variables that it reads and the rights that it uses. */
 export function createFunctions(scope: Construct, stores: Stores, settings: FunctionSettings): BackendFunctions {
   const { bundle, maxRequests, reserveConcurrency } = settings
   const common = { logDays: settings.logDays, retain: settings.retain, xray: settings.xray, vpc: settings.vpc }
@@ -131,16 +134,17 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       memory: 1_024,
       ...common,
       bundle,
-      // A long run is handed on through the queue again and again; the hint counts its own hops.
+      // A long run is handed off through the queue repeatedly. The hint counts its own hops.
       recursiveLoop: RecursiveLoop.ALLOW,
     }),
     indexer: new NodeFunction(scope, 'Indexer', {
       handler: 'indexer',
       description: 'Tooltrail: keeps the history index up to date with the log',
       ...(reserveConcurrency ? { reserved: settings.indexerConcurrency } : {}),
-      // What is new on the heap is waste soon: 100 MB of output need no more memory than 1 MB (`test/history/bounded-memory.test.ts`).
+      // New objects on the heap soon become garbage. So 100 MB of output need no more memory than 1 MB
+      // (`test/history/bounded-memory.test.ts`).
       variables: { ...variables.indexer, NODE_OPTIONS: '--max-semi-space-size=8' },
-      // An output of some hundred MB is indexed in one invocation.
+      // Time enough to index an output of some hundred MB in one invocation.
       timeout: Duration.minutes(10),
       memory: 512,
       ...common,
@@ -153,7 +157,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
       timeout: Duration.minutes(2),
       memory: 512,
       ...common,
-      // A sweep that failed is not repeated: the next one sees the same.
+      // A failed sweep is not retried, because the next one finds the same work.
       asynchronous: { retryAttempts: 0, maxEventAge: SWEEP_EVERY },
     }),
   }
@@ -163,7 +167,7 @@ export function createFunctions(scope: Construct, stores: Stores, settings: Func
 
 function variablesOf({ table, outputs, search, queue, models }: Stores, settings: FunctionSettings) {
   const { allowedHosts, corsOrigins } = settings
-  // What every function reads; the sweeper is told of one more bucket when there is one (`tooltrail.ts`).
+  // Variables of every function. The sweeper also gets the name of a second bucket, if there is one (`tooltrail.ts`).
   const store: StoreVariables = {
     TOOLTRAIL_ENVIRONMENT: settings.environmentName,
     TOOLTRAIL_TABLE: table.table.tableName,
@@ -196,7 +200,7 @@ function variablesOf({ table, outputs, search, queue, models }: Stores, settings
   return { api, worker, indexer, sweeper: store }
 }
 
-/** What the API holds keys to. */
+/** Returns the variables with the limits of keys, for the API. */
 const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
   asText({
     TOOLTRAIL_KEY_RPS: keyCaps.requestsPerSecond,
@@ -205,7 +209,10 @@ const keyVariables = ({ keyCaps }: FunctionSettings): Partial<ApiVariables> =>
     TOOLTRAIL_KEY_TOKENS_PER_DAY: keyCaps.tokensPerDay,
   })
 
-/** What tenants are held to wherever their runs are accepted: the worker accepts what Slack has to be asked about first. */
+/**
+ * Returns the variables with the limits of tenants, for every function that accepts runs. The worker accepts those for
+ * which Slack must be asked first.
+ */
 const budgetVariables = ({ tenantBudget }: FunctionSettings): BudgetVariables =>
   asText({
     TOOLTRAIL_TENANT_TOKENS_PER_DAY: tenantBudget.tokensPerDay,
@@ -218,7 +225,7 @@ const asText = (values: Readonly<Record<string, number | string | undefined>>): 
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   )
 
-/** As the variable has it. */
+/** Converts budgets to the form of the variable. */
 const budgetsOf = (tenants: Readonly<Record<string, OwnBudget>>): string =>
   JSON.stringify(
     Object.fromEntries(

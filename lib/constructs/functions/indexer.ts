@@ -15,10 +15,10 @@ import type { NodeFunction } from './node-function.ts'
 export interface IndexerStreamProps {
   readonly table: LogTable
   readonly indexer: NodeFunction
-  /** What the stream calls: the indexer, or an alias of it. */
+  /** The target of the stream: the indexer, or an alias of it. */
   readonly target: IFunction
   /**
-   * Keeps what could not be indexed when the stack is deleted. Otherwise the bucket must be emptied first.
+   * Keeps failed batches when the stack is deleted. Otherwise the bucket must be emptied first.
    * @default true
    */
   readonly retain?: boolean
@@ -26,12 +26,12 @@ export interface IndexerStreamProps {
   readonly encryptionKey?: IKey | undefined
 }
 
-/** Days for which batches are kept that could not be indexed. */
+/** Time for which failed batches are kept. */
 const KEPT = Duration.days(30)
 
-/** Sends the indexer the changes of messages, and whole batches that keep failing to a bucket. */
+/** Sends the changes of messages to the indexer. Batches that keep failing are sent to a bucket. */
 export class IndexerStream extends Construct {
-  /** One object, with its records, for each batch that was given up. */
+  /** Bucket with one object for each failed batch, including its records. */
   readonly failures: Bucket
   readonly #mapping: EventSourceMapping
 
@@ -68,18 +68,18 @@ export class IndexerStream extends Construct {
       filters: FILTERS,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      // An index that sleeps, is full or is being replaced has hours to come back. How long Lambda waits in between is not documented:
-      // if it did not, there would be half an hour, for a try takes about two seconds.
+      // An index that sleeps, is full or is being replaced gets hours to recover. Lambda's waits between retries are
+      // not documented. Without waits, the retries would take half an hour, because an attempt takes about two seconds.
       retryAttempts: 1_000,
       maxRecordAge: Duration.hours(6),
       metricsConfig: { metrics: [MetricType.EVENT_COUNT] },
       onFailure: { bind: () => ({ destination: this.failures.bucketArn }) },
     })
-    // Lambda checks that the role may read the stream when it makes the mapping.
+    // Lambda checks that the role may read the stream when it creates the mapping.
     this.#mapping.node.addDependency(indexer.role)
   }
 
-  /** Records that were given up: those in the bucket for failures, and those that the bucket did not take. */
+  /** Records that Lambda gave up on: those in the bucket for failures, and those that the bucket rejected. */
   metricGivenUp({ period, ...options }: MetricOptions & { readonly period: Duration }): MathExpression {
     const of = (metricName: string): Metric =>
       new Metric({
@@ -97,7 +97,7 @@ export class IndexerStream extends Construct {
     })
   }
 
-  /** To take a deleted session's records out of what could not be indexed. */
+  /** Grants removing a deleted session's records from failed batches. */
   grantForgetting(grantee: IGrantable): void {
     allow(grantee, {
       actions: ['s3:GetObject', 's3:PutObject', 's3:DeleteObject'],
@@ -122,9 +122,10 @@ export class IndexerStream extends Construct {
 const pattern = (filter: object): { pattern: string } => ({ pattern: JSON.stringify(filter) })
 
 const FILTERS = [
-  // Messages: their sort key is a ULID, which begins with 0 until the year 3084; those of all other items begin with #.
+  // Messages: their sort key is a ULID, which begins with 0 until the year 3084. Sort keys of all other items begin
+  // with #.
   pattern({ dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } }),
-  // Sessions that expired: what DynamoDB itself removed, not what a deletion of ours removes.
+  // Sessions that expired: items that DynamoDB itself removed, not those that our deletions remove.
   pattern({
     eventName: ['REMOVE'],
     dynamodb: { Keys: { sk: { S: ['#EXPIRY'] } } },

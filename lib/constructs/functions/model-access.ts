@@ -19,13 +19,15 @@ export interface ModelAccessProps {
   readonly encryptionKey?: IKey | undefined
 }
 
-/** Profiles of several regions begin with the name of their area, before the model's own name. */
+/**
+ * Matches an inference profile of several regions. It begins with the name of their area, followed by the model's name.
+ */
 const PROFILE = /^(us|us-gov|eu|apac|jp|au|ca|sa|global)\./
-/** A profile of your own, which says nowhere which model it stands for. */
+/** Matches a profile of your own, which does not name its model. */
 const OWN_PROFILE = /:(application-)?inference-profile\//
 const CALLS = ['bedrock:InvokeModel', 'bedrock:InvokeModelWithResponseStream']
 
-/** Who may call which model: keys of providers in a secret, models of Bedrock by the function's role. */
+/** Access to models: keys of providers in a secret, and models of Bedrock by the function's role. */
 export class ModelAccess extends Construct {
   readonly secret: Secret
   readonly #models: readonly string[]
@@ -36,11 +38,11 @@ export class ModelAccess extends Construct {
     this.#models = [...new Set(models)].flatMap((model) => /^(?:amazon-)?bedrock\/(.+)$/.exec(model)?.[1] ?? [])
     this.#key = encryptionKey
     const { region } = Stack.of(this)
-    // Unknown until it is deployed, where no region is named.
+    // If no region is named, it is unknown until deployment.
     if (!Token.isUnresolved(region)) for (const model of this.#models) checkBedrockRegion(model, region)
     this.secret = new Secret(this, 'Keys', {
       description: 'Keys of model providers: a JSON object such as {"ANTHROPIC_API_KEY": "…"}',
-      // Not secret yet: people put the keys in afterwards, and deployments leave them alone.
+      // The value is not secret: people add the keys later, and deployments do not change them.
       secretStringValue: SecretValue.unsafePlainText('{}'),
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       ...(encryptionKey === undefined ? {} : { encryptionKey }),
@@ -52,7 +54,7 @@ export class ModelAccess extends Construct {
     })
   }
 
-  /** To call the models that agents use, and no others. */
+  /** Grants calling the models that agents use, and no others. */
   grantModels(grantee: IGrantable): void {
     allow(grantee, { actions: ['secretsmanager:GetSecretValue'], resources: [this.secret.secretArn] })
     grantKeyUse(this.#key, grantee)
@@ -73,7 +75,10 @@ export class ModelAccess extends Construct {
     })
   }
 
-  /** A profile needs the right to itself, and to its model in any region to which it may send the request. */
+  /**
+   * Returns the ARNs of a model. A profile needs the right to itself, and to its model in each region that may receive
+   * the request.
+   */
   #arns(model: string): string[] {
     if (model.startsWith('arn:')) return [model]
     const { partition, region } = Stack.of(this)

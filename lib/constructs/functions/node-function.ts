@@ -13,12 +13,12 @@ import { wildcardId } from '../../checks.ts'
 import { handlerFile, type BundleOptions, type Handler } from '../../bundle.ts'
 
 export interface NodeFunctionProps {
-  /** The file in `functions/handlers/`. */
+  /** Name of the file in `functions/handlers/`. */
   readonly handler: Handler
   readonly description: string
   readonly variables: object
   readonly timeout: Duration
-  /** MiB. With 1,769 Lambda gives a whole processor. */
+  /** In MiB. With 1,769, Lambda provides a whole processor. */
   readonly memory: number
   readonly logDays: RetentionDays
   /**
@@ -27,8 +27,8 @@ export interface NodeFunctionProps {
    */
   readonly retain?: boolean
   /**
-   * What is shipped with the code.
-   * @default - no tools and agents of your own
+   * Files that are deployed with the code.
+   * @default - no custom tools or agents
    */
   readonly bundle?: BundleOptions
   /**
@@ -37,22 +37,22 @@ export interface NodeFunctionProps {
    */
   readonly recursiveLoop?: RecursiveLoop
   /**
-   * Executions at once that are kept for it, and that it never exceeds.
-   * @default - it shares those of the account
+   * Concurrent executions that are reserved for the function, and its maximum.
+   * @default - the function uses the executions of the account
    */
   readonly reserved?: number
   /**
-   * What Lambda does with an asynchronous event when its invocation fails or is throttled.
-   * @default - it tries for six hours, twice after a failure
+   * How Lambda retries an asynchronous event whose invocation fails or is throttled.
+   * @default - for six hours, and twice after a failure
    */
   readonly asynchronous?: Asynchronous
   /**
-   * Subnets in which it runs.
-   * @default - in no network of the account
+   * Subnets of the function.
+   * @default - the function is in no network of the account
    */
   readonly vpc?: Network | undefined
   /**
-   * Whether X-Ray gets the times of its invocations.
+   * Whether X-Ray receives the times of invocations.
    * @default false
    */
   readonly xray?: boolean
@@ -69,20 +69,20 @@ interface Asynchronous {
   readonly maxEventAge: Duration
 }
 
-/** A function: arm64, Node 24, its own bundle, its own role, and a log group whose lines expire. */
+/** A function: arm64, Node 24, with its own bundle, its own role, and a log group whose lines expire. */
 export class NodeFunction extends Function {
   override readonly role: Role
   readonly logs: LogGroup
-  /** For an alias of it, which has settings of its own. */
+  /** Settings for an alias of the function, which does not inherit them. */
   readonly asynchronous: Asynchronous | undefined
 
   constructor(scope: Construct, id: string, props: NodeFunctionProps) {
     const logs = new LogGroup(scope, `${id}Logs`, {
       retention: props.logDays,
-      // The logs of a deleted stack say what went wrong, too.
+      // Logs of a deleted stack are kept too, because they may explain a failure.
       removalPolicy: (props.retain ?? true) ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })
-    // A role of its own instead of the managed policy, which may write to every log group.
+    // The managed policy is not used, because it may write to every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
     role.addToPolicy(
       new PolicyStatement({
@@ -109,7 +109,7 @@ export class NodeFunction extends Function {
       ...(props.xray === true ? { tracing: Tracing.ACTIVE } : {}),
       ...(props.reserved === undefined ? {} : { reservedConcurrentExecutions: props.reserved }),
     })
-    // Not the library's own, which wants to look the network up and grants more than Lambda needs.
+    // The library's own setting is not used, because it looks up the network and grants more than Lambda needs.
     if (props.vpc !== undefined)
       (this.node.defaultChild as CfnFunction).vpcConfig = {
         subnetIds: [...props.vpc.subnets],
@@ -126,7 +126,10 @@ export class NodeFunction extends Function {
   }
 }
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html: Lambda checks these rights, and most of them have no resource. */
+/**
+ * Lambda checks these rights, most of which have no resource:
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
+ */
 const allowNetworkInterfaces = (role: Role): void =>
   allow(role, {
     actions: [
@@ -141,12 +144,15 @@ const allowNetworkInterfaces = (role: Role): void =>
     because: 'Lambda makes network interfaces, which do not exist before and cannot be named.',
   })
 
-/** Bundled by esbuild here, not in Docker, and named by its contents: the same code is not deployed twice. */
+/**
+ * The code is bundled by esbuild here, not in Docker. It is named by its content, so that unchanged code is not
+ * deployed again.
+ */
 function bundledCode(handler: Handler, options: BundleOptions): AssetCode {
   return Code.fromAsset(dirname(handlerFile(handler)), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // Never used: bundling here does not fall back to it. The command tells two bundles apart.
+      // The image is never used, because bundling does not fall back to it. The command distinguishes two bundles.
       image: DockerImage.fromRegistry('none'),
       command: [handler, JSON.stringify(options)],
       local: {

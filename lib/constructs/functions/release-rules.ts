@@ -4,7 +4,10 @@ import type { Handler } from '../../bundle.ts'
 import { failed, MINUTE, sum, type AlarmRule } from '../monitoring/alarm-rule.ts'
 import type { NodeFunction } from './node-function.ts'
 
-/** Per cent of what a new version did, or of the API's responses while it is tried. With little work, a single failure is more. */
+/**
+ * Limit of failures in per cent: of the new version's invocations, or of the API's responses during the trial. With
+ * little work, a single failure exceeds it.
+ */
 const PERCENT = 5
 
 interface Released {
@@ -14,7 +17,7 @@ interface Released {
   readonly alias: Alias
 }
 
-/** What takes a new version of the function back while it is tried on a part of the work. */
+/** Returns the alarms that roll back a new version of the function during its trial. */
 export function releaseRules(handler: Handler, released: Released): AlarmRule[] {
   const { name, environmentName } = released
   const ownRules: Readonly<Record<Handler, readonly AlarmRule[]>> = {
@@ -26,7 +29,7 @@ export function releaseRules(handler: Handler, released: Released): AlarmRule[] 
   return [versionErrors(handler, released), ...ownRules[handler]]
 }
 
-/** Of the version alone: one that fails already does not keep its mend from being deployed. */
+/** Measures the new version only, so that an existing failure does not block the deployment of its fix. */
 function versionErrors(handler: Handler, { fn, alias }: Released): AlarmRule {
   const of = (metricName: string): Metric =>
     new Metric({

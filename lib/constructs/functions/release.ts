@@ -15,32 +15,32 @@ import type { AlarmRule } from '../monitoring/alarm-rule.ts'
 import type { BackendFunctions } from './backend-functions.ts'
 import { releaseRules } from './release-rules.ts'
 
-/** How much of the work a new version gets first, and for how many minutes; `off`: all of it at once. */
+/** Share of the work that a new version gets first, and for how many minutes; `off`: all of it at once. */
 export type Canary = 'off' | { readonly percent: number; readonly minutes: number }
 
 export interface ReleaseProps {
   /** Prefix of the names of alarms. */
   readonly name: string
-  /** By which metrics are told apart. */
+  /** Value that distinguishes metrics of environments. */
   readonly environmentName: string
   readonly functions: BackendFunctions
   readonly canary: Canary
   /**
-   * Processes of the API that are started before anybody asks.
+   * Processes of the API that are started in advance.
    * @default - none
    */
   readonly provisionedConcurrency?: number | undefined
 }
 
-/** What calls a function: a version of it behind a name, so that a new one can be tried on a part of the work. */
+/** Name of each function's alias. Callers use the alias, so that a new version can be tried on a part of the work. */
 const ALIAS = 'live'
 
 /**
- * Aliases of the functions, which CodeDeploy moves to a new version: first for a part of the work, then for all of it, and back
- * when an alarm goes off meanwhile.
+ * Aliases of the functions. CodeDeploy moves them to a new version: first for a part of the work, then for all of it,
+ * and back if an alarm is raised meanwhile.
  */
 export class Release extends Construct {
-  /** What is to be called, by handler. */
+  /** The functions to call, by handler. */
   readonly aliases: Readonly<Record<Handler, IFunction>>
 
   constructor(scope: Construct, id: string, props: ReleaseProps) {
@@ -93,7 +93,7 @@ export class Release extends Construct {
     }
   }
 
-  /** Without a topic: CodeDeploy watches it, and whoever deploys is told. */
+  /** The alarm has no topic: CodeDeploy watches it, and reports it to the person who deploys. */
   #alarm(environment: string, { name, metric, at, times, of = times, description }: AlarmRule): Alarm {
     return new Alarm(this, name, {
       alarmName: `${environment}-${name}`,

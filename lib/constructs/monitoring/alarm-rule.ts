@@ -3,43 +3,44 @@ import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch'
 
 export interface AlarmRule {
-  /** `docs/operations/alarms.md` explains it by this name. */
+  /** Name under which `docs/operations/alarms.md` explains the alarm. */
   readonly name: string
   /** One value per period. */
   readonly metric: IMetric
-  /** The alarm goes off at this value. */
+  /** Threshold of the alarm. */
   readonly at: number
   /**
-   * Whether it goes off at this value and above, or at this value and below.
+   * Whether the alarm is raised at the threshold and above, or at the threshold and below.
    * @default 'above'
    */
   readonly side?: 'above' | 'below'
-  /** How many of the last values (`of`) must be beyond it. */
+  /** How many of the last `of` values must exceed the threshold. */
   readonly times: number
   /**
-   * How many values are considered. Values that arrive late, stamped with when they began, must still be among them. Where `FILL` stands
-   * in for missing values, the latest may never be a real one (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
-   * @default - as many as must be beyond it: all in a row
+   * Number of values that are considered. Late values, stamped with their start time, must still be among them. If
+   * `FILL` replaces missing values, the latest value may never be a real one
+   * (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * @default - equal to `times`: all in a row
    */
   readonly of?: number
   /**
-   * Whether it warns of silence. Otherwise it is fine to have no request, no hint and no record.
+   * Whether the alarm is raised if data are missing. Otherwise, the absence of requests, hints and records is normal.
    * @default false
    */
   readonly silent?: boolean
-  /** What it means, and what to do. */
+  /** Meaning of the alarm, and the next step. */
   readonly description: string
 }
 
 export const MINUTE = Duration.minutes(1)
-/** The maximum of a minute. */
+/** Takes the maximum of each minute. */
 export const most = { period: MINUTE, statistic: Stats.MAXIMUM }
-/** The sum of a minute. */
+/** Takes the sum of each minute. */
 export const sum = { period: MINUTE, statistic: Stats.SUM }
 
 type FailureName = 'FailedHints' | 'FailedBatches' | 'FailedDeliveries' | 'LateDeliveries' | 'MissingSecrets'
 
-/** What `functions/runtime/lambda/metrics.ts` counts because Lambda sees no failure. */
+/** Metric of failures that Lambda does not see; `functions/runtime/lambda/metrics.ts` counts them. */
 export const failed = (what: FailureName, environment: string, over: Duration): Metric =>
   new Metric({
     period: over,

@@ -4,7 +4,7 @@ import { failed, MINUTE, most, sum, type AlarmRule } from './alarm-rule.ts'
 import { functionRules } from './function-alarms.ts'
 import type { Tooltrail } from '../tooltrail.ts'
 
-/** What somebody must look at. */
+/** Returns the alarms that need a person's attention. */
 export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
   ...queueRules(tooltrail),
   ...deliveryRules(tooltrail),
@@ -14,7 +14,10 @@ export const alarmRules = (tooltrail: Tooltrail): AlarmRule[] => [
   ...tooltrail.stores.search.alarmRules(),
 ]
 
-/** Milliseconds between a message's storing and its indexing, as `functions/runtime/lambda/metrics.ts` measures it. */
+/**
+ * Time in milliseconds between the storing of a message and its indexing, as measured by
+ * `functions/runtime/lambda/metrics.ts`.
+ */
 export const indexLag = (environment: string): Metric =>
   new Metric({
     ...most,
@@ -45,7 +48,7 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
     },
     {
       name: 'oldest-hint',
-      // A worker may have been executing the oldest hint for ten minutes. That is fine as long as no other waits.
+      // A worker may have been executing the oldest hint for ten minutes. That is normal while no other hint waits.
       metric: new MathExpression({
         period: MINUTE,
         label: 'Seconds that the oldest hint has waited',
@@ -64,7 +67,10 @@ function queueRules({ stores: { queue } }: Tooltrail): AlarmRule[] {
   ]
 }
 
-/** What runs owe to Slack and to receivers of callbacks. A failed one stays in the table, as a dead letter: it is listed there. */
+/**
+ * Alarms of deliveries to Slack and to callback receivers. A failed delivery remains in the table as a dead letter,
+ * where it is listed.
+ */
 function deliveryRules({ environmentName }: Tooltrail): AlarmRule[] {
   return [
     {

@@ -17,7 +17,7 @@ export interface AlarmsProps {
   readonly email?: string | undefined
 }
 
-/** Goes off for what somebody must look at. `docs/operations/alarms.md` explains each by its name. */
+/** Alarms for conditions that need a person's attention. `docs/operations/alarms.md` explains each one by name. */
 export class Alarms extends Construct {
   readonly topic: Topic
   readonly alarms: readonly Alarm[]
@@ -25,7 +25,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { tooltrail, email }: AlarmsProps) {
     super(scope, id)
     this.topic = new Topic(this, 'Topic', { displayName: `Alarms of ${tooltrail.name}`, enforceSSL: true })
-    // `enforceSSL` gives the topic a policy of its own, which replaces the default one that lets the account publish.
+    // `enforceSSL` gives the topic its own policy. This replaces the default policy, which lets the account publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsOfThisAccount',
@@ -42,9 +42,9 @@ export class Alarms extends Construct {
   }
 
   /**
-   * OpenSearch Serverless says itself when something has all the capacity that it may have, at 100 %; AWS names no dimension of the
-   * metrics of a collection group, so this speaks where the alarms `search-capacity` and `indexing-capacity` would be silent. Its events
-   * name no collection group: they are for the account
+   * Notifies the topic when OpenSearch Serverless reports 100 % of the maximum capacity. AWS documents no dimension for
+   * the metrics of a collection group, so the alarms `search-capacity` and `indexing-capacity` may stay silent. The
+   * events name no collection group: they are for the whole account
    * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-monitoring-events.html).
    */
   #alertOnFullCollections(environment: string): void {
@@ -54,7 +54,7 @@ export class Alarms extends Construct {
         'Tells the topic of alarms when a serverless collection of this account has reached its capacity limit',
       eventPattern: { source: ['aws.aoss'], detailType: ['OCU Utilization Reached Max Limit'] },
       targets: [
-        // With a role of its own, because a topic that lets EventBridge publish lets rules of every account do so.
+        // The rule has its own role. A topic that lets EventBridge publish would accept rules of every account.
         new SnsTopic(this.topic, {
           authorizeUsingRole: true,
           message: RuleTargetInput.fromText(
@@ -80,7 +80,7 @@ export class Alarms extends Construct {
         side === 'above'
           ? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
           : ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-      // It is fine to have no request, hint or record, unless the alarm warns of silence.
+      // The absence of requests, hints and records is normal, unless the alarm is about missing data.
       treatMissingData: silent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     })
     alarm.addAlarmAction(new SnsAction(this.topic))

@@ -17,7 +17,7 @@ import type { Tooltrail } from '../tooltrail.ts'
 
 const MINUTE = { period: Duration.minutes(1) }
 
-/** One page with the state of an environment. */
+/** A dashboard with the state of an environment. */
 export class StatusDashboard extends Construct {
   constructor(
     scope: Construct,
@@ -29,7 +29,7 @@ export class StatusDashboard extends Construct {
     const { rest } = tooltrail.publicApi
     const functions = Object.values(tooltrail.functions)
     const { environmentName: environment } = tooltrail
-    /** Of all agents together: each has its own metric. */
+    /** Sums a metric over all agents, because each agent has its own metric. */
     const ofAgents = (metricName: string): MathExpression =>
       new MathExpression({
         ...MINUTE,
@@ -70,7 +70,7 @@ export class StatusDashboard extends Construct {
   }
 }
 
-/** Read from the access log: API Gateway has no metric of it. */
+/** Reads the access log, because API Gateway has no metric of this. */
 const firstBytes = (accessLogs: string): LogQueryWidget =>
   new LogQueryWidget({
     title: 'Milliseconds to the first byte',

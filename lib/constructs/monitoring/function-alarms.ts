@@ -5,12 +5,15 @@ import type { NodeFunction } from '../functions/node-function.ts'
 import type { Tooltrail } from '../tooltrail.ts'
 
 const period = Duration.minutes(5)
-/** Lambda stamps a failure with the time at which its invocation began: 15 minutes ago, when it ran out of time. */
+/**
+ * Number of values to consider. Lambda stamps a failure with the start time of its invocation, which may be 15 minutes
+ * ago.
+ */
 const LATE = 4
-/** Per cent of invocations or requests. With few of them, a single failure is more than that. */
+/** Limit of failures, in per cent of invocations or requests. With few of them, a single failure exceeds it. */
 const PERCENT = 5
 
-/** Of the four functions and the API in front of them. */
+/** Returns the alarms of the four functions and of the API. */
 export function functionRules(tooltrail: Tooltrail): AlarmRule[] {
   const { functions, publicApi } = tooltrail
   return [

@@ -8,11 +8,11 @@ const MIB_OF_GIB = 1_024
 interface Domain {
   readonly name: string
   readonly nodes: number
-  /** GiB of each node. */
+  /** Disk of each node, in GiB. */
   readonly volume: number
 }
 
-/** What AWS recommends to watch in a domain. */
+/** Returns the alarms that AWS recommends for a domain. */
 export function domainRules(scope: Construct, { name, nodes, volume }: Domain): AlarmRule[] {
   const metric = (metricName: string, { statistic = Stats.MAXIMUM, period = MINUTE } = {}): Metric => {
     const dimensionsMap = { DomainName: name, ClientId: Stack.of(scope).account }
@@ -55,7 +55,7 @@ export function domainRules(scope: Construct, { name, nodes, volume }: Domain): 
         'The search domain has almost no memory left, and may refuse requests or lose nodes. Use larger instances: ' +
         '`search.instance` in lib/environments.ts.',
     },
-    // A single node has no place for copies: it is always yellow.
+    // A single node has no space for replicas, so its status is always yellow.
     ...(nodes === 1
       ? []
       : [
@@ -78,7 +78,7 @@ interface Group {
   readonly maxCapacity: number
 }
 
-/** Of a serverless collection, which scales by itself up to its maximum. */
+/** Returns the alarms of a serverless collection, which scales automatically up to its maximum. */
 export const serverlessRules = (scope: Construct, { id, name, maxCapacity }: Group): AlarmRule[] =>
   (['Search', 'Indexing'] as const).map((work) => ({
     name: `${work.toLowerCase()}-capacity`,

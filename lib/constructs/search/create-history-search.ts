@@ -3,7 +3,7 @@ import type { HistorySearch, HistorySearchProps, SearchSettings } from './histor
 import { SearchDomain } from './search-domain.ts'
 import { ServerlessSearch } from './serverless-search.ts'
 
-/** The kind of search that the settings ask for. */
+/** Creates the kind of search in the settings. */
 export function createHistorySearch(
   scope: Construct,
   id: string,

@@ -17,13 +17,19 @@ export interface SearchDomainProps extends HistorySearchProps {
   readonly standby: boolean
 }
 
-/** By the nodes of the domain, masters included: AWS asks for 8 GiB of memory for up to 30, and for 16 for up to 60. */
+/**
+ * Returns the master instance for a number of nodes, masters included. AWS requires 8 GiB of memory for up to 30 nodes,
+ * and 16 GiB for up to 60.
+ */
 const masterFor = (nodes: number): string => (nodes + MASTERS <= 30 ? 'm7g.large.search' : 'm7g.xlarge.search')
 const MASTERS = 3
-/** Two zones with standby hold a copy each beside the first; without, a second node holds one. */
+/**
+ * Returns the number of replicas. With standby, the two other zones have one each. Without standby, a second node has
+ * one.
+ */
 const copiesFor = (nodes: number, standby: boolean): number => (standby ? 2 : Math.min(nodes - 1, 1))
 
-/** A managed OpenSearch domain. Requests are signed; each role is granted paths and verbs. */
+/** A managed OpenSearch domain. Requests are signed, and each role is granted paths and methods. */
 export class SearchDomain extends Construct implements HistorySearch {
   readonly kind = 'domain'
   readonly endpoint: string
@@ -62,7 +68,7 @@ export class SearchDomain extends Construct implements HistorySearch {
         appLogEnabled: true,
         appLogGroup: logs.domain,
       },
-      // Otherwise an extra function would write what `#logs` declares.
+      // Otherwise, an extra function would write the policy that `#logs` declares.
       suppressLogsResourcePolicy: true,
       removalPolicy: retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     })

@@ -16,12 +16,12 @@ export interface ServerlessSearchProps extends HistorySearchProps {
   readonly maxCapacity: number
 }
 
-/** Every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
+/** Matches every index of ours, and the two aliases (`functions/adapters/opensearch/history-aliases.ts`). */
 const INDEXES = 'history*'
-/** A group that scales to zero needs a second copy, or it is refused; its collections must match it. */
+/** AWS rejects a group that scales to zero without standby replicas. Its collections must have the same setting. */
 const STANDBY_REPLICAS = 'ENABLED'
 
-/** An OpenSearch Serverless collection that scales to zero: the first request after a pause takes 10 to 30 s. */
+/** An OpenSearch Serverless collection that scales to zero. The first request after a pause takes 10 to 30 s. */
 export class ServerlessSearch extends Construct implements HistorySearch {
   readonly kind = 'serverless'
   readonly endpoint: string
@@ -52,7 +52,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
         ...(encryptionKey === undefined ? { AWSOwnedKey: true } : { KmsARN: encryptionKey.keyArn }),
       }),
     })
-    // Signatures and the policies below decide who may do what, wherever requests come from.
+    // Signatures and the policies below decide about access, wherever requests come from.
     const { collectionEndpoint } = props
     const from =
       collectionEndpoint === undefined
@@ -92,7 +92,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     return serverlessRules(this, this.#group)
   }
 
-  /** Lets the role talk to the collection; the collection's own policy says what it may do there. */
+  /** Lets the role connect to the collection. The collection's own policy grants the single rights. */
   #admit(grantee: NodeFunction, rights: Rights): void {
     allow(grantee, { actions: ['aoss:APIAccessAll'], resources: [this.#collection.attrArn] })
     this.#allow(grantee, grantee.node.id.toLowerCase(), [grantee.role.roleArn], rights)
@@ -113,7 +113,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
     })
   }
 
-  /** Role ARNs are known at deployment only. */
+  /** Converts a policy to JSON at deployment, because role ARNs are unknown before. */
   #toJson(policy: object): string {
     return this.#collection.stack.toJsonString(policy)
   }
@@ -121,7 +121,7 @@ export class ServerlessSearch extends Construct implements HistorySearch {
 
 interface Rights {
   readonly index: readonly string[]
-  /** Aliases belong to the collection. */
+  /** Rights to the collection, because aliases belong to it. */
   readonly collection: readonly string[]
 }
 
@@ -130,7 +130,7 @@ const INDEXING: Rights = {
   index: ['aoss:CreateIndex', 'aoss:WriteDocument'],
   collection: ['aoss:CreateCollectionItems', 'aoss:DescribeCollectionItems', 'aoss:UpdateCollectionItems'],
 }
-/** To rebuild, redrive and count: reads documents, and removes indexes that are no longer used. */
+/** Rights to rebuild, redrive and count: reading documents, and removing unused indexes. */
 const OPERATING: Rights = {
   index: [...SEARCHING.index, ...INDEXING.index, 'aoss:DescribeIndex', 'aoss:DeleteIndex'],
   collection: [...INDEXING.collection, 'aoss:DeleteCollectionItems'],
