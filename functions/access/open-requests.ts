@@ -143,6 +143,6 @@ function createSlots() {
 const tooMany = (who: string, most: number): TooltrailError =>
   new TooltrailError(
     'too_many_open_calls',
-    `${who} ${most} ${most === 1 ? 'stream or waiting call' : 'streams and waiting calls'} open, which is the most: close some, or send Prefer: respond-async`,
+    `${who} ${most} ${most === 1 ? 'stream or waiting call' : 'streams and waiting calls'} open, which is the limit: close some, or send Prefer: respond-async`,
     { retryable: true },
   )

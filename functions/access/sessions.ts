@@ -95,7 +95,7 @@ export async function createSession(
 ): Promise<Session> {
   requireUsableAgent(agents, caller, rest.agent)
   if (!mayAct(caller, owner))
-    throw new TooltrailError('owner_not_allowed', `this key makes only sessions of ${caller.owner}`)
+    throw new TooltrailError('owner_not_allowed', `this key can only create sessions owned by ${caller.owner}`)
   return sessions.create({
     ...sessionKey(caller, session),
     ...rest,

@@ -50,7 +50,10 @@ const readerGone = new AbortController()
 function place(): ConnectionOptions {
   const { url = '', key = '', tenant } = program.opts<ConnectionOptions>()
   if (url + key !== '' && program.getOptionValueSource('tenant') === 'cli')
-    throw new Failed('--tenant is for the data folder without a key: with --url or --key, the key says whose.', MISUSED)
+    throw new Failed(
+      '--tenant is only for the data folder without a key. With --url or --key, the key decides the tenant.',
+      MISUSED,
+    )
   return { tenant, ...(url === '' ? {} : { url }), ...(key === '' ? {} : { key }) }
 }
 
@@ -152,7 +155,7 @@ program
         () => import('./commands/environment-status.ts'),
         ['--env', env, ...flags.map((name) => `--${name}`), ...given([])],
       )
-    if (counts === true) throw new Failed('--count goes with --env. See: tooltrail status --help', MISUSED)
+    if (counts === true) throw new Failed('--count needs --env. See: tooltrail status --help', MISUSED)
     const { showStatus } = await import('./commands/status.ts')
     await on((connection) => showStatus(connection, options))
   })

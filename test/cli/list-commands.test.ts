@@ -105,7 +105,7 @@ describe('lists on the command line', { timeout: 240_000 }, () => {
     [['sessions', '--after', 'nobody'], 1, /^There is no entry nobody in this list\./u],
     [['show', 's1', '--around', UNKNOWN], 1, /^session s1 has no message /u],
     [['show', 's1', '--around', 'x'], 2, /The id of a message has 26 digits and capitals/u],
-    [['show', 's1', '--around', UNKNOWN, '--limit', '1001'], 2, /--limit goes up to 1000 with --around/u],
+    [['show', 's1', '--around', UNKNOWN, '--limit', '1001'], 2, /--limit must be at most 1000 with --around/u],
     [['sessions', '--folder', '*'], 2, /It must not be empty/u],
     [['sessions', '--agent', ''], 2, /It must not be empty/u],
     [['search', 'x', '--tool', 'x'.repeat(129)], 2, /^the request is not valid: query\.tool /u],

@@ -67,7 +67,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     expect(said.code).toBe(3)
     const session = sessionOf(said)
     expect(said.error).toBe(
-      `The run waits for an approval of demo_publish. Go on in: tooltrail chat --session ${session}\n`,
+      `The run waits for an approval of demo_publish. Continue in: tooltrail chat --session ${session}\n`,
     )
     expect((await tooltrail(['status'])).out).toMatch(/paused sessions {3}1\n/)
   })
@@ -269,7 +269,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     [['search', 'x', '--session', '..'], 2, /The id of a session has 1–128 of A-Z a-z 0-9/],
     [['start', '--key', 'tt_a'], 2, 'start takes no --key. See: tooltrail start --help\n'],
     [['status', '--env', 'dev', '--json'], 2, /^unexpected: --json\. /],
-    [['status', '--count'], 2, '--count goes with --env. See: tooltrail status --help\n'],
+    [['status', '--count'], 2, '--count needs --env. See: tooltrail status --help\n'],
     [['status', '--cuont'], 2, /^error: unknown option '--cuont'/],
     [
       ['keys', 'create', '--scope', 'read'],

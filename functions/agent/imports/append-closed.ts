@@ -47,7 +47,10 @@ export async function appendClosed(
   let progress = name && (await imports.progress(key, name))
   const stored = progress?.messages ?? 0
   if (from > stored)
-    throw new TooltrailError('import_gap', `${stored} messages of this source are here: \`from\` may not be ${from}`)
+    throw new TooltrailError(
+      'import_gap',
+      `\`from\` is ${from}, but only ${stored} messages of this source are stored: it must be at most ${stored}`,
+    )
   const turns = createClosedTurns()
   const marked = createSearchedMarks()
   const writer = newImport(dependencies, session, source, progress)

@@ -108,7 +108,7 @@ export async function writeStep(
     const found = name && (await imports.progress(keyOf(session), name))
     if (found?.messages !== before?.messages) break
   }
-  const text = `session ${session.session} has a run that has not ended, or another import`
+  const text = `session ${session.session} is busy: a run has not ended, or another import is in progress; retry later`
   throw new TooltrailError('session_busy', text, { retryable: true })
 }
 

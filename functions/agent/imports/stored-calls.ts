@@ -137,5 +137,5 @@ const callsOf = (message: Message): AssistantMessage['toolCalls'] =>
 const isGone = (call: string): TooltrailError =>
   new TooltrailError(
     'import_changed',
-    `what is here of this source has no call ${JSON.stringify(call)}: these messages do not go on from it`,
+    `the stored messages of this source have no call ${JSON.stringify(call)}: these messages do not continue them`,
   )

@@ -122,7 +122,7 @@ function bareEnd(state: RunState, { outcome, stopReason, error }: RunEnd): RunEn
 /** How a run ends that crashes at every attempt; undefined for all other runs. */
 export function endOfCrashLoop(state: RunState): RunEnd | undefined {
   if ((state.held.found?.header.takeovers ?? 0) < MAX_TAKEOVERS) return undefined
-  const message = `the run was taken over ${MAX_TAKEOVERS} times without getting on`
+  const message = `the run was taken over ${MAX_TAKEOVERS} times without progress`
   const error = { code: 'crashed_repeatedly', message, retryable: true } as const
   return failure(state, error, { parts: [], round: state.held.run.rounds })
 }

@@ -57,7 +57,7 @@ function rowOf(runId: string, resolution: AnyResolution, rows: readonly ToolMess
   if (row !== undefined && others.length === 0) return row
   if (row !== undefined) {
     const candidates = waited.map(({ id, call, status }) => `${id} (${call.slice(0, 100)}, ${status})`).join(', ')
-    const text = `run ${runId} has had more than one call ${name}: say which with its message_id: ${candidates}`
+    const text = `run ${runId} has several calls ${name}: name one by its message_id: ${candidates}`
     throw new TooltrailError('ambiguous_call', text)
   }
   const [executed] = meant

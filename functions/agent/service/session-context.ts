@@ -183,7 +183,7 @@ export async function consolidateByHand(
     logger.warn('a summary by hand failed', { ...key, error: reason })
     const spent = error instanceof SummaryFailed ? error.work : undefined
     if (spent !== undefined) await sessions.recordSummary(seen, { work: spent, account, ...from })
-    const text = `the older messages could not be summarised, and stay: ${reason}`
+    const text = `the older messages could not be summarised and stay unchanged: ${reason}`
     throw new TooltrailError('summary_failed', text, { retryable: true, cause: error })
   } finally {
     limit.end()

@@ -42,7 +42,9 @@ export function createCallbacks({ outbox, queue, clock, logger, names }: Depende
         seen = await outbox.read(first)
       }
       if (seen === undefined) throw new TooltrailError('callback_not_found', `there is no callback ${first.id}`)
-      throw new TooltrailError('storage_failed', `callback ${first.id} kept changing`, { retryable: true })
+      throw new TooltrailError('storage_failed', `callback ${first.id} was changed by other writers each time: retry`, {
+        retryable: true,
+      })
     },
     shown(delivery) {
       const { body, attempts = [] } = stateOf(delivery)

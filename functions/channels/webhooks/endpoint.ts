@@ -72,7 +72,7 @@ async function take(dependencies: WebhookDependencies, request: Request): Promis
     known = await Promise.all(secrets.map(dependencies.filled))
   } catch (error) {
     dependencies.logger.error('a webhook has no secret', error, { webhook: name })
-    return { status: 503, code: 'webhook_unavailable', detail: 'this webhook cannot check signatures now' }
+    return { status: 503, code: 'webhook_unavailable', detail: 'this webhook cannot check signatures now: retry later' }
   }
   if (!isSigned(preset, known, request.headers, bytes)) return UNSIGNED
   const read = readJson(bytes, request.headers.get('content-type') ?? '')
@@ -144,7 +144,7 @@ async function submit(
   const owner = ownerIn(webhook, delivered)
   const found = await sessionOf(dependencies, webhook, session, owner)
   if (!channelMayEnter(found, owner))
-    throw new TooltrailError('owner_not_allowed', `session ${session} was made for another owner`)
+    throw new TooltrailError('owner_not_allowed', `session ${session} belongs to another owner`)
   const to = webhook.callback && fillTemplate(webhook.callback.url, delivered).text
   const isAsked = webhook.callback?.url.startsWith('{{') === true
   const delivery =
@@ -213,6 +213,6 @@ const isWanted = ({ when }: WebhookSettings, body: Json): boolean =>
 const unusable = (field: string, missing: readonly string[]): Refusal => ({
   status: 422,
   code: 'delivery_incomplete',
-  detail: `nothing stands in the delivery where the setting ${field} points to`,
+  detail: `the delivery has no value where the setting ${field} points to`,
   errors: missing.map((place) => ({ path: field, message: `${place} points to nothing` })),
 })

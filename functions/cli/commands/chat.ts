@@ -27,7 +27,7 @@ export async function say(client: Client, input: string, options: ChatOptions): 
     throw new Failed(`You stopped the run. See: tooltrail show ${session}`, INTERRUPTED)
   if (end.status === 'paused')
     throw new Failed(
-      `The run waits for ${waitsFor(end)}. Go on in: tooltrail chat --session ${session}`,
+      `The run waits for ${waitsFor(end)}. Continue in: tooltrail chat --session ${session}`,
       NEEDS_A_PERSON,
     )
   if (end.status !== 'completed') throw new Failed(`The run ended as ${end.status}. See: tooltrail show ${session}`)
@@ -139,7 +139,7 @@ async function sessionFor(client: Client, options: ChatOptions): Promise<string>
   if (session !== undefined) return (await client.readSession(session)).id
   if (continues === true) {
     const { data } = await client.listSessions({ limit: 1, ...definedFields({ owner }) })
-    if (data[0] === undefined) throw new Failed('There is no session to go on with. Begin one: tooltrail chat')
+    if (data[0] === undefined) throw new Failed('There is no session to continue. Start one: tooltrail chat')
     return data[0].id
   }
   const made = await client.createSession({

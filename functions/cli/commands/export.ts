@@ -41,7 +41,7 @@ async function toOutput(pieces: Readable): Promise<void> {
   } catch (error) {
     // The reader of the output has closed it.
     if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return
-    throw new Failed(`The export broke off: ${reasonOf(error)}. ${nextStep(error)}`)
+    throw new Failed(`The export failed: ${reasonOf(error)}. ${nextStep(error)}`)
   }
 }
 

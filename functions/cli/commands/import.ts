@@ -69,7 +69,7 @@ function readOrder(argv: readonly string[]): ImportOrder {
   if (!isKind(kind)) throw new UsageError(`name the kind of the files: ${KINDS.join(', ')}`)
   const folders = readSessionFolders()
   if (places.length === 0 && usualPlaces(kind, folders).length === 0)
-    throw new UsageError('name the files or folders: only those of claude-code and codex are found without')
+    throw new UsageError('name the files or folders: only claude-code and codex have default folders')
   const { url = 'http://127.0.0.1:3000', key, owner, 'dry-run': dryRun = false } = parse(argv).values
   const fault = addressFault(url)
   if (fault !== undefined) throw new UsageError(`--url ${fault}`)

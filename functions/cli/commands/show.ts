@@ -41,7 +41,7 @@ async function showAround(
   session: string,
   { around, limit, json }: { readonly around: string; readonly limit: number; readonly json: boolean },
 ): Promise<void> {
-  if (limit > MAX_AROUND) throw new Failed(`--limit goes up to ${MAX_AROUND} with --around.`, MISUSED)
+  if (limit > MAX_AROUND) throw new Failed(`--limit must be at most ${MAX_AROUND} with --around.`, MISUSED)
   const { data, previous, next } = await client.listMessages(session, { around, limit })
   for (const message of data) give(message, json)
   if (json) return

@@ -36,6 +36,6 @@ function readTarget(argv: readonly string[]): Target {
   if (fault !== undefined) throw new UsageError(`--url ${fault}`)
   // Checked here, because the error for an invalid header would quote the key.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new UsageError('--key is empty, or has other characters than a key')
+    throw new UsageError('--key is empty or has characters that no key has')
   return { url: new URL(url).href.replace(/\/$/, ''), key }
 }

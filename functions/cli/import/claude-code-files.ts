@@ -77,11 +77,15 @@ function outputIn(path: string, faults: Fault[]): string | undefined {
     if (!found.isFile()) return undefined
     const text = found.size > MAX_OUTPUT_BYTES ? undefined : readFileSync(path, 'utf8')
     if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= MAX_OUTPUT_BYTES) return text
-    faults.push({ path, line: 1, reason: 'is longer than 30 MB: only its beginning, which the session has, is taken' })
+    faults.push({
+      path,
+      line: 1,
+      reason: 'is longer than 30 MB: only its beginning, which the session has, is imported',
+    })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error
     if (error.code !== 'ENOENT')
-      faults.push({ path, line: 1, reason: `cannot be read: ${String(error.code)}: only its beginning is taken` })
+      faults.push({ path, line: 1, reason: `cannot be read: ${String(error.code)}: only its beginning is imported` })
   }
   return undefined
 }

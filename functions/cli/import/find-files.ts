@@ -42,7 +42,7 @@ export async function findFiles(places: readonly string[], endings: readonly str
       if (found.isFile() && kind === 'wanted') files.push({ path, bytes: found.size, changedAt: found.mtimeMs })
       if (found.isFile() && kind === 'skipped')
         faults.push({ path, reason: `is skipped: only ${readable(endings)} are read` })
-      if (found.isSymbolicLink() && depth === 0) faults.push({ path, reason: 'is a link: name what it leads to' })
+      if (found.isSymbolicLink() && depth === 0) faults.push({ path, reason: 'is a link: name its target' })
       if (!found.isDirectory()) return
       if (depth > DEEPEST) return void faults.push({ path, reason: `is more than ${DEEPEST} folders deep: name it` })
       for (const name of (await readdir(path)).toSorted()) await visit(join(path, name), depth + 1)

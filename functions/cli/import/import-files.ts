@@ -151,7 +151,7 @@ async function importSessions(
 }
 
 const changedSince = (session: string): string =>
-  `is not as it was imported before: the conversation is taken once more, as ${session}`
+  `has changed since it was imported: its conversation is imported again, as ${session}`
 
 /**
  * Decides which files of sub-agents are separate conversations: those in the background, and those that no session

@@ -71,7 +71,7 @@ function waitingCall(
   if (call === undefined) throw new TooltrailError('call_not_found', `run ${runId} has no call ${toolCallId}`)
   if (call.status !== 'waiting') {
     if (named.some(({ resolutionHash }) => resolutionHash === hash)) return undefined
-    throw conflict(`call ${toolCallId} is ${call.status}, and not by this tool result or decision`)
+    throw conflict(`call ${toolCallId} is already ${call.status}, by another tool result or decision`)
   }
   const needs = kind === 'approval' ? 'approval' : 'result'
   if (call.needs !== needs) throw conflict(`call ${toolCallId} waits for ${call.needs}, not for ${needs}`)

@@ -24,19 +24,19 @@ export function requireBudget(spent: Spent, budget: Budget, now: number): void {
   if (isUsedUp(spent.keyTokens, budget.keyTokens))
     throw new TooltrailError(
       'key_tokens_used_up',
-      `this key may use ${budget.keyTokens} tokens a day (UTC) and has used ${spent.keyTokens}`,
+      `this key has used ${spent.keyTokens} of its ${budget.keyTokens} tokens for this day (UTC): retry tomorrow`,
       until,
     )
   if (isUsedUp(spent.tenantTokens, budget.tenantTokens))
     throw new TooltrailError(
       'tenant_budget_used_up',
-      `this tenant may use ${budget.tenantTokens} tokens a day (UTC) and has used ${spent.tenantTokens}`,
+      `this tenant has used ${spent.tenantTokens} of its ${budget.tenantTokens} tokens for this day (UTC): retry tomorrow`,
       until,
     )
   if (isUsedUp(spent.tenantDollars, budget.tenantDollars))
     throw new TooltrailError(
       'tenant_budget_used_up',
-      `this tenant may spend $${budget.tenantDollars} a day (UTC) and has spent ${inDollars(spent.tenantDollars)}`,
+      `this tenant has spent ${inDollars(spent.tenantDollars)} of its $${budget.tenantDollars} for this day (UTC): retry tomorrow`,
       until,
     )
 }

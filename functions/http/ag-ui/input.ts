@@ -28,7 +28,7 @@ export function readAgUiInput(body: RunAgentInput): {
     throw invalidRequest([
       {
         path: 'body.messages',
-        message: 'must end with a message of the user or tool results, or there must be a `resume`',
+        message: 'must end with a user message or tool results, unless there is a `resume`',
       },
     ])
   const tools = body.tools.map(({ name, description, parameters, strict, metadata }): ClientTool => ({

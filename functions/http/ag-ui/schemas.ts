@@ -4,7 +4,7 @@ import { clientTool, toolList } from '../v1/messages/input-schema.ts'
 
 const text = z.object({ type: z.literal('text'), text: z.string() })
 const data = z.object({
-  type: z.literal('data', 'must be data: nothing is fetched'),
+  type: z.literal('data', 'must be data: other sources are not supported'),
   value: z.string(),
   mimeType: z.string().max(255),
 })

@@ -54,7 +54,7 @@ export const serveAgUi = (
     return agUiStream(dependencies, c, call, body, run)
   })
 
-const STOPPING = { message: 'the stream broke off, and the run goes on', code: 'stopping' }
+const STOPPING = { message: 'the stream ended early, but the run continues', code: 'stopping' }
 
 function agUiStream(
   dependencies: RouteDependencies,

@@ -144,7 +144,11 @@ async function acceptChat(
   body: ChatRequest,
 ): Promise<FollowedRun> {
   if (body.trigger === 'regenerate-message')
-    throw new RequestError(422, 'not_supported', 'the log only grows: send the message again as a new one')
+    throw new RequestError(
+      422,
+      'not_supported',
+      'stored messages cannot be changed: send the message again as a new one',
+    )
   const last = uiMessage.safeParse(body.messages.at(-1))
   const place = `body.messages[${body.messages.length - 1}]`
   if (!last.success) throw invalidRequest(invalidFields(place, last.error.issues))
@@ -156,7 +160,7 @@ async function acceptChat(
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
-const BROKEN = 'the stream broke off, and the run goes on: resume'
+const BROKEN = 'the stream ended early, but the run continues: resume'
 
 async function uiStream(
   dependencies: RouteDependencies,

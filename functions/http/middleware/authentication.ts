@@ -27,7 +27,7 @@ export function authentication(
     const wait = await takeRequest(dependencies, caller)
     if (wait > 0) {
       const most = caller.key?.caps.requestsPerSecond
-      const detail = `this key may send ${most} ${most === 1 ? 'request' : 'requests'} a second`
+      const detail = `this key is limited to ${most} ${most === 1 ? 'request' : 'requests'} per second: retry later`
       const headers = { 'retry-after': String(Math.ceil(wait / 1000)) }
       throw new RequestError(429, 'too_many_requests', detail, { headers })
     }

@@ -153,14 +153,18 @@ async function within<Value>(milliseconds: number, value: Promise<Value>): Promi
 
 /** Rejects a body whose client has disconnected, as an error of the client. */
 function brokenOff(): never {
-  throw new RequestError(400, 'malformed_body', 'the body broke off')
+  throw new RequestError(
+    400,
+    'malformed_body',
+    'the connection closed before the body was complete: send the request again',
+  )
 }
 
 function bodyStalled(): RequestError {
-  return new RequestError(408, 'body_stalled', 'less than 16 KB of the body came within 10 s: send it again')
+  return new RequestError(408, 'body_stalled', 'the body was too slow, with less than 16 KB in 10 s: send it again')
 }
 
 function tooManyBodies(): RequestError {
-  const detail = 'too many large bodies are on their way: try again'
+  const detail = 'the server is receiving too many large bodies: retry in 5 s'
   return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
 }

@@ -146,7 +146,7 @@ const plain = (error: RequestError): Problem => ({
 
 /** A write may have succeeded although its response was lost. */
 const STORAGE_FAILED =
-  'the storage did not respond; what was asked for may be stored all the same, and can be sent again under the same Idempotency-Key'
+  'the storage did not respond, and the request may have been executed: retry it with the same Idempotency-Key'
 
 function describeTooltrailError(error: TooltrailError): Problem {
   const status = STATUSES[error.code]

@@ -18,12 +18,24 @@ export function originGuard({ keys, settings }: AppDependencies): MiddlewareHand
     const url = new URL(c.req.url)
     const host = c.req.header('host') ?? url.host
     if (!LOOPBACK.test(host) || !LOOPBACK.test(url.host))
-      throw new RequestError(403, 'host_not_allowed', 'without API keys, only a loopback host is served')
+      throw new RequestError(
+        403,
+        'host_not_allowed',
+        'the server has no API keys yet, so only a loopback host such as 127.0.0.1 is allowed: create a key',
+      )
     const origin = c.req.header('origin')
     if (origin !== undefined && !isAllowed(origin, host, settings))
-      throw new RequestError(403, 'origin_not_allowed', 'without API keys, only pages of this server may call it')
+      throw new RequestError(
+        403,
+        'origin_not_allowed',
+        'the server has no API keys yet, so only its own pages and allowed origins may call it: create a key',
+      )
     if (origin === undefined && isOfOtherSite(c.req.method, (name) => c.req.header(name)))
-      throw new RequestError(403, 'origin_not_allowed', 'without API keys, only pages of this server may call it')
+      throw new RequestError(
+        403,
+        'origin_not_allowed',
+        'the server has no API keys yet, so only its own pages and allowed origins may call it: create a key',
+      )
     await next()
   }
 }

@@ -6,7 +6,9 @@ import { RequestError } from './request-error.ts'
 export function refuseWhenStopping({ stopping }: AppDependencies): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     if (stopping().aborted && c.req.method === 'POST')
-      throw new RequestError(503, 'stopping', 'this server is about to stop', { headers: { 'retry-after': '1' } })
+      throw new RequestError(503, 'stopping', 'this server is shutting down: retry in 1 s', {
+        headers: { 'retry-after': '1' },
+      })
     await next()
   }
 }

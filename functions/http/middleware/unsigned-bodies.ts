@@ -107,6 +107,6 @@ async function* readAndLeave(
 }
 
 function tooManyBodies(): RequestError {
-  const detail = 'too many bodies are on their way, and this one is the slowest: send it again at once'
+  const detail = 'the server is receiving too many bodies, and this one was the slowest: retry in 5 s'
   return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
 }

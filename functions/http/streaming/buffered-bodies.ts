@@ -107,6 +107,6 @@ export function createBufferedBodies(budget: ResponseBudget): BufferedBodies {
 }
 
 const tooMuchUnread = (): RequestError => {
-  const detail = 'too much of other responses is still unread: try again'
+  const detail = 'too many bytes of other responses are still unread: retry in 5 s'
   return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '5' } })
 }

@@ -52,7 +52,7 @@ export async function consolidateIfDue(
     // The tokens of the completed parts were spent, even if later parts failed.
     const work = failed instanceof SummaryFailed ? failed.work : undefined
     const isOver = isCutOff ? error.why === 'out_of_time' && held.origin === 'resumed' : error instanceof SummaryFailed
-    const detail = `the older messages could not be summarised, and stay: ${error instanceof Error ? error.message : ''}`
+    const detail = `the older messages could not be summarised and stay unchanged: ${error instanceof Error ? error.message : ''}`
     const notice: RunNotice = { type: 'warning', code: 'summary_failed', detail, after }
     if (isOver || work !== undefined)
       await recordOrCount(state, { notices: isOver ? [notice] : [], ...definedFields({ work }) })

@@ -243,7 +243,7 @@ export async function reducedRequest(
 ): Promise<SizedRequest | undefined> {
   const smaller = await reduceRequest(await requested(state, asked), refused)
   if (smaller?.decision === undefined) return undefined
-  const detail = `the model found a request of about ${refused.tokens} tokens too long: older messages were left out, about ${smaller.tokens} tokens stay`
+  const detail = `the model rejected a request of about ${refused.tokens} tokens as too long: older messages were omitted, and about ${smaller.tokens} tokens remain`
   const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
   const notice = { ...stored, ...memberNames(asked.thread) }
   await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked)

@@ -46,7 +46,7 @@ export function readChatRequest(body: ChatCompletionRequest): ChatInput {
   const { session_id: _session, ...metadata } = body.metadata ?? {}
   const talk = readChatMessages(body.messages.map((message, at) => ({ message, at: `messages[${at}]` })))
   if (talk.said.length === 0 && talk.results.length === 0)
-    throw refused('messages', 'must end with a message of the user, or with tool results')
+    throw refused('messages', 'must end with a user message or tool results')
   return {
     ...talk,
     tools: body.tool_choice === 'none' ? [] : (body.tools ?? []).map(toolOf),

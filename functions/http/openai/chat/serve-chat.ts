@@ -159,7 +159,11 @@ async function wholeCompletion(
       else end = one
   } catch (error) {
     if (late.aborted && error instanceof BrokenOff)
-      throw new RequestError(504, 'run_not_ended', `run ${run.runId} goes on: use stream, or read it in its session`)
+      throw new RequestError(
+        504,
+        'run_not_ended',
+        `run ${run.runId} has not ended within ${MAX_RUN_WAIT_MS / 1_000} s: use stream, or read it in its session`,
+      )
     throw error
   }
   if (end === undefined) throw new BrokenOff(run.runId)

@@ -116,7 +116,7 @@ async function acceptAfterResponse(
   const { reader } = dependencies
   const { caller, input } = turn
   const found = await foundResponse(dependencies, caller, previous)
-  const errors = [{ path: 'body.previous_response_id', message: 'names no response' }]
+  const errors = [{ path: 'body.previous_response_id', message: 'is not the id of a response' }]
   if (found === undefined)
     throw new RequestError(404, 'previous_response_not_found', `there is no response ${previous.slice(0, 128)}`, {
       errors,
@@ -130,7 +130,7 @@ async function acceptAfterResponse(
   const isAnswer = isRepeated || (isLatest && ask !== undefined && input.results.length > 0 && input.said.length === 0)
   const [output] = input.results
   if (output !== undefined && !isLatest && !isRepeated)
-    throw refused(output.field, 'names no call of the newest run of its session')
+    throw refused(output.field, 'is not a call of the newest run of its session')
   if (!isRepeated) await refuseMissingOutputs(dependencies, session, turn)
   const known = {
     session,
@@ -162,7 +162,7 @@ async function lastOf(
   const { messages } = await reader.messages(session, { order: 'descending', limit: 1, run: run.id })
   const [last] = messages
   if (last !== undefined && isEnded(run.status)) return last.id
-  const detail = `run ${run.id} has not ended, and session ${session.session} goes on behind it: try again when it has`
+  const detail = `run ${run.id} has not ended, and session ${session.session} has newer runs: retry after it has ended`
   throw new RequestError(409, 'response_not_ended', detail)
 }
 

@@ -39,7 +39,7 @@ export function readResponseRequest(body: ResponseRequest): ChatInput {
     item.type === 'message' && item.role === 'user' ? [{ parts: partsOf(item, at), at }] : [],
   )
   if (said.length === 0 && results.length === 0)
-    throw refused('input', 'must end with a message of the user, or with outputs of calls')
+    throw refused('input', 'must end with a user message or outputs of calls')
   return {
     instructions: systemText(items),
     history: talk.slice(0, last + 1),

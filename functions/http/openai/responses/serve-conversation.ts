@@ -69,7 +69,7 @@ async function itemPage(
   const key = keyOf(session)
   const at = after === undefined ? undefined : await messageOfItem(reader, key, after)
   if (after !== undefined && at === undefined)
-    throw invalidRequest([{ path: 'query.after', message: 'names no item of this conversation' }])
+    throw invalidRequest([{ path: 'query.after', message: 'is not an item of this conversation' }])
   const isRising = order === 'asc'
   const found: PlacedItem[] = []
   const take = async (messages: readonly Message[]): Promise<void> => {

@@ -109,9 +109,9 @@ async function readWanted(
   const naming = Object.entries({ previous_response_id: previous, conversation, 'x-session-id': named })
   const [first, second] = naming.flatMap(([name, value]) => (typeof value === 'string' ? [name] : []))
   if (first !== undefined && second !== undefined)
-    throw refused(first, `cannot stand beside ${second}: each names the session`)
+    throw refused(first, `cannot be combined with ${second}: each of them names a session`)
   if (body.background === true && body.store === false)
-    throw refused('background', 'needs the Response to be stored: nobody could read one with store false')
+    throw refused('background', 'needs store: true, because a Response that is not stored cannot be read later')
   const { agents } = dependencies
   const isTextModel = body.model.endsWith(TEXT_ONLY) && !agents.has(body.model)
   const agent = modelOf(agents, isTextModel ? body.model.slice(0, -TEXT_ONLY.length) : body.model)

@@ -163,7 +163,7 @@ async function answersOf(
   const missing = results.find(({ result }) => !rows.has(result.toolCallId))
   if (rows.size === 0 && (said.length > 0 || nameOf !== undefined)) return undefined
   if (missing !== undefined && nameOf === undefined)
-    throw refused(missing.field, 'names no call of the newest run of this session')
+    throw refused(missing.field, 'is not a call of the newest run of this session')
   const given = results.flatMap(({ result }): CallResolution[] => {
     const row = rows.get(result.toolCallId)
     return row === undefined ? [] : [{ ...result, toolCallId: row.toolCallId, messageId: row.id }]
@@ -245,7 +245,7 @@ function refuseUnknownCalls({ history, results, said }: ChatInput): void {
   if (first !== undefined && history.length === 0) throw refused(first.at, 'is a result without a call before it')
   if (said.length > 0) return
   const path = `body.${first?.field ?? 'resume'}`
-  const what = first === undefined ? 'names nothing that waits here' : 'names a call of no run here: name its session'
-  const message = `${what}, or add a message of the user`
+  const what = first === undefined ? 'names no waiting call of this session' : 'names an unknown call: name its session'
+  const message = `${what}, or add a user message`
   throw new RequestError(409, 'unknown_tool_calls', `${path} ${message}`, { errors: [{ path, message }] })
 }

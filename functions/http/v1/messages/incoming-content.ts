@@ -100,7 +100,7 @@ export function refuseTakenNames(tools: readonly ClientTool[], field = 'name'): 
   const names = tools.map(({ name }) => name)
   const again = repeatIn(names)
   if (again === undefined) return
-  const message = `there is more than one tool of the name ${names[again]}`
+  const message = `there are several tools named ${names[again]}`
   throw invalidRequest([{ path: `body.tools[${again}].${field}`, message }])
 }
 
@@ -139,7 +139,9 @@ function callName(
 ): { toolCallId: string; messageId?: string } | { toolCallId?: undefined; messageId: string } {
   if (toolCallId !== undefined) return { toolCallId, ...definedFields({ messageId }) }
   if (messageId !== undefined) return { messageId }
-  throw invalidRequest([{ path: `body.results[${index}].message_id`, message: 'must say which call is meant' }])
+  throw invalidRequest([
+    { path: `body.results[${index}].message_id`, message: 'must name a call: give message_id or tool_call_id' },
+  ])
 }
 
 /** Rejects two results for one call, as if the second came in a later request. */

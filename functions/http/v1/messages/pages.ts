@@ -129,7 +129,7 @@ async function requireMessages(
 
 const messageNotFound = (session: string, id: string): RequestError =>
   new RequestError(404, 'message_not_found', `session ${session} has no message ${id}`, {
-    errors: [{ path: 'query.around', message: 'is no message of this session' }],
+    errors: [{ path: 'query.around', message: 'is not a message of this session' }],
   })
 
 type Role = 'user' | 'assistant' | 'tool'

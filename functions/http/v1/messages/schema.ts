@@ -185,5 +185,5 @@ export const messageQuery = messageFields.superRefine((query, context) => {
   if (query.around === undefined) return
   const isOther = query.order === 'desc' || query.format === 'openai'
   if (isOther || NOT_AROUND.some((name) => query[name] !== undefined))
-    context.addIssue({ code: 'custom', path: ['around'], message: 'goes with `limit` alone' })
+    context.addIssue({ code: 'custom', path: ['around'], message: 'can be combined only with `limit`' })
 })

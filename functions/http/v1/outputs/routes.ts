@@ -100,9 +100,14 @@ export function outputRoutes(app: App, dependencies: RouteDependencies): void {
       content.size,
     )
     if (range === 'unsatisfiable')
-      throw new RequestError(416, 'range_not_satisfiable', `the output has ${content.size} bytes`, {
-        headers: { 'content-range': `bytes */${content.size}` },
-      })
+      throw new RequestError(
+        416,
+        'range_not_satisfiable',
+        `the range is outside of the output, which has ${content.size} bytes`,
+        {
+          headers: { 'content-range': `bytes */${content.size}` },
+        },
+      )
     const body = (bytes: ByteRange) =>
       loggedBody(
         c,

@@ -82,7 +82,7 @@ function titleOfFork(from: Session, given: string | undefined): Pick<NewSession,
 
 async function forkable({ reader }: RouteDependencies, from: Session, id: string): Promise<string> {
   const message = await reader.message(from, id)
-  if (message === undefined) throw refused(`names no message of session ${from.session}`)
+  if (message === undefined) throw refused(`is not a message of session ${from.session}`)
   if (message.role === 'user' && isLeaders(message)) return id
   const run = await reader.run(from, message.runId)
   const { messages } = await reader.messages(from, { order: 'descending', limit: 1, run: message.runId })

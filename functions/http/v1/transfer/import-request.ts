@@ -52,7 +52,7 @@ export async function importInto(
   if (isStreamed(c.req)) return importLines(dependencies, session, c, query)
   if ((await c.req.text()) === '') throw new RequestError(400, 'malformed_body', 'this request needs a body')
   const [inQuery] = Object.keys(query)
-  if (inQuery !== undefined) throw invalidRequest([{ path: `query.${inQuery}`, message: 'goes into a body of JSON' }])
+  if (inQuery !== undefined) throw invalidRequest([{ path: `query.${inQuery}`, message: 'must be in the JSON body' }])
   const reader = IMPORTS[body.format]()
   const messages: ClosedMessage[] = []
   for (const [place, one] of body.messages.entries()) {
@@ -143,7 +143,7 @@ async function optionsOf(
   if (from !== undefined && source === undefined)
     throw invalidRequest([{ path: `${place}.from`, message: 'needs a `source`' }])
   if (from !== undefined && key !== undefined)
-    throw invalidRequest([{ path: 'header.idempotency-key', message: 'is not for an import with `from`' }])
+    throw invalidRequest([{ path: 'header.idempotency-key', message: 'cannot be used with `from`' }])
   if (from !== undefined && source !== undefined)
     return { from, source, name: { keyHash: `source-${sha256(source)}`, bodyHash: 'import', forGood: true } }
   if (key === undefined) return definedFields({ source })

@@ -46,6 +46,6 @@ export function createSpoolBudget({ most = MAX_BYTES, mostOfTenant = MAX_BYTES_O
 }
 
 function tooManyImports(): RequestError {
-  const detail = 'nothing was imported: too many large imports are on their way: try again'
+  const detail = 'nothing was imported: too many large imports are in progress; retry in 30 s'
   return new RequestError(503, 'busy', detail, { headers: { 'retry-after': '30' } })
 }

@@ -148,7 +148,7 @@ describe('an input', () => {
     await open()
     const tools = Array(2).fill({ name: 'a', description: '', parameters: {} })
     expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'hi', tools })).toMatchObject({
-      errors: [{ path: 'body.tools[1].name', message: 'there is more than one tool of the name a' }],
+      errors: [{ path: 'body.tools[1].name', message: 'there are several tools named a' }],
     })
   })
 
