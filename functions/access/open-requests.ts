@@ -28,7 +28,7 @@ interface Dependencies {
 export interface OpenRequest {
   /** Aborts within 10 s after the key was revoked. */
   readonly signal: AbortSignal
-  /** Never rejects. */
+  /** Ends the request; never rejects. */
   close(): Promise<void>
 }
 

@@ -22,7 +22,7 @@ const MAX_MEDIA_BYTES = 20_000_000
  * Images and files of one tool result, or of one imported message. Each is stored as an object, in a separate write.
  */
 const MAX_MEDIA = 64
-/** Names of omitted media that a text lists. */
+/** Limit of the names of omitted media in a text. */
 const MAX_NAMED = 64
 
 /**

@@ -59,7 +59,7 @@ export interface DeliveryDriver {
   idle(): Promise<void>
   /** Stops the deliveries in flight and leaves them to other processes. Resolves with their sessions. */
   handOff(): Promise<readonly SessionKey[]>
-  /** Accepts work again. */
+  /** Accepts work again after `handOff`. */
   resume(): void
 }
 

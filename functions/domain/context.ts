@@ -9,7 +9,7 @@ export interface Summary {
   readonly through: string
   /** Number of conversational messages that it replaces, including those of former summaries. */
   readonly messages: number
-  /** Milliseconds since 1970. */
+  /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number
   /** The usage for making this summary, without former ones. */
   readonly usage: Usage

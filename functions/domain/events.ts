@@ -78,7 +78,7 @@ export interface CallProgress {
 export type CallProgressEvent = EventBase &
   CallProgress & {
     readonly type: 'tool_call.progress'
-    /** The call's message. */
+    /** The id of the call's message. */
     readonly messageId: string
     readonly toolCallId: string
     readonly toolName: string

@@ -59,7 +59,7 @@ export interface HistoryFilters {
    * compared.
    */
   readonly metadata?: readonly MetadataFilter[]
-  /** Excludes one run: the one that searches. */
+  /** The run that searches, which is excluded. */
   readonly notRun?: string
   /** Only these sessions, at most 1,000. They are not part of a cursor, because they may change between pages. */
   readonly sessions?: readonly string[]

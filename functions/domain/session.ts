@@ -21,7 +21,7 @@ export interface Lease extends SessionKey {
   /** A new nonce for each attempt. After a lost response, it shows whether a start or an acquisition was our own. */
   readonly owner: string
   readonly runId: string
-  /** Milliseconds since 1970. */
+  /** Expiry of the lease, in milliseconds since 1970. */
   readonly until: number
   /** The log's last id when the lease was read; new ids are greater. */
   readonly head: string | undefined

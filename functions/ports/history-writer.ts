@@ -16,7 +16,7 @@ export interface HistoryChange {
 
 export type WriteOutcome =
   | { readonly done: true }
-  /** Not stored now; a later attempt may succeed. */
+  /** The change was not stored; a later attempt may succeed. */
   | { readonly done: false; readonly error: string }
 
 /** Keeps a history index in step with the log. */

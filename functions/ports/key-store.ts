@@ -25,7 +25,7 @@ export interface KeyStore {
   cap(id: string, change: CapChange): Promise<ApiKey | undefined>
   /** Stores that the key was used at `now`, in milliseconds since 1970. Ignored if a later use is stored. */
   used(id: string, now: number): Promise<void>
-  /** Returns false if there is no such key. */
+  /** Revokes a key. Returns false if it does not exist. */
   revoke(id: string, now: number): Promise<boolean>
   /** Whether any key, even a revoked one, was ever created. From then on, requests need a key. */
   any(): Promise<boolean>

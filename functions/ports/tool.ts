@@ -14,7 +14,7 @@ export interface ToolContext extends SessionKey {
   readonly toolCallId: string
   /** Aborts on a timeout, a cancel, or the loss of the lease. */
   readonly signal: AbortSignal
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   now(): number
   /**
    * Reports progress: the call's timeout starts again, up to `MAX_TIMEOUT_FACTOR` times its length in all. Followers of

@@ -17,7 +17,7 @@ const ofReader = new WeakMap<LogReader, Reads>()
 /** A reader that coalesces concurrent identical reads. */
 export interface SharedReader {
   readonly reader: LogReader
-  /** Later reads return data at least as new as this moment. */
+  /** Makes later reads return data at least as new as this call. */
   begin(): void
 }
 

@@ -14,8 +14,8 @@ const BUFFERED_CHARACTERS = 32_000
 export interface Subscription {
   /**
    * Returns the next events. Waits at most `milliseconds`, or until closed; then returns none. `gap`: the consumer was
-   * too slow, and events were dropped. It can read the stored events from the log. After a gap, the next events begin
-   * with what the current round has streamed so far.
+   * too slow, and events were dropped. The consumer can read the stored events from the log. After a gap, the next
+   * events begin with what the current round has streamed so far.
    */
   next(milliseconds: number): Promise<{ events: readonly RunEvent[]; gap: boolean }>
   /** Ends the current wait without events. */
@@ -84,7 +84,7 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
           }
         })
       if (gap) {
-        // The next call reads what streamed while the consumer was reading the log.
+        // The next call of `next` returns the events that were streamed while the consumer read the log.
         gap = false
         return { events: [], gap: true }
       }

@@ -94,7 +94,7 @@ interface Follower {
   place: Place | undefined
   /** All events up to this position have been emitted by the holder in this process. */
   settled: EventPosition | undefined
-  /** Live events after the one that required a read of the log. */
+  /** Live events of the last batch that come after an event which required a read of the log. */
   rest: readonly RunEvent[]
 }
 

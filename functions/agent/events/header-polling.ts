@@ -20,7 +20,10 @@ interface PollState {
 export interface HeaderPoll {
   /** The state after the latest read. The log, read afterwards, is at least as new. */
   state(): Promise<PollState>
-  /** Whether the header changed since, or whether the log may have changed without it (`time`). */
+  /**
+   * Whether the header has changed since `state` was taken (`change`), or the log may have changed without the header
+   * (`time`).
+   */
   since(state: PollState): 'change' | 'time' | 'nothing'
   close(): void
 }
@@ -47,7 +50,7 @@ const pollers = new WeakMap<HeaderReader, Map<string, Poller>>()
 
 type HeaderReader = Pick<RunLease, 'readHeaderEventually'>
 
-/** The fields of a header that change with events. The lease's expiry is left out, because a heartbeat moves it. */
+/** The fields of a header that change with events. The lease's expiry is omitted, because each heartbeat moves it. */
 const allOf = (header: SessionHeader | undefined): unknown[] => [endOf(header), header?.head, header?.waiting]
 
 /** The fields of a header that change when a run starts, ends or pauses. A release raises the generation. */

@@ -23,7 +23,7 @@ export interface TimelineEvent {
 export interface Timeline {
   /** Whether this message is by a holder whose notices have not been read yet. */
   needsRun(message: Message): boolean
-  /** Updates the notices with the run as read after such a message. */
+  /** Updates the notices. `run` must have been read after `needsRun` returned true. */
   refresh(run: Run): void
   /**
    * Yields the events that precede this message, the run's next one, and the message's own events. The run's input has
@@ -68,7 +68,7 @@ interface State {
   /** Threads whose last round has a position, by the delegate call. */
   readonly positioned: Set<string>
   readonly open: Map<string, ToolMessage>
-  /** Ends of calls that have a position, in order. */
+  /** Ends of calls that have a position, in the order of their positions. */
   readonly ends: ToolMessage[]
   /**
    * Ends without a position: calls closed by clients or with the run. In older logs, also the ends that follow a pause

@@ -105,8 +105,9 @@ async function retryOn<Result>(
 }
 
 /**
- * Makes an operation whose earlier attempts still count. An attempt that timed out in the store's queue may yet
- * succeed. If only the newest attempt counted, each would start again at the end of the queue.
+ * Makes an operation that resolves with its first successful attempt, even if that attempt had timed out. A timed-out
+ * attempt may only have waited in the store's queue. If only the newest attempt counted, each one would start again at
+ * the end of the queue.
  */
 function repeated<Result>(operation: () => Promise<Result>): () => Promise<Result> {
   const { promise, resolve } = Promise.withResolvers<Result>()

@@ -102,7 +102,7 @@ function endAfter(error: unknown, state: RunState): RunEnd {
   }
   const content = { parts: streamed, ...model }
   const end = failure(state, describe(state, cause), content)
-  // The rejected write may be that of a completion with these numbers: they stay free.
+  // The rejected write may contain a completion with these numbers, so they must stay free.
   return cause instanceof ModelError ? end : withoutNumbers(end)
 }
 
@@ -113,7 +113,7 @@ function withoutNumbers({ message, ...end }: RunEnd): RunEnd {
   return { ...end, message: unnumbered }
 }
 
-/** The smallest end with the same outcome: without content that the store may reject. */
+/** The smallest end with the same outcome, without any content that the store may reject. */
 function bareEnd(state: RunState, { outcome, stopReason, error }: RunEnd): RunEnd {
   if (error === undefined) return { outcome, stopReason }
   return withoutNumbers(failure(state, error, { parts: [] }))
@@ -173,7 +173,10 @@ export async function stopAfter(state: RunState, error: unknown): Promise<LoopEn
   }
 }
 
-/** Ends the run with its content. If the store rejects that permanently, ends it without: it must not be tried again. */
+/**
+ * Ends the run with its content. If the store rejects the content permanently, ends the run without it, so that it is
+ * not retried.
+ */
 async function endOrFallBack(state: RunState, end: RunEnd): Promise<void> {
   try {
     await endRun(state, end)

@@ -44,7 +44,7 @@ export interface SessionWorker {
   handOff(): Promise<readonly SessionKey[]>
   /** Speeds up the hand-off by cutting off completions in flight. The next holder requests them again. */
   cutOff(why: CutOff['why']): void
-  /** Accepts work again. */
+  /** Accepts work again after `handOff`. */
   resume(): void
   /** Like `handOff`, but permanently. */
   stop(): Promise<void>

@@ -16,7 +16,7 @@ export interface Sending {
   readonly url: string
   readonly secret: string
   readonly body: string
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number
   readonly signal: AbortSignal
   readonly allowedHosts: readonly string[]

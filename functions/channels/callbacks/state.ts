@@ -7,7 +7,7 @@ export const CALLBACK = 'callback'
 
 /** One request that was sent or could not be sent. */
 export interface Attempt {
-  /** Milliseconds since 1970. */
+  /** Time of the attempt, in milliseconds since 1970. */
   readonly at: number
   readonly status?: number
   readonly error?: string

@@ -18,7 +18,7 @@ class TooLong extends Error {}
 const NO_APP = { status: 404, code: 'not_found', detail: 'Slack is not set up here' } as const
 const SILENT = { status: 503, code: 'slack_unavailable', detail: 'Slack itself cannot be asked just now' } as const
 
-/** Timeout of the response: Slack waits 3 s, and then repeats what was not acknowledged. */
+/** Timeout of the response. Slack waits 3 s, and then repeats the request. */
 const ACK_TIMEOUT_MS = 2_500
 
 /**

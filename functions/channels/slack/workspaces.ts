@@ -9,7 +9,7 @@ export interface Workspace {
   readonly token: string
   /** The bot's own user id. */
   readonly bot: string
-  /** The id of our app that its messages carry. */
+  /** The id of our app, as it appears in the app's messages. */
   readonly botId?: string
 }
 

@@ -28,7 +28,7 @@ const KNOWN_MS = 86_400_000
 /** Limit of an owner, in characters, and the length of the hash that keeps longer owners distinct. */
 const MAX_OWNER_CHARACTERS = 256
 const OWNER_HASH = 16
-/** Characters of a delivery's id that are shown. */
+/** Limit of a shown delivery id, in characters. */
 const MAX_SHOWN_CHARACTERS = 2_048
 
 export interface WebhookDependencies {

@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 
-/** `{{/json/pointer}}` or `{{header:name}}`. */
+/** Matches `{{/json/pointer}}` and `{{header:name}}`. */
 const PLACE = /\{\{(\/[^{}]*|header:[A-Za-z0-9-]+)\}\}/g
 const ANY = /\{\{[^{}]*\}\}/g
 const HEADER = 'header:'

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 /** The address of the program, and the key for its requests. */
 export interface Target {
-  /** Without a slash at the end. */
+  /** The base address, without a slash at the end. */
   readonly url: string
   /** Absent: no key is needed, as on a local server before the first key is created. */
   readonly key?: string | undefined

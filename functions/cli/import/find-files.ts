@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 export interface FoundFile {
   readonly path: string
   readonly bytes: number
-  /** Milliseconds since 1970. */
+  /** Time of the last change, in milliseconds since 1970. */
   readonly changedAt: number
 }
 

@@ -116,7 +116,7 @@ export interface ApprovalDecision {
   readonly approved: boolean
   /** The person, if the channel knows it. */
   readonly by?: string
-  /** Milliseconds since 1970. */
+  /** Time of the decision, in milliseconds since 1970. */
   readonly at: number
 }
 
@@ -136,7 +136,7 @@ interface MessageBase {
   readonly parentMessageId?: string
   /** The round within the run, counted from 0. */
   readonly round: number
-  /** Milliseconds since 1970. */
+  /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number
   /** When an imported message was stored, in milliseconds since 1970. Its `createdAt` is the time of its source. */
   readonly recordedAt?: number

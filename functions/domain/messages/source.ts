@@ -22,7 +22,10 @@ export interface NumberedSources {
   readonly count: number
 }
 
-/** Limit of the results whose sources one completion numbers: 140 KB as JSON, which one item of DynamoDB holds. */
+/**
+ * Limit of the results that one completion numbers the sources of. Their numbers take 140 KB as JSON, which fits into
+ * one DynamoDB item.
+ */
 export const MAX_NUMBERED_RESULTS = 2_000
 
 /** Number of rows for the source numbers of these results. An imported completion may record more than one row can hold. */

@@ -37,7 +37,7 @@ const PRICES: Readonly<Record<string, Price>> = {
 }
 
 const MILLION = 1_000_000
-/** Providers name a completion's model with its date, such as `gpt-5.4-2026-03-05` or `claude-haiku-4-5-20251001`. */
+/** Providers append a date to a model's name, as in `gpt-5.4-2026-03-05` or `claude-haiku-4-5-20251001`. */
 const DATE = /-\d{4}-?\d{2}-?\d{2}$/
 
 function priceOf(model: string): Price | undefined {

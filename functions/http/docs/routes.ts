@@ -71,5 +71,5 @@ function describeApi(app: App, version: string, openAccess: boolean, base: strin
       name,
     })),
   })
-  return document as unknown as ApiDocument // of which it has more: test/http/openapi.test.ts checks what the page reads
+  return document as unknown as ApiDocument // has more fields; test/http/openapi.test.ts checks those of the page
 }

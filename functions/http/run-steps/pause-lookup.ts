@@ -12,8 +12,8 @@ interface Seen {
 }
 
 /**
- * Finds what a client has seen if it answers these calls: everything up to the pause in which they waited. Undefined if
- * they never waited.
+ * Finds the part of a run that a client has seen when it answers these calls: everything up to the pause in which they
+ * waited. Undefined if they never waited.
  */
 export async function seenBefore(
   reader: LogReader,

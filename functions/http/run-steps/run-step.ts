@@ -22,7 +22,7 @@ export type RunStep =
       readonly sequence: number
       readonly id: string
       readonly name: string
-      /** The next piece of the raw string. */
+      /** The next piece of the raw arguments. */
       readonly arguments: string
     })
   /** Follows the pieces of its completion. */

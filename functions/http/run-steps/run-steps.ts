@@ -19,7 +19,7 @@ export interface RunSteps {
 export interface Known {
   /** The last known message. Known messages yield no steps. */
   readonly after?: string | undefined
-  /** Known calls whose end is not known. */
+  /** Known calls whose end the follower does not know. */
   readonly open?: ReadonlySet<string> | undefined
 }
 

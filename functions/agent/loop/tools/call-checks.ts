@@ -21,9 +21,9 @@ export interface CheckedCall {
   readonly needs?: ToolMessage['needs']
   /** The text for the model about arguments that do not fit the schema. */
   readonly fault?: string
-  /** There was no time for the check. */
+  /** Set if there was no time for the check. */
   readonly isUnchecked?: true
-  /** The schema cannot be read in full. */
+  /** Set if the schema cannot be read in full. */
   readonly isUnreadable?: true
 }
 
@@ -102,7 +102,7 @@ function timeForChecks({ keeper, signal, ports: { clock } }: RunState): TimeForC
   }
 }
 
-/** Warns followers, once per tool, of waiting calls whose arguments were not checked, or not in full. */
+/** Warns followers, once per tool, of waiting calls whose arguments were not checked, or only in part. */
 export async function warnOfUnchecked(
   state: RunState,
   thread: Thread,

@@ -93,7 +93,7 @@ function faultOf(run: Run, tool: Declared, input: Json): Checked {
 }
 
 interface Found {
-  /** Each with its JSON Pointer. */
+  /** The faults, each with its JSON Pointer. */
   readonly faults: readonly string[]
   readonly isWhole: boolean
 }
@@ -116,7 +116,8 @@ function faultsWithin(timeout: number, { parameters }: Declared, input: Json): F
       return runInNewContext('check()', { check }, { timeout }) as Found | 'unreadable'
     } catch (error) {
       if (isTimeout(error) && stalls < MAX_STALLS && processorTime() - before < SHORT_MS) continue
-      // Only the validator runs in that context, so the schema has a reference to nothing, or a keyword with an invalid value.
+      // Only the validator runs in that context, so the schema has an invalid reference, or a keyword with an invalid
+      // value.
       return isTooLong(error) ? 'late' : 'unreadable'
     }
   }

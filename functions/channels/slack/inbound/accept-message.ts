@@ -42,7 +42,7 @@ export async function isForBot(
 ): Promise<boolean> {
   if (message.user === workspace.bot || !(await isAddressed(dependencies, workspace, message))) return false
   const { botId, user, isDirect } = message
-  // Only the person writes in a direct conversation. Our own app posts as another user only with that user's token.
+  // In a direct conversation, only the person writes. Our own app can post as another user only with that user's token.
   if (botId === undefined || isDirect || botId === workspace.botId) return true
   return dependencies.people.isPerson(workspace, user)
 }

@@ -22,7 +22,7 @@ const action = z.discriminatedUnion('action', [
   z.object({ ...place, action: z.enum(['approve', 'deny']), run: ulid, call: ulid }),
 ])
 
-/** A pressed button that asks for something. */
+/** A pressed button that requests an action. */
 export type Action = z.output<typeof action>
 
 const rating = z.enum(['positive', 'negative'])

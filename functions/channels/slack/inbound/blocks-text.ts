@@ -3,8 +3,8 @@ import { escaped } from '../outbound/text.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The text of Slack's blocks, escaped like the text of a message. Unknown kinds of blocks give the texts in them. Buttons and inputs
- * give none.
+ * Extracts the text of Slack's blocks, escaped like the text of a message. For unknown kinds of blocks, extracts all
+ * texts in them. Buttons and inputs are ignored.
  */
 export function blocksText(node: unknown): string {
   if (Array.isArray(node)) return joined(node, '\n')
@@ -14,7 +14,7 @@ export function blocksText(node: unknown): string {
   return Object.hasOwn(TEXT_OF, type) ? (TEXT_OF[type]?.(fields) ?? '') : anyText(fields)
 }
 
-/** A field with a string; an empty text if it has none. */
+/** Reads a string field; an empty text if it is missing or not a string. */
 export const textField = (fields: Fields, name: string): string => {
   const { [name]: value } = fields
   return typeof value === 'string' ? value : ''
@@ -33,7 +33,10 @@ const ownText = (fields: Fields): string => textField(fields, 'text')
 const lines = ({ elements }: Fields): string => joined(elements, '\n')
 const inLine = ({ elements }: Fields): string => joined(elements, '')
 
-/** The kinds of blocks and elements whose text is not simply in `title`, `text`, `description`, `fields` and `elements`. */
+/**
+ * Kinds of blocks and elements that need special handling. The text of all others is in `title`, `text`, `description`,
+ * `fields` and `elements`.
+ */
 const TEXT_OF: Readonly<Record<string, (fields: Fields) => string>> = {
   actions: nothing,
   input: nothing,
@@ -77,7 +80,7 @@ const TEXT_OF: Readonly<Record<string, (fields: Fields) => string>> = {
   date: (fields) => textField(fields, 'fallback'),
 }
 
-/** Fields of blocks that hold text, or further blocks, in their order on the screen. */
+/** Fields of blocks that contain text or further blocks, in their order on the screen. */
 const TEXT_FIELDS = ['title', 'message', 'text', 'description', 'blocks', 'fields', 'elements', 'rows'] as const
 
 function anyText(fields: Fields): string {

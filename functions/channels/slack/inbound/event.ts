@@ -19,9 +19,9 @@ export interface SlackMessage extends Thread {
   readonly type: 'message'
   readonly ts: string
   readonly user: string
-  /** The author's own words: the text, and what only the blocks say. */
+  /** The author's own text, including text that only the message's blocks contain. */
   readonly text: string
-  /** The texts of attachments and forwarded messages, marked as such; empty if there are none. */
+  /** The texts of attachments and forwarded messages, marked as not the author's own; empty if there are none. */
   readonly attached: string
   readonly files: readonly SlackFile[]
   /** The app that posted the message: a bot, or a person's own client. */
@@ -53,7 +53,7 @@ const envelope = z.object({ team_id: team, event: z.record(z.string(), z.unknown
 const MAX_TEXT_CHARACTERS = 80_000
 const MAX_TEXT_BYTES = 250_000
 const MAX_FILES_BYTES = 120_000
-/** Characters of attachments and forwarded messages. */
+/** Limit of the text of attachments and forwarded messages, in characters. */
 const MAX_ATTACHED_CHARACTERS = 40_000
 const CUT_MARK = '… [the rest is left out]'
 const MAX_FILES = 50
@@ -93,9 +93,9 @@ const file = z
 const message = z.object({
   type: z.enum(['message', 'app_mention']),
   subtype: z.enum(['file_share', 'thread_broadcast']).nullish(),
-  // Messages of bots have one, and those that a person's own client posts.
+  // Set in messages of bots, and in messages that a person's own client posts.
   bot_id: optionalText,
-  // An edited message is not new.
+  // Edited messages are ignored, because they are not new.
   edited: z.undefined().optional(),
   user,
   channel,
@@ -166,7 +166,7 @@ function readMessage(of: string, event: object): SlackEvent | undefined {
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-/** The beginning of a text that fits into both limits. */
+/** Truncates a text to both limits. */
 function clipped(text: string, characters: number, bytes: number): string {
   let kept = text.length > characters ? cut(text, characters) : text
   for (let size = bytesOf(kept); size > bytes && kept !== ''; size = bytesOf(kept))
@@ -177,7 +177,7 @@ function clipped(text: string, characters: number, bytes: number): string {
 const cut = (text: string, characters: number): string =>
   characters <= 0 ? '' : `${text.slice(0, characters).toWellFormed()}${CUT_MARK}`
 
-/** The files of a message, and behind them those of its attachments, as long as a row of the outbox has room for them. */
+/** The files of a message, followed by those of its attachments, up to the limit of a row of the outbox. */
 function withAttached(files: readonly SlackFile[], attachments: unknown): readonly SlackFile[] {
   const kept = [...files]
   for (const one of attachedFiles(attachments)) {

@@ -35,7 +35,7 @@ const kept = z.object({
   ts: z.string(),
   user: z.string(),
   text: z.string(),
-  // Earlier versions stored none.
+  // Rows of earlier versions do not have this field.
   attached: z.string().default(''),
   files: z.array(
     z.object({

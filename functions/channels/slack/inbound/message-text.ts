@@ -3,8 +3,8 @@ import { blocksText, textField } from './blocks-text.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The words of a message: its `text`, and the text of its blocks where these say more. Slack repeats the blocks of a person's message
- * in `text`. An app's `text` may only announce what its blocks say.
+ * The text of a message: its `text`, or the text of its blocks if that contains more. Slack repeats the blocks of a
+ * person's message in `text`. An app's `text` may only announce the content of its blocks.
  */
 export function ownWords(text: string, blocks: unknown): string {
   const shown = blocksText(blocks)
@@ -13,8 +13,8 @@ export function ownWords(text: string, blocks: unknown): string {
 }
 
 /**
- * The texts of attachments, each marked as not written by the sender: forwarded messages, linked messages, and what apps attach.
- * Attachments without any text give none.
+ * The texts of attachments, each marked as not written by the sender: forwarded messages, linked messages, and
+ * attachments of apps. Attachments without text are omitted.
  */
 export function attachmentTexts(attachments: unknown): string[] {
   return listOf(attachments).flatMap((attachment) => {
@@ -25,11 +25,11 @@ export function attachmentTexts(attachments: unknown): string[] {
   })
 }
 
-/** The files of forwarded messages, in Slack's form. */
+/** The files of forwarded messages, in Slack's format. */
 export const attachedFiles = (attachments: unknown): unknown[] =>
   listOf(attachments).flatMap(({ files }) => (Array.isArray(files) ? (files as unknown[]) : []))
 
-/** The objects of a list; none if it is not a list. */
+/** The objects in a list; empty if the value is not a list. */
 function listOf(value: unknown): Fields[] {
   if (!Array.isArray(value)) return []
   return (value as unknown[]).filter((one): one is Fields => typeof one === 'object' && one !== null)
@@ -44,7 +44,7 @@ function originOf(attachment: Fields): { readonly kind: string; readonly author:
   return { kind: 'Attachment', author: named || textField(attachment, 'service_name') }
 }
 
-/** The text that Slack shows of an attachment. Slack puts `fallback` where a client shows nothing else. */
+/** The text that Slack shows for an attachment. `fallback` is used if there is no other text. */
 function attachmentBody(attachment: Fields): string {
   const [title, link] = [textField(attachment, 'title'), textField(attachment, 'title_link')]
   const written = lines([
@@ -66,7 +66,7 @@ function attachmentBody(attachment: Fields): string {
   return lines([fallback === NO_PREVIEW ? '' : fallback, footer])
 }
 
-/** Slack's `fallback` of attachments that have none of their own. */
+/** The `fallback` that Slack sets for attachments without one. */
 const NO_PREVIEW = '[no preview available]'
 
 function fieldText(field: Fields): string {
@@ -74,7 +74,7 @@ function fieldText(field: Fields): string {
   return title !== '' && value !== '' ? `${title}: ${value}` : title + value
 }
 
-/** The names of files in Slack's form. */
+/** The names of files that are in Slack's format. */
 export const fileNames = (files: unknown): string[] =>
   listOf(files).map((file) => textField(file, 'name') || textField(file, 'title') || 'unnamed')
 

@@ -4,17 +4,17 @@ import { SlackRefusal } from '../api/slack-error.ts'
 import type { SlackApi } from '../api/web-api.ts'
 import type { Workspace } from '../workspaces.ts'
 
-/** Users that a process remembers. */
+/** Users kept in memory. */
 const MAX_USERS = 10_000
 
 export interface People {
-  /** Whether a user is a person. False if Slack refuses to say so. Rejects when Slack gives no answer. */
+  /** Whether a user is a person. False if Slack rejects the question. Rejects if Slack does not respond. */
   isPerson(workspace: Workspace, user: string): Promise<boolean>
 }
 
 /**
- * Distinguishes people from bots. A message that a person's own client posts looks like a bot's: Slack puts `bot_id` into both. Replying to a
- * bot could begin a conversation of two bots without end, so an unknown author counts as one.
+ * Distinguishes people from bots. A message posted by a person's own client looks like a bot's, because Slack sets
+ * `bot_id` in both. Two bots that reply to each other would never stop, so an unknown author counts as a bot.
  */
 export function createPeople({
   api,

@@ -30,7 +30,7 @@ export const mustBeRead = (session: Session, message: SlackMessage): boolean =>
 
 /**
  * Builds the input from a message: the thread's text before the first mention, the message's own text, and the files. A
- * line of text replaces what cannot be read from Slack. Rejects when `signal` aborts.
+ * line of text replaces each part that Slack does not return. Rejects when `signal` aborts.
  */
 export async function readInput(
   dependencies: ReadInputDependencies,
@@ -71,7 +71,10 @@ async function messagesBefore(
   }
 }
 
-/** A message of a thread as one line with its author; none for our own replies and notices, and for a message without content. */
+/**
+ * Formats a message of a thread as one line with its author. Empty for our own replies and notices, and for a message
+ * without content.
+ */
 function lineOf(message: ThreadMessage, bot: string): string[] {
   const { user, metadata, streaming_state: stream } = message
   const isReply = metadata?.event_type.startsWith('tooltrail_') === true || stream !== undefined
@@ -82,7 +85,7 @@ function lineOf(message: ThreadMessage, bot: string): string[] {
   return written === '' ? [] : [`${authorOf(message)}: ${written}`.replaceAll(/\s*\n\s*/g, ' ')]
 }
 
-/** A user's mention; the name of a bot that is no user. */
+/** The mention of a user, or the name of a bot that is not a user. */
 function authorOf({ user, username, bot_profile: profile, bot_id: bot }: ThreadMessage): string {
   if (user !== undefined) return `<@${user}>`
   return `${username || profile?.name || bot || 'unknown'} (bot)`
@@ -99,8 +102,8 @@ function newest(lines: readonly string[]): readonly string[] {
 }
 
 /**
- * The text parts of a message: its words without the mention, and the texts of its attachments. A mention alone stays, since an input
- * must not be empty.
+ * The text parts of a message: its text without the mention, and the texts of its attachments. A mention alone stays,
+ * because an input must not be empty.
  */
 export function writtenParts({ text, attached, files }: SlackMessage, { bot }: Workspace): IncomingPart[] {
   const parts = [withoutMention(text, bot), unescaped(attached)].filter((part) => part !== '')

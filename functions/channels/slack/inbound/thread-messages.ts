@@ -12,7 +12,7 @@ const MAX_PAGES = 100
 /** Limit of the messages returned for a thread; the newest are kept. */
 const MAX_MESSAGES = 2_000
 
-/** A field that Slack may leave out, or give as null or in another form. */
+/** A field that Slack may omit, or set to null or to another type. */
 const optionalText = z
   .string()
   .nullish()
@@ -22,7 +22,7 @@ const optionalText = z
 const message = z.object({
   ts: z.string(),
   user: optionalText,
-  /** The name under which a bot posts. */
+  /** The name that a bot posts with. */
   username: optionalText,
   bot_id: optionalText,
   bot_profile: z.object({ name: optionalText }).optional().catch(undefined),

@@ -13,7 +13,7 @@ interface Setup {
   readonly allowedHosts: readonly string[]
   /** The program's public address; undefined: it is not checked. */
   readonly url: URL | undefined
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number
 }
 

@@ -14,7 +14,7 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 export interface PlacedMessage {
   readonly message: ChatMessage
   readonly at: string
-  /** The field that holds the bytes of its parts, if it is not the one of Chat Completions. */
+  /** The field that holds the bytes of the message's parts, if it differs from Chat Completions. */
   readonly bytesAt?: string
 }
 

@@ -82,7 +82,7 @@ export async function* responseEvents(
   return { run, status: run.status === 'queued' ? 'queued' : 'in_progress', items: output.items }
 }
 
-/** The run, or the one that it was merged into. */
+/** The run, or the run that it was merged into. Rejects with `run_not_found`. */
 export async function requireRun(reader: LogReader, key: SessionKey, id: string): Promise<Run> {
   const run = await findRun(reader, key, id)
   if (run === undefined) throw new TooltrailError('run_not_found', `session ${key.session} has no run ${id}`)

@@ -53,9 +53,9 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Stores what a client received. A client that names no session is found by it later; for a named session, it helps to
- * recognize a repeated turn. `shown`: the messages that the client may send back for the completion, one list for each
- * possible form.
+ * Stores what a client received. A client that names no session is found by this record; for a named session, the
+ * record identifies a repeated turn. `shown`: the messages that the client may send back for the completion, one list
+ * for each possible form.
  */
 export async function rememberShown(
   dependencies: RouteDependencies,

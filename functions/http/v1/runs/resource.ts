@@ -29,7 +29,7 @@ export interface RunView {
 }
 export interface WaitingCall {
   readonly message: ToolMessage
-  /** The raw string as the model sent it. */
+  /** The raw arguments as the model sent them. */
   readonly arguments: string
 }
 

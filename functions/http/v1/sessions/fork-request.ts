@@ -32,8 +32,8 @@ export async function fork(
 }
 
 /**
- * Copies the log up to and including a message whose calls have all ended, like `fork`. The copy of a bound session is
- * bound, whichever caller makes it, because its content was decided with a key of the owner.
+ * Like `fork`, but up to and including a given message, whose calls must all have ended. The copy of a bound session is
+ * bound as well, whichever caller makes it, because a caller with a key of the owner has shaped its content.
  */
 export async function copyInto(
   dependencies: RouteDependencies,
