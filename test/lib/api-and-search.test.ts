@@ -227,6 +227,11 @@ describe('the search', () => {
     })
   })
 
+  test('that is a domain is upgraded in place by a newer engine version', () => {
+    const [, domain] = ofType(prod, 'AWS::OpenSearchService::Domain')[0] ?? []
+    expect(domain?.UpdatePolicy).toMatchObject({ EnableVersionUpgrade: true })
+  })
+
   test.each([
     [3, true, 'm7g.large.search', '2'],
     [27, true, 'm7g.large.search', '2'],
