@@ -24,6 +24,7 @@ export const createApp = (): App =>
 export interface Resource {
   readonly Type: string
   readonly Properties: Readonly<Record<string, unknown>>
+  readonly UpdatePolicy?: Readonly<Record<string, unknown>>
   readonly DeletionPolicy?: string
   readonly DependsOn?: readonly string[]
 }
