@@ -60,11 +60,11 @@ export function createIndexer<StoreRecord>(
       const at = failures.findIndex((failure) => failure !== undefined)
       const failed = taken[at]
       if (failed === undefined) return { failed: [] }
-      logger.warn(RETRY, { ...whose(failed.change), from: failed.sequence, error: failures[at]?.error })
+      logger.warn(RETRY, { ...idsOf(failed.change), from: failed.sequence, error: failures[at]?.error })
       return { failed: [failed.sequence] }
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
-      logger.warn(RETRY, { ...whose(first.change), from: first.sequence, error: text })
+      logger.warn(RETRY, { ...idsOf(first.change), from: first.sequence, error: text })
       return { failed: [first.sequence] }
     }
   }
@@ -91,7 +91,7 @@ async function deadLetter<StoreRecord>(
       // Only the first record had the whole time, so its timeout is permanent.
       const hopeless = failure.cause === 'late' ? place === 0 : failure.cause === 'unread' && old && othersAreDone
       if (!hopeless) return failure
-      const { tenant, session, message_id: messageId } = whose(one.change)
+      const { tenant, session, message_id: messageId } = idsOf(one.change)
       logger.warn(DEAD_LETTERED, { tenant, session, message_id: messageId, error: failure.error })
       await indexDeadLetters.send({ tenant, session, messageId, error: failure.error })
       return undefined
@@ -100,7 +100,7 @@ async function deadLetter<StoreRecord>(
 }
 
 /** Returns the ids of a change's message. */
-function whose(change: RowChange): { readonly tenant: string; readonly session: string; readonly message_id: string } {
+function idsOf(change: RowChange): { readonly tenant: string; readonly session: string; readonly message_id: string } {
   const { key, messageId } = 'stored' in change ? change.stored : change.removed
   return { tenant: key.tenant, session: key.session, message_id: messageId }
 }

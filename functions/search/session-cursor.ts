@@ -24,13 +24,16 @@ export function readSessionCursor(filter: SessionFilter): string | undefined {
   const [, filterHash, place] = CURSOR.exec(filter.after) ?? []
   if (place === undefined) throw foreignCursor()
   if (filterHash === hashOfFilter(filter)) return place
-  const detail = 'the cursor is of a list with other filters or another order: repeat these, or ask for the first page'
+  const detail = 'the cursor is from a list with another filter or order: repeat those, or request the first page'
   throw new TooltrailError('cursor_not_found', detail)
 }
 
 /** Creates the error for a cursor that no list of sessions returned. */
 export const foreignCursor = (): TooltrailError =>
-  new TooltrailError('cursor_not_found', 'the cursor is not of a list of sessions: ask for the first page')
+  new TooltrailError(
+    'cursor_not_found',
+    'the cursor is not from a list of sessions: request the first page without a cursor',
+  )
 
 function hashOfFilter({
   limit: _,

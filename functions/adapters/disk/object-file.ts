@@ -28,7 +28,10 @@ interface OpenObject {
 /** Encodes the header that precedes the object's bytes. */
 export function encodeHeader(header: ObjectHeader): Uint8Array {
   const line = Buffer.from(`${JSON.stringify(header)}\n`)
-  if (line.byteLength > HEADER_LIMIT) throw new RangeError(`the media type is too long: ${line.byteLength} bytes`)
+  if (line.byteLength > HEADER_LIMIT)
+    throw new RangeError(
+      `the media type is too long: the header has ${line.byteLength} bytes; the limit is ${HEADER_LIMIT}`,
+    )
   return line
 }
 

@@ -59,7 +59,8 @@ async function create(table: Table, hash: string, { revokedAt, lastUsedAt: _, ..
     { put: toItem({ ...keyOf(hash), ...fields }), when: absent('pk') },
     { put: toItem({ ...placeOf(key.id, key.tenant), ...fields }), when: absent('pk') },
   ])
-  if (refusal !== undefined) throw new TooltrailError('storage_failed', `there is a key ${key.id}, or one of its hash`)
+  if (refusal !== undefined)
+    throw new TooltrailError('storage_failed', `a key with the id ${key.id} or the same hash exists`)
 }
 
 async function listed(table: Table, tenant: string | undefined): Promise<Item[]> {

@@ -45,7 +45,7 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
       if (fault !== undefined) throw new RangeError(`${host} sent an event that ${fault}`)
       const values = EVENT + jsonSize(event.data).values
       total += values
-      if (total > MAX_STREAM_VALUES) throw new RangeError(`${host} sent more events than a stream may have`)
+      if (total > MAX_STREAM_VALUES) throw tooLongStream(host)
       since += values
       if (since > AT_ONCE) {
         since = 0
@@ -63,6 +63,12 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
     yield encoder.encode(`data: ${failure}\n\n`)
   }
 }
+
+const tooLongStream = (host: string): RangeError =>
+  new RangeError(`${host} sent a stream of more than ${MAX_STREAM_VALUES.toLocaleString('en')} JSON values`)
+
+const tooManyLines = (host: string): RangeError =>
+  new RangeError(`${host} sent an event of more than ${MAX_JSON_VALUES.toLocaleString('en')} lines`)
 
 const tooManyRequests = (host: string): RangeError =>
   new RangeError(`${host} sent more than ${MAX_SERVER_REQUESTS} requests in one response`)
@@ -96,7 +102,7 @@ async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGe
   let data: string[] = []
   for await (const line of linesOf(body)) {
     lines.push(line)
-    if (lines.length > MAX_JSON_VALUES) throw new RangeError(`${host} sent an event of too many lines`)
+    if (lines.length > MAX_JSON_VALUES) throw tooManyLines(host)
     if (line.startsWith('data:') || line === 'data') data.push(line.slice('data:'.length))
     if (line !== '' && data.length > 0) continue
     yield { text: lines.map((one) => `${one}\n`).join(''), data: data.join('\n') }

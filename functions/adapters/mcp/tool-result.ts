@@ -73,5 +73,5 @@ function mediaOf(block: ContentBlock): IncomingMedia[] {
 function decoded(base64: string): Uint8Array {
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.byteLength <= MAX_MEDIA_BYTES) return bytes
-  throw new RangeError(`the server sent a file of ${bytes.byteLength} bytes; ${MAX_MEDIA_BYTES} are the most`)
+  throw new RangeError(`the server sent a file of ${bytes.byteLength} bytes; the limit is ${MAX_MEDIA_BYTES}`)
 }

@@ -175,7 +175,10 @@ export function createNativeImport(): MessageImport {
         const found = rounds.take(loopOf(own), one.tool_call_id, one.sequence)
         if (found === undefined)
           throw new ImportRefused([
-            { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(one.tool_call_id)}` },
+            {
+              path: `${at}.tool_call_id`,
+              message: `matches no tool call without a result: ${JSON.stringify(one.tool_call_id)}`,
+            },
           ])
         const read = toolOf(one, found, at)
         const count = definedFields({ sources: read.mediaType === undefined ? undefined : read.sources?.length })

@@ -88,7 +88,7 @@ export function createOpenAiImport(): MessageImport {
         const found = rounds.take(undefined, wanted)
         if (found === undefined)
           throw new ImportRefused([
-            { path: `${at}.tool_call_id`, message: `is a result of no open call: ${JSON.stringify(wanted)}` },
+            { path: `${at}.tool_call_id`, message: `matches no tool call without a result: ${JSON.stringify(wanted)}` },
           ])
         const when = definedFields({ createdAt: found.of.createdAt ?? one.created_at, completedAt: one.created_at })
         return [

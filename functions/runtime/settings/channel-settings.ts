@@ -112,7 +112,7 @@ function checkSecret(path: string, text: string, signs: boolean, read: Checked['
   const missing = secretNames(text).find((one) => (read(one) ?? '') === '')
   if (missing !== undefined) throw new SettingsError(`${path}: there is no variable ${missing}`)
   if (signs && !isSigningSecret(withSecrets(text, read)))
-    throw new SettingsError(`${path}: must be whsec_ and base64, as Standard Webhooks has it`)
+    throw new SettingsError(`${path}: must be whsec_ followed by base64 (Standard Webhooks format)`)
 }
 
 /** Whether the text is `whsec_` and base64. The prefix is optional. */

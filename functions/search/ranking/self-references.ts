@@ -48,12 +48,14 @@ export async function findSelfReferences(
   const isRequest = (said: Said): boolean => isShortQuestion(said) || asks(said.text)
   const asking = new Set(candidates.filter(isQuestion).map(({ runId }) => runId))
   const listings = new Set(candidates.filter(({ text }) => isListing(text)).map(({ event }) => event))
-  const looking = new Set(candidates.filter((one) => one.searched || listings.has(one.event)).map(({ runId }) => runId))
+  const searching = new Set(
+    candidates.filter((one) => one.searched || listings.has(one.event)).map(({ runId }) => runId),
+  )
   const unsure = candidates.filter(
-    (one) => one.role === 'user' && !looking.has(one.runId) && (one.task || isRequest(one)),
+    (one) => one.role === 'user' && !searching.has(one.runId) && (one.task || isRequest(one)),
   )
   if (unsure.length > 0)
-    for (const run of await searchedRuns([...new Set(unsure.map(({ runId }) => runId))])) looking.add(run)
+    for (const run of await searchedRuns([...new Set(unsure.map(({ runId }) => runId))])) searching.add(run)
   /**
    * Time of a run's first listing of history entries. Listings of foreign tools are recognised by their text only, so
    * later texts of the run may lack the mark `searched`.
@@ -66,7 +68,7 @@ export async function findSelfReferences(
     const { role, runId, text } = said
     if (listings.has(said.event)) return CERTAIN
     if (role === 'user') {
-      if (looking.has(runId) && (said.task || isRequest(said))) return CERTAIN
+      if (searching.has(runId) && (said.task || isRequest(said))) return CERTAIN
       return isQuestion(said) ? LIKELY : 1
     }
     if (role !== 'assistant' && said.toolName !== DELEGATE_TOOL) return 1

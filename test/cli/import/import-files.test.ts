@@ -138,7 +138,7 @@ describe('sessions of Claude Code', () => {
       ':4: is longer than 32 MB',
       ':5: is not JSON',
       ':8: is not JSON, and is not complete yet',
-      expect.stringMatching(/^:6: .*no open call/),
+      expect.stringMatching(/^:6: .*no tool call without a result/),
     ])
   })
 
@@ -149,7 +149,7 @@ describe('sessions of Claude Code', () => {
     expect(importing.faults).toEqual([
       ...Array.from({ length: 10 }, (_, place) => reported(place + 1)),
       expect.stringMatching(
-        /: 291 more lines are left out, the last of them 301: is not JSON \(290\), .*no open call.* \(1\)$/,
+        /: 291 more lines are left out, the last of them 301: is not JSON \(290\), .*no tool call without a result.* \(1\)$/,
       ),
     ])
   })
