@@ -8,6 +8,7 @@ import type { ProviderTraits } from './provider-traits.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'parsed',
+  ids: undefined,
   honoursNone: true,
   refusesBlank: true,
   userMedia: /^(?:image\/(?:jpeg|png|gif|webp)|application\/pdf|text\/.*)$/,

@@ -8,6 +8,7 @@ import type { ProviderTraits } from './provider-traits.ts'
 
 const TRAITS: Omit<ProviderTraits, 'maxOutputTokens'> = {
   arguments: 'parsed',
+  ids: undefined,
   // With `none`, the package would drop the tools, and with them the calls of the history.
   honoursNone: false,
   refusesBlank: true,

@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { CHAT_IDS } from '../../log/request/wire-names.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, ServerSettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -9,6 +10,7 @@ import { argumentsOf, withRawToolCalls } from './raw-arguments.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'raw',
+  ids: CHAT_IDS,
   honoursNone: true,
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,

@@ -1,5 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { definedFields } from '../../domain/defined-fields.ts'
+import { PLAIN_IDS } from '../../log/request/wire-names.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -9,6 +10,7 @@ import { argumentsOf, withRawArguments } from './raw-arguments.ts'
 
 const TRAITS: ProviderTraits = {
   arguments: 'raw',
+  ids: PLAIN_IDS,
   honoursNone: true,
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,

@@ -1,6 +1,8 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import { wellFormedMessages } from '../../log/json/well-formed.ts'
+import { toWireRequest } from '../../log/request/wire-names.ts'
+import type { WireRequest } from '../../log/request/wire-names.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
 import { readCompletion } from './completion-stream.ts'
 import { toCallOptions } from './call-options.ts'
@@ -20,15 +22,24 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     signal.throwIfAborted()
     try {
-      const sent = wellFormed(request)
+      const wire = toWireRequest(request, traits.ids)
+      const sent = wellFormed(wire.request)
       const result = await languageModel(sent).doStream(toCallOptions(sent, traits, signal))
-      yield* readCompletion(result.stream, { provider, modelId })
+      for await (const event of readCompletion(result.stream, { provider, modelId })) yield withOriginals(event, wire)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       throw toModelError(error)
     }
   }
   return { name: `${provider}/${modelId}`, stream }
+}
+
+/** The event with the tools under the names of the log. */
+function withOriginals(event: ModelEvent, { originalOf }: WireRequest): ModelEvent {
+  if (event.type === 'tool_call.delta') return { ...event, toolName: originalOf(event.toolName) }
+  if (event.type !== 'completion') return event
+  const toolCalls = event.completion.toolCalls.map((call) => ({ ...call, name: originalOf(call.name) }))
+  return { ...event, completion: { ...event.completion, toolCalls } }
 }
 
 function wellFormed({ instructions, ...request }: ModelRequest): ModelRequest {

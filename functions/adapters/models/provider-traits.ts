@@ -1,3 +1,5 @@
+import type { NameRules } from '../../log/request/wire-names.ts'
+
 /** Differences between providers' requests. */
 export interface ProviderTraits {
   /**
@@ -5,6 +7,8 @@ export interface ProviderTraits {
    * ids.
    */
   readonly arguments: 'raw' | 'parsed'
+  /** Call ids that the provider accepts. Undefined: building the prompt makes them plain and unique. */
+  readonly ids: NameRules | undefined
   /** Whether `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean
   /** Whether the provider rejects blank text, and conversations that do not begin with the user. */

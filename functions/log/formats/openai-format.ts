@@ -1,5 +1,7 @@
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../../domain/model-request.ts'
 import { wellFormedMessages } from '../json/well-formed.ts'
+import { CHAT_IDS, namesOf, withWireNames } from '../request/wire-names.ts'
 
 export type OpenAiPart =
   | { type: 'text'; text: string }
@@ -8,7 +10,8 @@ export type OpenAiPart =
 interface OpenAiToolCall {
   id: string
   type: 'function'
-  function: { name: string; arguments: string }
+  /** `original_name`: the log's name, in what people are shown; a server is sent none. */
+  function: { name: string; arguments: string; original_name?: string }
   extra_content?: { google: { thought_signature: string } }
 }
 /** A Chat Completions message. */
@@ -20,15 +23,21 @@ export type OpenAiMessage =
 
 /**
  * Converts a request's messages to the form of an OpenAI-compatible server (promises R6): `arguments` raw, keys in this
- * order. A media part without its bytes becomes a line of text.
+ * order. A media part without its bytes becomes a line of text. `forPeople` adds the log's name of a mapped tool name, as
+ * `original_name`.
  */
-export function toOpenAiMessages(messages: readonly RequestMessage[], instructions?: string): OpenAiMessage[] {
+export function toOpenAiMessages(
+  messages: readonly RequestMessage[],
+  instructions?: string,
+  options: { readonly narrowNames?: boolean; readonly forPeople?: boolean } = {},
+): OpenAiMessage[] {
   const content = instructions?.toWellFormed()
+  const wire = withWireNames(messages, { names: namesOf(options), ids: CHAT_IDS })
   const system: OpenAiMessage[] = content === undefined ? [] : [{ role: 'system', content }]
-  return [...system, ...wellFormedMessages(messages).map(toOpenAiMessage)]
+  return [...system, ...wellFormedMessages(wire).map((message) => toOpenAiMessage(message, options.forPeople ?? false))]
 }
 
-function toOpenAiMessage(message: RequestMessage): OpenAiMessage {
+function toOpenAiMessage(message: RequestMessage, forPeople: boolean): OpenAiMessage {
   if (message.role === 'user') return { role: 'user', content: userContent(message.parts) }
   if (message.role === 'tool') {
     return { role: 'tool', tool_call_id: message.toolCallId, content: toolText(message.parts) }
@@ -37,7 +46,7 @@ function toOpenAiMessage(message: RequestMessage): OpenAiMessage {
     message.parts.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
   const text = joined('text')
   const reasoning = joined('reasoning')
-  const calls = message.parts.flatMap((part) => (part.type === 'tool_call' ? [toToolCall(part)] : []))
+  const calls = message.parts.flatMap((part) => (part.type === 'tool_call' ? [toToolCall(part, forPeople)] : []))
   return {
     role: 'assistant',
     content: calls.length > 0 && text === '' ? null : text,
@@ -46,12 +55,17 @@ function toOpenAiMessage(message: RequestMessage): OpenAiMessage {
   }
 }
 
-function toToolCall(call: RequestToolCall): OpenAiToolCall {
+function toToolCall(call: RequestToolCall, forPeople: boolean): OpenAiToolCall {
+  const original = forPeople ? call.originalName?.toWellFormed() : undefined
   const signature = call.provider?.['openaiCompatible']?.['thoughtSignature']
   return {
     id: call.id,
     type: 'function',
-    function: { name: call.name, arguments: call.arguments },
+    function: {
+      name: call.name,
+      arguments: call.arguments,
+      ...definedFields({ original_name: original }),
+    },
     ...(typeof signature === 'string' ? { extra_content: { google: { thought_signature: signature } } } : {}),
   }
 }

@@ -25,7 +25,12 @@ const mediaPart = z.discriminatedUnion(
 const base = { created_at: time.optional(), metadata: jsonObject.optional() }
 const call = z.object({
   id: z.string().nullish(),
-  function: z.object({ name: z.string(), arguments: z.string().nullish() }),
+  /** `original_name`: field of our exports. The name that the model gave, if the provider was sent another one. */
+  function: z.object({
+    name: z.string(),
+    arguments: z.string().nullish(),
+    original_name: z.string().optional().catch(undefined),
+  }),
   /** Field of our exports and of Google's servers. Other programs may put any value here. */
   extra_content: z
     .object({ google: z.object({ thought_signature: z.string() }) })
@@ -186,11 +191,12 @@ const textParts = (type: 'text' | 'reasoning', texts: readonly string[]): Assist
 
 function withIds(calls: NonNullable<AssistantOf['tool_calls']>): ToolCall[] {
   const taken = new Set<string>()
-  return calls.map(({ id, function: { name, arguments: text }, extra_content: extra }, place) => {
+  return calls.map(({ id, function: called, extra_content: extra }, place) => {
+    const { name, arguments: text, original_name: original } = called
     let own = id ?? ''
     for (let n = place; own === '' || taken.has(own); n++) own = `call_${n}`
     taken.add(own)
     const signed = extra && { provider: { openaiCompatible: { thoughtSignature: extra.google.thought_signature } } }
-    return { id: own, name, arguments: text ?? '', ...signed }
+    return { id: own, name: original ?? name, arguments: text ?? '', ...signed }
   })
 }

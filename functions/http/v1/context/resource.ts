@@ -34,7 +34,7 @@ export function contextResource(session: string, next: NextRequest): z.input<typ
     agent: agent.name,
     model: agent.model,
     instructions: request.instructions ?? null,
-    messages: toOpenAiMessages(messages),
+    messages: toOpenAiMessages(messages, undefined, { forPeople: true }),
     tools: request.tools.map(({ name }) => name),
     estimated_tokens: next.estimatedTokens,
     context_tokens: next.contextTokens,

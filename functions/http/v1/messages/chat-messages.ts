@@ -49,6 +49,7 @@ export async function chatMessages(
     messages: toOpenAiMessages(
       found.map(({ request, at }) => withLinks(session.session, at.id, request)),
       instructions,
+      { forPeople: true },
     ),
     begins: [...(instructions === undefined ? [] : [undefined]), ...found.map(({ at }) => at)],
     next,

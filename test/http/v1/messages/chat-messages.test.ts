@@ -74,7 +74,7 @@ describe('a log as Chat Completions messages', () => {
       fc.asyncProperty(settledLog, fc.integer({ min: 1, max: 9 }), async (log, limit) => {
         const replayed = replayEach(log, { currentRun: log.at(-1)?.runId ?? '', replay: 'full' })
         const request = replayed.flatMap(withLinks)
-        expect(await pagesOf(log, limit)).toEqual(toOpenAiMessages(request, 'Be brief.'))
+        expect(await pagesOf(log, limit)).toEqual(toOpenAiMessages(request, 'Be brief.', { forPeople: true }))
       }),
     )
   })
