@@ -3,13 +3,15 @@ import { isLeaders, MAX_ROUND_CALLS } from '../domain/messages/message.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../domain/messages/message.ts'
 import type { RequestMessage, RequestText, RequestToolCall } from '../domain/model-request.ts'
 import type { NumberRanges } from '../domain/messages/number-ranges.ts'
+import { toForm } from './request/request-form.ts'
+import type { RequestForm } from './request/request-form.ts'
 import { openingOf, withinContext } from './request/request-context.ts'
 import { hasSources, recordedNumbers, withSources } from './sources.ts'
 import type { SourceNumbers } from './sources.ts'
 import { groupTurns } from './turns.ts'
 import { isResult, notExecuted, requestParts, toolResult } from './tool-result-text.ts'
 
-export interface ReplayOptions {
+export interface ReplayOptions extends RequestForm {
   /** The run that makes the request. Its messages are sent completely, with their media. */
   readonly currentRun: string
   readonly replay: 'full' | 'conversation'
@@ -54,6 +56,17 @@ export interface Replayed {
  * `currentFrom` must say where the current turn begins.
  */
 export function replayEach(
+  messages: readonly Message[],
+  options: ReplayOptions & { readonly currentFrom?: string },
+): Replayed[] {
+  return replayPlainly(messages, options).map(({ message, sent }) => ({
+    message,
+    sent: toForm(message, sent, options),
+  }))
+}
+
+/** Each message with everything that the log has of it. */
+function replayPlainly(
   messages: readonly Message[],
   options: ReplayOptions & { readonly currentFrom?: string },
 ): Replayed[] {

@@ -64,9 +64,9 @@ export async function storedMessage(place: Place, message: ClosedMessage, own: O
       return { ...base, role: 'user', parts: [...parts, ...note], ...definedFields({ user, metadata }) }
     }
     case 'assistant': {
-      const { parts, toolCalls, model, finishReason, usage, feedback } = message
+      const { parts, toolCalls, model, requestedModel, finishReason, usage, feedback } = message
       const { numbered } = own
-      const known = definedFields({ model, finishReason, usage, numbered, searched, feedback })
+      const known = definedFields({ model, requestedModel, finishReason, usage, numbered, searched, feedback })
       return { ...base, role: 'assistant', parts, toolCalls, ...known }
     }
     case 'tool':

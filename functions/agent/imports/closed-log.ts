@@ -186,9 +186,9 @@ async function spokenOf(
     const parts = await withBytes(dependencies, key, message.parts)
     return { ...base, role: 'user', parts, ...definedFields({ user, metadata }) }
   }
-  const { parts, toolCalls, model, finishReason, usage, searched, feedback } = message
+  const { parts, toolCalls, model, requestedModel, finishReason, usage, searched, feedback } = message
   const numbered = calls.numbersOf(message.numbered ?? [])
-  const known = definedFields({ model, finishReason, usage, searched, numbered, feedback })
+  const known = definedFields({ model, requestedModel, finishReason, usage, searched, numbered, feedback })
   return { ...base, role: 'assistant', parts, toolCalls, ...known }
 }
 

@@ -85,13 +85,13 @@ export function createCutRounds(): CutRounds {
 function restOf(of: ClosedAssistantMessage, left: ReadonlySet<number>): Rest {
   const sequences = [...left]
   const toolCalls = sequences.flatMap((sequence) => of.toolCalls.slice(sequence, sequence + 1))
-  const { agent, parentToolCallId, parent, createdAt, run, model, searched } = of
+  const { agent, parentToolCallId, parent, createdAt, run, model, requestedModel, searched } = of
   return {
     of: {
       role: 'assistant',
       parts: toolCalls.map(({ id }) => ({ type: 'tool_call', id })),
       toolCalls,
-      ...definedFields({ agent, parentToolCallId, parent, createdAt, run, model, searched }),
+      ...definedFields({ agent, parentToolCallId, parent, createdAt, run, model, requestedModel, searched }),
     },
     places: new Map(sequences.map((sequence, place) => [sequence, place])),
   }

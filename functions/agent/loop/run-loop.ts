@@ -149,7 +149,9 @@ async function storeCompletion(
 ): Promise<boolean> {
   const { parts, toolCalls } = withUniqueCallIds(completion, state.ports.clock.now())
   const { model, finishReason, usage } = completion
-  const message = assistantMessage(state, thread, { parts, toolCalls, model, finishReason, usage })
+  const requestedModel = thread.model?.name === model ? undefined : thread.model?.name
+  const named = { model, ...definedFields({ requestedModel }) }
+  const message = assistantMessage(state, thread, { parts, toolCalls, ...named, finishReason, usage })
   if (toolCalls.length > 0 || !isLeaders(thread)) {
     await storeRound(state, thread, message)
     return toolCalls.length === 0

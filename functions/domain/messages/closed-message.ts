@@ -59,6 +59,7 @@ export interface ClosedAssistantMessage extends ClosedBase {
   readonly parts: readonly AssistantPart[]
   readonly toolCalls: readonly ToolCall[]
   readonly model?: string
+  readonly requestedModel?: string
   readonly finishReason?: string
   readonly searched?: true
   readonly usage?: Usage

@@ -160,6 +160,8 @@ export interface AssistantMessage extends MessageBase {
   readonly toolCalls: readonly ToolCall[]
   /** `provider/model`. Absent on messages that no model wrote (`crashed_repeatedly`). */
   readonly model?: string
+  /** `provider/model` as it was asked for, if the provider named another one (a date, the choice of a router). */
+  readonly requestedModel?: string
   readonly finishReason?: string
   readonly usage?: Usage
   /** Source numbers that this message's request used first, and that this message therefore records. */

@@ -124,6 +124,8 @@ const message = z.discriminatedUnion(
           .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
           .default([]),
         model: shortText.optional(),
+        /** Of our exports, as `searched`. */
+        requested_model: shortText.optional(),
         finish_reason: shortText.optional(),
         usage: usage.optional(),
         searched,
@@ -227,6 +229,7 @@ function spoken(
     toolCalls: one.tool_calls.map((call) => definedFields(call)),
     ...definedFields({
       model: one.model,
+      requestedModel: one.requested_model,
       finishReason: one.finish_reason,
       usage: one.usage,
       searched: one.searched,

@@ -13,7 +13,8 @@ export interface Provider {
   readonly name: string
   readonly model: string
   readonly contentType: string
-  frames(completion: ScriptedCompletion): readonly (string | Uint8Array)[]
+  /** `model`: as the provider names it; Bedrock names none. */
+  frames(completion: ScriptedCompletion, model?: string): readonly (string | Uint8Array)[]
   settings(url: string): ModelSettings
   /** From this frame on, counted from the end, a completion is whole: a cut there loses only numbers. */
   readonly tail: number

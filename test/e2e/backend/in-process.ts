@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
+import type { ModelSettings } from '../../../functions/adapters/models/model-settings.ts'
+import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import { NO_CAPS } from '../../../functions/access/rates.ts'
 import type { Agent, Policies } from '../../../functions/domain/agent.ts'
 import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
@@ -37,10 +39,17 @@ export async function startInProcess(options: {
   readonly agents: readonly Agent[]
   readonly tools?: readonly Tool[]
   readonly modelBaseUrl: string
+  /** In place of the one server at `modelBaseUrl`. */
+  readonly modelSettings?: ModelSettings
 }): Promise<InProcess> {
   const place = await options.backend.open()
   const model = { MODEL: 'openai-compatible/any', MODEL_BASE_URL: options.modelBaseUrl }
-  const ports = await openPorts(readSettings({ ...place.env, ...model, LOG_LEVEL: 'error' }))
+  const settings = readSettings({
+    ...place.env,
+    ...model,
+    LOG_LEVEL: options.modelSettings === undefined ? 'error' : 'silent',
+  })
+  const ports = await openPorts({ ...settings, ...definedFields({ modelSettings: options.modelSettings }) })
   const program = createProgram(ports, {
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),

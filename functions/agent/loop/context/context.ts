@@ -151,6 +151,7 @@ function measure(of: Requested): Weighed {
     messages,
     context: decided,
     currentRun: runId,
+    model: agent.model,
     replay: agent.policies.replay,
     numbers: of.numbers,
     ...mediaFromOf(agent, decided),

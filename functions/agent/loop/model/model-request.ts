@@ -58,6 +58,7 @@ export function buildRequest(of: RequestOf): ModelRequest {
   const { runId, agent } = of.thread
   const options = {
     currentRun: runId,
+    model: agent.model,
     replay: agent.policies.replay,
     context: of.context,
     numbers: of.numbers,

@@ -112,6 +112,7 @@ async function* replayFrom(
       ...(await turn.optionsFor(part)),
       ...(await sources.optionsFor(part)),
       ...media,
+      ...definedFields({ model: agent?.model }),
     } as const
     const replayed = replayEach(part.slice(0, open + 1), options)
     for (const { message, sent } of more ? replayed.slice(0, -1) : replayed) yield { id: message.id, sent }

@@ -147,7 +147,8 @@ function beyondResource(message: Message): object {
   const { searched } = message
   const recorded = message.role === 'assistant' ? message.numbered : undefined
   const numbered = recorded?.map(({ message: row, from, count }) => ({ message_id: row, from, count }))
-  return definedFields({ searched, numbered })
+  const asked = message.role === 'assistant' ? message.requestedModel : undefined
+  return definedFields({ searched, numbered, requested_model: asked })
 }
 
 const attached = (one: Part | ToolCall | undefined): object =>

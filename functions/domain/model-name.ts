@@ -1,0 +1,23 @@
+/** Providers as the first part of a model's name. */
+export const PROVIDER_NAMES = ['anthropic', 'openai', 'bedrock', 'openai-compatible', 'demo'] as const
+
+/** A model as an agent names it, with the provider that it is opened at: `provider/model`. */
+export function fullModelName(name: string): string {
+  const slash = name.indexOf('/')
+  const provider = name.slice(0, Math.max(0, slash))
+  if (provider === 'amazon-bedrock') return `bedrock${name.slice(slash)}`
+  return PROVIDER_NAMES.some((known) => known === provider) ? name : `openai-compatible/${name}`
+}
+
+/** The date at the end of a model's full name: `-20250929` or `-2025-09-29`. */
+const DATE = /-20\d{2}-?\d{2}-?\d{2}$/
+
+/**
+ * Whether two names, `provider/model`, are of one model. A name without a date is an alias of the name with it: providers respond
+ * with the dated one.
+ */
+export function isSameModel(one: string, other: string): boolean {
+  if (one === other) return true
+  const [undated, dated] = DATE.test(one) ? [other, one] : [one, other]
+  return !DATE.test(undated) && dated.replace(DATE, '') === undated
+}
