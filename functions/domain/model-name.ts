@@ -1,7 +1,7 @@
-/** Providers as the first part of a model's name. */
+/** Providers by the first part of a model's name. */
 export const PROVIDER_NAMES = ['anthropic', 'openai', 'bedrock', 'openai-compatible', 'demo'] as const
 
-/** A model as an agent names it, with the provider that it is opened at: `provider/model`. */
+/** Completes a model's name, as an agent has it, to `provider/model`. */
 export function fullModelName(name: string): string {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))

@@ -25,7 +25,7 @@ export interface RequestReasoning {
 }
 export interface RequestToolCall extends ToolCall {
   readonly type: 'tool_call'
-  /** The name of the log, if the provider is sent another one. */
+  /** The log's name, if the provider is sent a mapped one. */
   readonly originalName?: string
 }
 
@@ -54,6 +54,6 @@ export interface ModelRequest {
   /** `none`: tools are declared so that the provider accepts the calls in the history, but none may be called. */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions
-  /** The provider has refused the usual names: tools and calls go out under the narrowest ones. */
+  /** Set if the provider refused the usual names: tools and calls are sent under the narrowest ones. */
   readonly narrowNames?: true
 }

@@ -65,7 +65,7 @@ export function replayEach(
   }))
 }
 
-/** Each message with everything that the log has of it. */
+/** Replays each message in the form that is the same for every model. */
 function replayPlainly(
   messages: readonly Message[],
   options: ReplayOptions & { readonly currentFrom?: string },

@@ -34,7 +34,7 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
   return { name: `${provider}/${modelId}`, stream }
 }
 
-/** The event with the tools under the names of the log. */
+/** Replaces mapped tool names by the log's names. */
 function withOriginals(event: ModelEvent, { originalOf }: WireRequest): ModelEvent {
   if (event.type === 'tool_call.delta') return { ...event, toolName: originalOf(event.toolName) }
   if (event.type !== 'completion') return event

@@ -2,13 +2,13 @@ import type { AssistantMessage, UserMessage } from '../../domain/messages/messag
 import { fullModelName, isSameModel } from '../../domain/model-name.ts'
 import type { RequestMessage } from '../../domain/model-request.ts'
 
-/** How the messages of a log go out to one model. */
+/** The form in which a log's messages are sent to one model. */
 export interface RequestForm {
-  /** As its agent names it. Left out: reasoning of all models goes out. */
+  /** The model, as its agent names it. Default: reasoning of every model is sent. */
   readonly model?: string
 }
 
-/** What a message becomes in a request to this model. `sent`: what it becomes in a request to any. */
+/** Adapts the request messages of one message of the log to the model. */
 export function toForm(
   message: UserMessage | AssistantMessage,
   sent: readonly RequestMessage[],
@@ -22,11 +22,13 @@ export function toForm(
 const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: string): boolean =>
   [model, requestedModel].some((made) => made !== undefined && isSameModel(made, asked))
 
-/** The message without reasoning, and without what a provider attached to its parts. */
+/** Removes reasoning, and the data that a provider attached to parts. */
 function withoutAttached(message: RequestMessage): RequestMessage[] {
   if (message.role !== 'assistant') return [message]
   const parts = message.parts.flatMap((part) => {
     if (part.type === 'reasoning') return []
+    // The same objects as before where nothing changes: each part is weighed once.
+    if (part.provider === undefined) return [part]
     const { provider: _, ...plain } = part
     return [plain]
   })

@@ -3,7 +3,7 @@ import type { ModelRequest, RequestMessage, RequestToolCall } from '../../domain
 
 /** The names or ids that a provider accepts. */
 export interface NameRules {
-  /** A character that it refuses. */
+  /** Matches a character that the provider refuses. */
   readonly foreign: RegExp
   readonly maxLength: number
 }
@@ -18,16 +18,16 @@ export const CHAT_IDS: NameRules = { foreign: /[^\x21-\x7e]/, maxLength: 40 }
 export const PLAIN_IDS: NameRules = { foreign: /[^a-zA-Z0-9_-]/, maxLength: 64 }
 
 const HASH_DIGITS = 16
-/** The end of each mapped name. A name of the log with such an end is mapped, too: no two names become one. */
+/** Matches the end of a mapped name. Names of the log that end like this are mapped as well, to avoid collisions. */
 const MAPPED = new RegExp(`_x[0-9a-f]{${HASH_DIGITS}}$`)
 
 /**
- * The name as the provider accepts it. One that fits stays as it is; another one keeps a readable beginning and ends with a hash of
- * the whole. Depends on nothing else, so that it is the same in every request and on every page of a log (promises R5).
+ * Returns the name in the form that the provider accepts. A name that fits is unchanged. Otherwise the result has a readable beginning
+ * and ends with a hash of the name. It depends on nothing else, so that every request and every page agree (promises R5).
  */
 export function wireName(name: string, { foreign, maxLength }: NameRules, fallback = 'tool'): string {
   if (name !== '' && name.length <= maxLength && !foreign.test(name) && !MAPPED.test(name)) return name
-  // Not as UTF-8: halves of characters would all become the same.
+  // UTF-8 would encode all half characters alike.
   const end = `_x${sha256(Buffer.from(name, 'utf16le')).slice(0, HASH_DIGITS)}`
   const readable = name
     .replace(/^[^a-zA-Z]+/, '')
@@ -39,13 +39,13 @@ export function wireName(name: string, { foreign, maxLength }: NameRules, fallba
 const wireId = (id: string, rules: NameRules | undefined): string =>
   rules === undefined ? id : wireName(id, rules, 'call')
 
-/** The rules for one request. Without `ids`, ids stay as they are. */
+/** Rules for one request. Without `ids`, ids are unchanged. */
 export interface WireRules {
   readonly names: NameRules
   readonly ids?: NameRules
 }
 
-/** The messages with names and ids as the provider accepts them: a call and its result have the same. */
+/** Maps names and ids in messages. A call and its result get the same id. */
 export function withWireNames(messages: readonly RequestMessage[], { names, ids }: WireRules): RequestMessage[] {
   return messages.map((message) => {
     if (message.role === 'user') return message
@@ -63,11 +63,11 @@ export function withWireNames(messages: readonly RequestMessage[], { names, ids 
   }
 }
 
-/** The rules for tool names of a request. */
+/** Selects the rules for the tool names of a request. */
 export const namesOf = ({ narrowNames }: { readonly narrowNames?: boolean }): NameRules =>
   narrowNames === true ? NARROW_NAMES : TOOL_NAMES
 
-/** A request as a provider accepts its names, and the way back: the name of the log for one that the model uses. */
+/** A request with mapped names. `originalOf` maps a name that the model uses back to the log's name. */
 export interface WireRequest {
   readonly request: ModelRequest
   originalOf(name: string): string
