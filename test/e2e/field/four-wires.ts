@@ -13,10 +13,8 @@ import type { InProcess } from '../backend/in-process.ts'
 import { localBackend } from '../backend/local-backend.ts'
 import { readWireBody } from './wire-body.ts'
 import type { WireBody } from './wire-body.ts'
-
-/** Names of the wires in test names; each has an agent of this name. */
-export const WIRES = ['chat', 'responses', 'messages', 'bedrock'] as const
-export type Wire = (typeof WIRES)[number]
+import { WIRES } from './wires.ts'
+import type { Wire } from './wires.ts'
 
 const PROVIDER_OF: { readonly [wire in Wire]: string } = {
   chat: 'openai-compatible',

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
-import { calling, declareFourWires, saying, WIRES } from './four-wires.ts'
-import type { Wire } from './four-wires.ts'
+import { calling, declareFourWires, saying } from './four-wires.ts'
+import { WIRES } from './wires.ts'
+import type { Wire } from './wires.ts'
 import { refusalOfNames } from './wire-body.ts'
 
 const wires = declareFourWires({ tools: [makeTool('team.lookup', async () => ({ text: 'found' }))] })

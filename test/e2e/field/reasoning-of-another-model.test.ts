@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ScriptedCompletion } from '../../model-server/scripted-completion.ts'
 import { testAgent } from '../backend/in-process.ts'
-import { declareFourWires, providerOf, saying, WIRES } from './four-wires.ts'
-import type { Wire } from './four-wires.ts'
+import { declareFourWires, providerOf, saying } from './four-wires.ts'
+import { WIRES } from './wires.ts'
+import type { Wire } from './wires.ts'
 
 const newer = (wire: Wire): string => `${providerOf(wire).model}-newer`
 const wires = declareFourWires({

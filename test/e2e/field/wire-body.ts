@@ -1,5 +1,5 @@
 import type { RecordedRequest } from '../../model-server/recording-server.ts'
-import type { Wire } from './four-wires.ts'
+import type { Wire } from './wires.ts'
 
 export interface WireCall {
   readonly id: string
