@@ -6,7 +6,8 @@ import type { Logger } from '../ports/logger.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Keys that one process remembers as stored today. Beyond this number, it forgets all and may store some of them again.
+ * Limit of the keys that a process remembers as stored today. At the limit, it forgets all of them and may store some
+ * again.
  */
 const MAX_REMEMBERED = 10_000
 

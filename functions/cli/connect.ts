@@ -30,8 +30,8 @@ export interface Connection {
 
 /**
  * Connects to the program at `url`. Without one, starts the program itself, on the data folder that `npm start` uses.
- * It listens on a free port with a key that only the command knows, because a person with access to the folder needs no
- * key. A given key is used as it is.
+ * That program listens on a free port, with a key that only the command knows: a person with access to the folder needs
+ * no key. A given key is used as it is.
  */
 async function connect({ url, key, tenant, takesWork = false }: ConnectionOptions): Promise<Connection> {
   if (url !== undefined) return { client: createClient({ url, key }), url, key, close: () => Promise.resolve() }

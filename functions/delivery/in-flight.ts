@@ -23,7 +23,8 @@ export const receiverOf = (channels: ReadonlyMap<string, Channel>, { tenant, kin
   JSON.stringify([tenant, kind, channels.get(kind)?.destination?.(target) ?? target])
 
 /**
- * Whether a hint may not start another delivery. A run's own deliveries do not count: some follow their run for hours.
+ * Whether the limits for hint-driven deliveries are reached. A run's own deliveries do not count: some follow their run
+ * for hours.
  */
 export function isFull(inFlight: ReadonlyMap<string, InFlight>, to?: string): boolean {
   const hinted = [...inFlight.values()].filter((one) => one.to !== undefined)

@@ -43,7 +43,7 @@ export interface Consolidation {
   readonly keepRecentRatio: number
   /** The model for summaries (`provider/model`); by default the agent's. */
   readonly model?: string
-  /** Replace the prompt of `log/summary-prompt.ts`. */
+  /** Instructions that replace the prompt of `log/summary-prompt.ts`. */
   readonly instructions?: string
 }
 

@@ -5,9 +5,9 @@ import type { Usage } from './usage/usage.ts'
 /** A summary, which replaces the conversation up to a message in every later request. */
 export interface Summary {
   readonly text: string
-  /** The last message that it replaces. */
+  /** The last message that the summary replaces. */
   readonly through: string
-  /** Number of conversational messages that it replaces, including those of former summaries. */
+  /** Number of conversational messages that the summary replaces, including those of former summaries. */
   readonly messages: number
   /** Creation time, in milliseconds since 1970. */
   readonly createdAt: number

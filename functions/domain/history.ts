@@ -129,7 +129,7 @@ export interface HistoryHit {
   readonly more?: number
 }
 
-/** Limit of the counted further hits of a group; this value can mean more. */
+/** Limit of the counted further hits of a group. If a count equals the limit, there may be more. */
 export const MAX_MORE = 100
 
 export interface HistoryPage {

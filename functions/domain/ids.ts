@@ -16,7 +16,7 @@ export const isTenant = (text: string): boolean => TENANT.test(text)
  */
 export const isObjectName = (text: string): boolean => OBJECT_NAME.test(text)
 
-/** A pattern for a ULID followed by `rest`, the source of a pattern. */
+/** Builds a pattern for a ULID followed by `rest`, which is the source of a pattern. */
 export function startingWithUlid(rest: string): RegExp {
   return new RegExp(`${ULID_PATTERN.source.slice(0, -1)}${rest}$`)
 }

@@ -83,10 +83,10 @@ export interface Session extends SessionKey {
   readonly ownerBound?: true
   /** Set if a channel created it. The channel keeps using it, even if another owner's caller has acted there. */
   readonly byChannel?: true
-  /** The session that it is a copy of, up to and including this message. */
+  /** The session that this one is a copy of, up to and including a message. */
   readonly forkedFrom?: ForkedFrom
   readonly createdAt: number
-  /** Set at a run's start and end, and by PATCH. */
+  /** Time of the last start or end of a run, or of the last PATCH. */
   readonly updatedAt: number
   /** The run that was accepted or executed last. */
   readonly run?: { readonly id: string; readonly status: RunStatus }

@@ -57,7 +57,7 @@ export function createApp(dependencies: AppDependencies): App {
   app.onError((error, c) => errorResponse(error, c, log))
 
   app.use(requestLog(dependencies), headOnly())
-  // Registered first, because the health check must respond even if the storage, which all other routes need, does not.
+  // Registered first: the health check must respond even if the storage fails, which all other routes need.
   healthRoutes(app, dependencies)
   const budget = createBodyBudget()
   serviceRoutes(app, dependencies)

@@ -5,7 +5,7 @@ import type { SessionKey } from '../domain/session.ts'
 /** Changes of a delivery. An absent field stays unchanged; null removes it. */
 export interface DeliveryChange {
   readonly status?: DeliveryStatus
-  /** At most 64 KB as JSON; larger data belongs into the output store. */
+  /** At most 64 KB as JSON; larger data belongs in the output store. */
   readonly state?: JsonObject
   readonly owner?: string | null
   readonly due?: number | null

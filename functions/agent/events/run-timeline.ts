@@ -32,7 +32,7 @@ export interface Timeline {
   add(message: Message, isInput?: boolean): Generator<TimelineEvent>
   /** Yields the events after the last message. */
   end(): Generator<TimelineEvent>
-  /** An event is missing: the log must be read again. */
+  /** Whether an event is missing, so that the log must be read again. */
   readonly isHeld: boolean
   /** Whether every event of the messages so far has been shown. */
   readonly isSettled: boolean
@@ -161,7 +161,10 @@ function* upTo(state: State, message: Message | undefined): Generator<TimelineEv
 const endOfNotices = ({ notices, isWaiting }: State): number =>
   isWaiting && notices.at(-1)?.type === 'run.paused' ? notices.length - 1 : notices.length
 
-/** Whether an event precedes a message. The event has a position, or follows the message `after`. */
+/**
+ * Whether an event comes before a message. Compares positions; if one is missing, compares the id `after`, which the
+ * event follows.
+ */
 function isBefore(message: Message | undefined, position: EventPosition | undefined, after?: string): boolean {
   if (message === undefined) return true
   if (position !== undefined && message.position !== undefined) return comparePositions(position, message.position) < 0
@@ -223,7 +226,7 @@ function addEnd(ends: ToolMessage[], call: ToolMessage, position: EventPosition)
   ends.splice(place + 1, 0, call)
 }
 
-/** Whether this call was waited for by a pause that is not shown yet. */
+/** Whether a pause that is not shown yet waited for this call. */
 const isPaused = (state: State, { id }: ToolMessage): boolean =>
   state.notices
     .slice(state.next, endOfNotices(state))

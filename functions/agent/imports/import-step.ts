@@ -36,7 +36,7 @@ export interface Import {
   readonly cut: CutRounds
   /** The current turn and the last stored message; undefined if nothing is stored yet. */
   at?: { readonly begun: BegunTurn; readonly last: string }
-  /** The import's first message after the last write from elsewhere; undefined if nothing is stored yet. */
+  /** The import's first message after the last write by another writer; undefined if nothing is stored yet. */
   since: string | undefined
 }
 

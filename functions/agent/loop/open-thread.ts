@@ -46,7 +46,7 @@ export async function withDelegation(
   return new Map([...tools, [tool.name, tool]])
 }
 
-/** The client tools of the run that have the name of an agent's tool, as warnings. */
+/** Warnings about client tools of the run that have the name of an agent's tool. */
 function clashesOf({ held }: RunState, { tools }: Thread): { readonly code: WarningCode; readonly detail: string }[] {
   return held.run.clientTools.flatMap(({ name }): { readonly code: WarningCode; readonly detail: string }[] => {
     const tool = tools.get(name)

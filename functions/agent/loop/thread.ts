@@ -88,7 +88,7 @@ export function takeNote({ runId, budget }: Thread, messages: readonly Message[]
     if (one.role === 'assistant' && one.runId === runId) budget.taken.set(one.id, totalTokens(one.usage ?? NO_USAGE))
 }
 
-/** Sorts before every id. */
+/** The key of summaries in `taken`; it sorts before every id. */
 const SUMMARIES = ''
 
 /** Adds the tokens of a summary that was made for the run to its budget. */

@@ -83,8 +83,8 @@ export interface Accepted {
 }
 
 /**
- * The operations on runs of sessions that the inbound endpoints (HTTP, Slack, webhooks) use. They have already read the
- * session. Errors are `TooltrailError`s by code.
+ * The operations on runs of sessions that the inbound endpoints (HTTP, Slack, webhooks) use. The endpoints have already
+ * read the session. Errors are `TooltrailError`s by code.
  */
 export interface AgentService {
   submit(session: Session, submission: Submission, placement: Placement): Promise<Accepted>

@@ -108,7 +108,7 @@ export function createSessionWorker(ports: Dependencies): SessionWorker {
   return {
     serve: (key) => (stopping.afterRound.signal.aborted ? Promise.resolve() : begin(key)),
     serveStarted(session, started) {
-      const { ended, ...run } = expected(holdStarted(dependencies, started, session))
+      const { ended, ...run } = withEndPromise(holdStarted(dependencies, started, session))
       return { done: begin(keyOf(session), run), ended }
     },
     isServing: (key) => serving.has(nameOf(key)),
@@ -162,7 +162,7 @@ async function hint({ queue, logger }: Pick<Dependencies, 'queue' | 'logger'>, k
 }
 
 /** A held run with the promise of its end. */
-function expected(held: HeldRun): StartedRun & { readonly ended: Promise<EndedRun | undefined> } {
+function withEndPromise(held: HeldRun): StartedRun & { readonly ended: Promise<EndedRun | undefined> } {
   const { promise: ended, resolve: settle } = Promise.withResolvers<EndedRun | undefined>()
   return { held, settle, ended }
 }

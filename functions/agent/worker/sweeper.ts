@@ -27,8 +27,8 @@ const FAILED_DELETION_MS = 300_000
  */
 const SHARE_MS = 10_000
 /**
- * A deletion that became due more recently than this is left to the process that started it and counts the removed
- * rows.
+ * Time after which the sweeper takes over a deletion. Until then, the process that started it continues it and counts
+ * the removed rows.
  */
 const BEGUN_MS = 2_000
 

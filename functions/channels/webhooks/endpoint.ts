@@ -38,7 +38,7 @@ export interface WebhookDependencies {
   readonly deletion: Pick<SessionDeletion, 'state'>
   readonly received: Received
   readonly agents: ReadonlyMap<string, Agent>
-  /** The caps for deliveries; the tenant's budget is taken from them. */
+  /** The operator's limits, of which the tenant's budget applies to deliveries. */
   readonly caps: Caps
   /** Replaces the secret names in a setting with the current secrets. */
   readonly filled: (text: string) => Promise<string>

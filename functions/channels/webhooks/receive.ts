@@ -47,8 +47,8 @@ interface Delivered {
 }
 
 /**
- * Finds or names the session of a delivery. If a key bound to another owner has taken its id, another id is used as
- * long as that session exists, even after the taken id is free again.
+ * Finds or names the session of a delivery. If a key bound to another owner has taken its id, a replacement id is used.
+ * The replacement stays as long as its session exists, even after the taken id is free again.
  */
 export async function sessionOfDelivery(
   dependencies: Dependencies,
@@ -76,7 +76,7 @@ export async function sessionOfDelivery(
 
 /**
  * Finds the session of a conversation with this name, or its new id. The id of a deleted or expired session cannot be
- * used for 30 days, so another id is used as long as its session exists.
+ * used for 30 days. A replacement id is used instead, as long as its session exists.
  */
 export async function liveSessionOf(
   { sessions, deletion }: Dependencies,
@@ -90,7 +90,7 @@ export async function liveSessionOf(
     if ((await sessions.read(key)) !== undefined) return session
     if ((await deletion.state(key)) !== undefined) continue
     free ??= session
-    // The replacement session outlives the 30 days.
+    // A replacement session stays in use after the 30 days.
     if (number > 1) break
   }
   return free ?? name

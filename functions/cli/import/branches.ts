@@ -13,7 +13,7 @@ export interface Compared {
   /** The first message that the session does not have: the file has diverged from the earlier import. */
   readonly parted: Message | undefined
   /**
-   * Whether that message directly follows the session's newest one: then the file has lost messages at its beginning.
+   * Whether `parted` directly follows the session's newest message: then the file has lost messages at its beginning.
    */
   readonly isNext: boolean
   /** Results that arrived after their calls had been closed as `interrupted`. */

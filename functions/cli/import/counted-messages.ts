@@ -40,7 +40,7 @@ export function countStored(
   const take = (where: FilePlace, value: JsonObject): void => {
     const closed = reader.take(value, 'message')
     stored += closed.length
-    // The message itself comes last, after the results that it closes calls with.
+    // The message itself comes last, after the results added for open calls.
     const own = closed.at(-1)
     if (own === undefined) return
     const call = calls.see(closed, own, value)

@@ -43,7 +43,7 @@ export function* threadsOf(path: string): Generator<Transcript & { readonly inst
 /** SQLite's error code if it cannot create the files beside a database that it needs for reading. */
 const READONLY_DIRECTORY = 1544
 
-/** Opens a database. In a read-only folder, a closed database is read without these files. */
+/** Opens a database. In a read-only folder, a closed database is read without the files beside it. */
 function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

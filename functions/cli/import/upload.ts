@@ -222,7 +222,7 @@ async function create(client: Client, session: FileSession, owner?: string): Pro
   }
 }
 
-/** Explains a session that could neither be created, because it exists, nor be found. */
+/** Gives a better error for an id that is taken but not visible: the session can be neither created nor read. */
 async function seen<Response>(response: Promise<Response>): Promise<Response> {
   try {
     return await response

@@ -19,9 +19,9 @@ export type ClosedPart = TextPart | ClosedMedia
  */
 export interface MemberCall {
   readonly toolCallId: string
-  /** The call's index in its message, */
+  /** The call's index in its message. */
   readonly sequence: number
-  /** and the delegate call that this message's agent works for. */
+  /** The delegate call that the agent of this call's message works for. */
   readonly parentToolCallId?: string
   /** Number of the result's sources; undefined if it has none. */
   readonly sources?: number
@@ -34,14 +34,14 @@ export interface ClosedNumbers {
 }
 
 interface ClosedBase {
-  /** By default the session's agent. */
+  /** The message's agent; by default the session's. */
   readonly agent?: string
   readonly parentToolCallId?: string
-  /** The call with that id, if its result came before. */
+  /** The call with the id `parentToolCallId`, if its result came before. */
   readonly parent?: MemberCall
-  /** By default counted by the import. */
+  /** The round within the run; by default counted by the import. */
   readonly round?: number
-  /** Milliseconds since 1970; by default the time of the import. */
+  /** Creation time in milliseconds since 1970; by default the time of the import. */
   readonly createdAt?: number
   /** The message's run in the log of origin. Consecutive messages with the same value become one run. */
   readonly run?: string

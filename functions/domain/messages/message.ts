@@ -130,9 +130,9 @@ interface MessageBase {
   readonly id: string
   readonly runId: string
   readonly agent: string
-  /** On a team member's messages: the id of the delegate call that the member works for, */
+  /** On a team member's messages: the id of the delegate call that the member works for. */
   readonly parentToolCallId?: string
-  /** and the id of that call's row, because ids of calls may repeat. */
+  /** The id of that call's row, because ids of calls may repeat. */
   readonly parentMessageId?: string
   /** The round within the run, counted from 0. */
   readonly round: number

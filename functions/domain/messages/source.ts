@@ -23,8 +23,8 @@ export interface NumberedSources {
 }
 
 /**
- * Limit of the results that one completion numbers the sources of. Their numbers take 140 KB as JSON, which fits into
- * one DynamoDB item.
+ * Limit of the results whose sources one completion can number. The numbers take 140 KB as JSON, which fits into one
+ * DynamoDB item.
  */
 export const MAX_NUMBERED_RESULTS = 2_000
 

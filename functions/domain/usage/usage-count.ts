@@ -14,7 +14,7 @@ export interface CountedCompletion {
   /** The day in UTC, such as `2026-11-22`. */
   readonly day: string
   readonly agent: string
-  /** `provider/model`. */
+  /** The model's name: `provider/model`. */
   readonly model: string
   readonly usage: Usage
 }

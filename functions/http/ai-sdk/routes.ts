@@ -30,7 +30,7 @@ import { chatRequest, uiMessage, UiMessageListSchema } from './schemas.ts'
 import type { ChatRequest } from './schemas.ts'
 import { acceptCallOutputs, acceptUserMessage } from './turn.ts'
 
-/** Messages of the log that `GET /v1/chat/{chat}` shows: at most the newest ones up to this number. */
+/** Limit of the messages that `GET /v1/chat/{chat}` shows; the newest are shown. */
 const MAX_MESSAGES = 500
 
 const tags = ['AI SDK']

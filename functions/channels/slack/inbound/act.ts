@@ -33,7 +33,7 @@ export interface ActDependencies {
   readonly outbox: Pick<Outbox, 'add' | 'read'>
   readonly queue: Pick<RunQueue, 'send'>
   readonly feedback: MessageFeedback
-  /** The caps for retries; the tenant's budget is taken from them. */
+  /** The operator's limits, of which the tenant's budget applies to retries. */
   readonly caps: Caps
   readonly logger: Logger
   /** Whether this process executes a continued run. */

@@ -14,7 +14,10 @@ import { threadMessages } from './thread-messages.ts'
 const KNOWN_MS = 86_400_000
 
 const THIS_PROCESS = randomUUID()
-/** Timeout for posting a notice. Another process with the same request fails meanwhile, and Slack repeats its event. */
+/**
+ * How long a process has to post a notice. Until then, a second process with the same notice fails, and Slack repeats
+ * its event.
+ */
 const SAYING_MS = 10_000
 
 const DELETED = 'This conversation was deleted, and cannot go on here for up to 30 days. Please begin a new thread.'

@@ -10,7 +10,7 @@ const REPLY_KIND = 'slack'
 
 export interface SubmitMessageDependencies {
   readonly service: Pick<AgentService, 'submit'>
-  /** The caps for messages; the tenant's budget is taken from them. */
+  /** The operator's limits, of which the tenant's budget applies to messages. */
   readonly caps: Caps
   /** Whether this process executes the run. */
   readonly here: boolean

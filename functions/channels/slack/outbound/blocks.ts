@@ -65,7 +65,10 @@ export const approval = (run: string, call: string, tool: string): JsonObject =>
   return { text, blocks: [section(text), { type: 'actions', elements }] }
 }
 
-/** Replaces the buttons of an approval with the decision, and its person if it was made in this workspace. */
+/**
+ * Replaces the buttons of an approval with the decision. Names the person who decided if the decision was made in this
+ * workspace.
+ */
 export function decided(place: Pick<Thread, 'team'>, { toolName, decision }: ToolMessage): JsonObject {
   const name = `*${escaped(toolName)}*`
   if (decision === undefined) return plain(`${name} needs no approval any more.`)

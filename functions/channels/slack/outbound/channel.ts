@@ -60,7 +60,8 @@ export function createSlackChannel(dependencies: ChannelDependencies): RunChanne
         return await deliver(dependencies, work)
       } catch (error) {
         if (error instanceof SlackBusy) return { retryAt: clock.now() + error.milliseconds }
-        // The process is stopping during a request. Slack may still process it, and the thread shows it only then.
+        // The process is stopping during a request. Slack may still process the request; the thread shows the message
+        // only after that.
         if (work.signal.aborted && isUncertain(readState(work.delivery.state)))
           return { retryAt: clock.now() + IN_PROGRESS_MS, keepClaim: true }
         if (!isFinal(error)) throw error

@@ -14,7 +14,7 @@ import type { SlackApi } from '../api/web-api.ts'
 export const MAX_REPLY_MESSAGES = 5
 /** Longest wait for the rate limit before a stream starts. Beyond that, the reply is posted when it is complete. */
 const MAX_START_WAIT_MS = 5_000
-/** Share of its time that a stream may last longer, to end between two paragraphs. */
+/** How much longer a stream may last to end between two paragraphs, as a share of `streamMs`. */
 const GRACE = 1 / 8
 
 /** The message that this process is streaming, and the text sent so far. */

@@ -143,12 +143,12 @@ function blockAt(text: string, place: number): Partial<Pick<Line, 'fence' | 'hea
   let last: Line | undefined
   for (const line of linesOf(text, place)) last = line
   if (last === undefined) return {}
-  // The text's last line has no line after it that would carry the fence, so the fence is computed.
+  // Each line has the fence that it begins in. After the last line, the fence must be computed.
   const isWhole = place === text.length && last.at < place
   return { fence: isWhole ? fenceAfter(last.text, last.fence, last.inList) : last.fence, head: last.head }
 }
 
-/** The starts of lines up to `until`, with their rank as a split. */
+/** The starts of lines up to `until`, each with the rank of a split there. */
 function* lineCuts(text: string, until: number): Generator<{ readonly at: number; readonly rank: Rank }> {
   let previous = ''
   let inList = false

@@ -15,7 +15,7 @@ export const escaped = (text: string): string =>
 
 /**
  * Disables broadcast mentions in text from a model, so that it cannot notify a channel, a group or the whole workspace.
- * The inserted zero-width character comes after the part that a growing text may end with.
+ * The zero-width character is inserted after `<!`, so that streamed text which ends with `<!` does not change later.
  */
 export const withoutBroadcasts = (text: string): string => text.replaceAll(/<!(?=[cehgs])/g, '<!\u2060')
 

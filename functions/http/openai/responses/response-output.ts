@@ -37,7 +37,7 @@ export function createResponseOutput({ where, withCalls }: Shown): ResponseOutpu
   /** Calls of this round that have started. Text between the deltas of a call does not start a new block. */
   const begun = new Set<number>()
   let passed = 0
-  /** The answers to a run's calls start another Response of the same run. */
+  /** Whether this Response has begun: the answers to a run's calls start another Response of the same run. */
   const isBegun = (): boolean => passed === where().asked
   const own = (ended: readonly WaitingCall[]): ResponseEvent[] =>
     withCalls && isBegun() ? ended.flatMap((call) => ownCallEvents(writer, call)) : []

@@ -7,7 +7,7 @@ import type { ResponseResource } from './response-schemas.ts'
 /** The data stored for a Response besides its run. It is stored under the Response's name, in its session. */
 export interface AboutResponse {
   readonly model: string
-  /** How many times its run had asked the client before. With `of`, the number counts only if the run is this one. */
+  /** How many times its run had asked the client before. With `of`, the number applies only to the run with that id. */
   readonly asked: number
   readonly of?: string
   readonly previous?: string

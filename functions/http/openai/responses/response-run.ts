@@ -17,7 +17,7 @@ import type { ResponseEvent } from './response-writer.ts'
 export interface ResponsePart {
   readonly key: SessionKey
   readonly runId: string
-  /** How many times the run had asked the client before. With `of`, the number counts only if the run is this one. */
+  /** How many times the run had asked the client before. With `of`, the number applies only to the run with that id. */
   readonly asked: number
   readonly of?: string
   readonly withCalls: boolean

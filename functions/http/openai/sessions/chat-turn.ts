@@ -38,6 +38,6 @@ export const REPEAT_MS = 60_000
 /** How long a session remembers idempotency keys, in milliseconds. */
 export const KEYS_MS = 86_400_000
 
-/** Requests can be repetitions of each other only within this scope, given as a text. */
+/** The scope within which requests can be repetitions of each other, as a text. */
 export const scopeOf = ({ caller, agent, user }: ChatTurn): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])

@@ -65,7 +65,7 @@ export async function noteShown(
   try {
     const noted = await notedOf(dependencies, turn, key)
     const { runs } = await reader.runs(key, { before: runId, limit: 1 })
-    // If this fails, an equal request has started another run meanwhile.
+    // If the record differs, an equal request has started another run meanwhile.
     if (noted === undefined || noted.before !== (runs[0]?.id ?? '')) return
     const last = shown.flatMap((messages) => messages.slice(-1).map(hashOf))
     await names.give(key, nameOf(turn, key), { before: noted.before, shown: last }, clock.now() + KEYS_MS)

@@ -12,7 +12,7 @@ import type { ChatTurn } from './chat-turn.ts'
 /** A turn after which a client continues, and the current state of its session. */
 export interface KnownTurn {
   readonly session: Session
-  /** Whether nothing was added to the session since. */
+  /** Whether the turn is still the newest one in the session. */
   readonly isNewest: boolean
   /** Whether the turn's run is still active; the client's new input waits for its end. */
   readonly isActive: boolean

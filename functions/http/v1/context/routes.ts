@@ -50,7 +50,7 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { run } = c.req.valid('query')
     const name = JSON.stringify(['context', session, run])
-    // Queued, because it holds the messages of the conversation and may be as long.
+    // Queued, because the document holds the messages of the conversation and may be long.
     const document = await builds.build(session.tenant, name, async () =>
       Buffer.from(JSON.stringify(contextResource(session.session, await service.context(session, run)))),
     )

@@ -144,7 +144,7 @@ function callName(
   ])
 }
 
-/** Rejects two results for one call, as if the second came in a later request. */
+/** Rejects two results for one call in the same request. */
 function refuseRepeatedResults(calls: readonly string[]): void {
   const again = repeatIn(calls)
   if (again === undefined) return

@@ -47,7 +47,7 @@ export async function lastMessage({ reader }: AppDependencies, key: SessionKey):
 
 const FIRST_EVENTS = { user: 'run.started', assistant: 'message.completed', tool: 'tool_call.started' } as const
 
-/** The event to resume a message's run at: the start of its round. */
+/** The event after which a follower of the message's run resumes: the start of its round. */
 const eventOf = (message: Message | undefined): { after?: string } =>
   message === undefined ? {} : { after: eventId(message.id, FIRST_EVENTS[message.role]) }
 
