@@ -1,5 +1,5 @@
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { DeltaEvent, MessageCompletedEvent, RoundEvent, RunEvent } from '../../domain/events.ts'
+import type { DeltaEvent, MessageCompletedEvent, RoundEvent, RunEvent, ToolCallEvent } from '../../domain/events.ts'
 import { STREAMED_AGAIN } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
@@ -38,9 +38,9 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
       if (isKnown(event)) return []
       switch (event.type) {
         case 'tool_call.started':
-          return [{ type: 'call_started', message: event.message, ...ofEvent(event) }]
+          return threads.begin(event, ofEvent(event))
         case 'tool_call.completed':
-          return [{ type: 'call_ended', message: event.message, ...ofEvent(event) }]
+          return threads.end(event, ofEvent(event))
         case 'warning':
         case 'context.nearly_full':
         case 'context.consolidated':
@@ -67,12 +67,63 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
   }
 }
 
-/** The current rounds of the leader and of members. */
+type ThreadEvent = DeltaEvent | RoundEvent | MessageCompletedEvent
+
+/** Calls of a thread that have not ended, and the held events of its next round. */
+interface OpenCalls {
+  readonly ids: Set<string>
+  held: ThreadEvent[]
+}
+
+/**
+ * Rounds in progress of the leader and of members. A model may be asked with a result that is still being stored, so the
+ * next round may stream before the end of the call. The log has that end first. The round is held until then, so that
+ * the order is the same live and stored.
+ */
 function createThreads() {
+  const rounds = createRounds()
+  const threads = new Map<string, OpenCalls>()
+  const release = (thread: string, of: StepNames): RunStep[] => {
+    const { held = [] } = threads.get(thread) ?? {}
+    threads.delete(thread)
+    return held.flatMap((event) => rounds.take(event, of))
+  }
+  return {
+    take(event: ThreadEvent, of: StepNames): RunStep[] {
+      const thread = threadOf(of)
+      const open = threads.get(thread)
+      if (open !== undefined && event.type !== 'message.completed') {
+        open.held.push(event)
+        return []
+      }
+      // A completion is stored after all results before it (promises L4).
+      return [...release(thread, of), ...rounds.take(event, of)]
+    },
+    begin({ message }: ToolCallEvent, of: StepNames): RunStep[] {
+      const thread = threadOf(of)
+      const open = threads.get(thread) ?? { ids: new Set(), held: [] }
+      open.ids.add(message.id)
+      threads.set(thread, open)
+      return [{ type: 'call_started', message, ...of }]
+    },
+    end({ message }: ToolCallEvent, of: StepNames): RunStep[] {
+      const thread = threadOf(of)
+      const open = threads.get(thread)
+      open?.ids.delete(message.id)
+      const held = open?.ids.size === 0 ? release(thread, of) : []
+      return [{ type: 'call_ended', message, ...of }, ...held]
+    },
+  }
+}
+
+const threadOf = ({ parentMessageId = '' }: StepNames): string => parentMessageId
+
+/** The current rounds of the leader and of members. */
+function createRounds() {
   const rounds = new Map<string, RoundEmitter>()
   return {
-    take(event: DeltaEvent | RoundEvent | MessageCompletedEvent, of: StepNames): RunStep[] {
-      const thread = of.parentMessageId ?? ''
+    take(event: ThreadEvent, of: StepNames): RunStep[] {
+      const thread = threadOf(of)
       if (event.type === 'round.started') {
         rounds.delete(thread)
         return []

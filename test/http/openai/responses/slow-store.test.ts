@@ -1,17 +1,14 @@
 /*
- * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there.
- * Here the store takes longer for a call's result than the model for the first words of its next round. Today the stream then has
- * the call behind these words, and a read has it before them: another order, other numbers.
- *
- * Suite: test/http/openai/
+ * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there: also
+ * where the store takes longer for a call's result than the model for the first words of its next round.
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
-import { completionOf, makeTool } from '../agent/harness.ts'
-import type { Ports } from '../../functions/runtime/program.ts'
-import { openHttpHarness } from '../http/harness.ts'
-import type { HttpHarness } from '../http/harness.ts'
-import { openAiClient } from '../http/openai/openai-client.ts'
+import { completionOf, makeTool } from '../../../agent/harness.ts'
+import type { Ports } from '../../../../functions/runtime/program.ts'
+import { openHttpHarness } from '../../harness.ts'
+import type { HttpHarness } from '../../harness.ts'
+import { openAiClient } from '../openai-client.ts'
 
 type Event = OpenAI.Responses.ResponseStreamEvent
 
@@ -63,14 +60,10 @@ async function expectOneOrder(_: string, storeMs: number, modelMs: number): Prom
   expect(wrong).toEqual([])
 }
 
-test.each([['faster', 0, 100]] as const)(
-  'reads and resumed streams equal the stream with a store that is %s than the model',
-  expectOneOrder,
-)
-test.fails.each([['slower', 100, 0]] as const)(
-  'reads and resumed streams equal the stream with a store that is %s than the model',
-  expectOneOrder,
-)
+test.each([
+  ['faster', 0, 100],
+  ['slower', 100, 0],
+] as const)('reads and resumed streams equal the stream with a store that is %s than the model', expectOneOrder)
 
 /** What a client puts together of the deltas: texts and arguments by their place in the output. */
 function textsOf(some: readonly Event[]): string[] {
