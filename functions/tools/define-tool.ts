@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { MAX_TIMER_MS } from '../domain/time/time-limit.ts'
 import { faultsOf } from '../log/faults.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
 
@@ -15,6 +16,7 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly input: Input
   /** Whether an interrupted call may be executed again. Default: no. */
   readonly idempotent?: boolean
+  /** From 1 to `MAX_TIMER_MS` (24.8 days). */
   readonly timeoutMs?: number
   readonly needsApproval?: boolean
   execute(input: z.output<Input>, context: ToolContext): Promise<ToolOutput>
@@ -22,15 +24,21 @@ export interface ToolDefinition<Input extends z.ZodType> {
 
 /**
  * Makes a tool from a zod schema. The model sees it as JSON Schema. `execute` runs only with valid arguments; for
- * others, the model gets an error that names each path.
+ * others, the model gets an error that names each path. Throws `RangeError`
+ * for a timeout that no timer can wait.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = definition
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
+    throw new RangeError(
+      `timeoutMs of ${definition.name} is ${timeoutMs}: it must be above 0 and at most ${MAX_TIMER_MS} (24.8 days)`,
+    )
   return {
     name: definition.name,
     description: definition.description,
     parameters: parametersOf(definition.input),
     idempotent: definition.idempotent ?? false,
-    timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs,
     needsApproval: definition.needsApproval ?? false,
     check(input: Json) {
       const { error } = definition.input.safeParse(input)

@@ -7,6 +7,7 @@ import { ModelError } from '../../functions/ports/model.ts'
 import type { IncomingMedia } from '../../functions/ports/tool.ts'
 import type { Ports } from '../../functions/runtime/program.ts'
 import { PNG } from '../fixtures/png.ts'
+import { PLAIN_TEXT, type ClosedMessage } from '../../functions/domain/messages/closed-message.ts'
 import { makeTool, openHarness } from './harness.ts'
 import type { Harness, Turn } from './harness.ts'
 
@@ -102,6 +103,27 @@ describe('media that a tool returns', () => {
     const named = Array.from({ length: 64 }, (_, place) => `${place + 65}.txt`).join(', ')
     const omitted = `[${named} and 72 more left out: a message has at most 64 images and files]`
     expect(text).toEqual({ type: 'text', text: `drawn\n${omitted}` })
+    expect(files(join(harness.folder, 'outputs'))).toHaveLength(64)
+  })
+
+  it('of an imported message that are more than 64 are left out by name', async () => {
+    harness = await openHarness({ script: script(1) })
+    const media = Array.from({ length: 70 }, (_, place) => {
+      const data = Buffer.from(`file ${place}`)
+      return { type: 'file', mediaType: 'text/plain', data, filename: `${place + 1}.txt` } as const
+    })
+    const parts = [{ type: 'text', text: 'all of them' } as const, ...media]
+    const toolCalls = [{ id: 'c', name: 'draw', arguments: '{}' }]
+    const of: ClosedMessage = { role: 'assistant', parts: [{ type: 'tool_call', id: 'c' }], toolCalls }
+    const result: ClosedMessage = { role: 'tool', of, sequence: 0, status: 'completed', mediaType: PLAIN_TEXT, parts }
+    await harness.service.importMessages(harness.session, [{ role: 'user', parts }, of, result], {})
+    const named = Array.from({ length: 6 }, (_, place) => `${place + 65}.txt`).join(', ')
+    const omitted = `[${named} left out: a message has at most 64 images and files]`
+    for (const message of (await harness.log()).filter(({ role }) => role !== 'assistant')) {
+      expect(message.parts.filter(({ type }) => type === 'file')).toHaveLength(64)
+      const texts = message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+      expect(texts.join('\n')).toBe(`all of them\n${omitted}`)
+    }
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(64)
   })
 

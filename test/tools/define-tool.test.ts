@@ -23,6 +23,18 @@ test('a tool that says nothing else may not be repeated, needs no approval and h
   expect(tool).toMatchObject({ idempotent: false, needsApproval: false, timeoutMs: 60_000 })
 })
 
+test.each([0, -1, NaN, 2 ** 31, 2 ** 40, Infinity])('a tool with a timeout of %d ms is refused', (timeoutMs) => {
+  const define = (ms: number) =>
+    defineTool({
+      ...{ name: 'wait', description: '', timeoutMs: ms, input: z.strictObject({}) },
+      execute: async () => ({ text: '' }),
+    })
+  expect(() => define(timeoutMs)).toThrow(
+    `timeoutMs of wait is ${timeoutMs}: it must be above 0 and at most 2147483647 (24.8 days)`,
+  )
+  expect(define(2 ** 31 - 1).timeoutMs).toBe(2 ** 31 - 1)
+})
+
 test('the model is told the schema with descriptions, and that what has a default may be left out', () => {
   expect(tool.parameters).toEqual({
     type: 'object',

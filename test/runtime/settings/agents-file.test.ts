@@ -130,6 +130,14 @@ describe('agents', () => {
       { agents: { default: { policies: { context_tokens: 5 } } } },
       'policies.context_tokens: is less than any request needs',
     ],
+    [
+      { agents: { default: { model_options: { timeout_ms: 2 ** 31 } } } },
+      'agents.default.model_options.timeout_ms: must be at most 2147483647',
+    ],
+    [
+      { agents: { default: { mcp: { a: { url: 'https://x', timeout_ms: 600_001 } } } } },
+      'agents.default.mcp.a.timeout_ms: must be at most 600000',
+    ],
     [{ agents: { 'bad name': {} } }, 'agents.bad name: the name must be 1–64 of A-Z a-z 0-9 _ -'],
     [{ agents: { default: { policies: { replay: 'none' } } } }, 'policies.replay: must be "full" or "conversation"'],
     [{ agents: { default: { policies: { max_rounds: 'ten' } } } }, 'policies.max_rounds: must be a number'],
@@ -177,12 +185,16 @@ describe('the JSON Schema of agents.json', () => {
     expect(validator.validate(value)).toMatchObject({ valid: true })
   })
 
-  test.each([{ modle: 'x/y' }, { model: 'gpt' }, { policies: { max_rounds: 0 } }, { members: 'b' }])(
-    'refuses what the program refuses: %j',
-    (agent) => {
-      const value = { agents: { a: agent } }
-      expect(() => parse(value)).toThrow('agents.a')
-      expect(validator.validate(value).valid).toBe(false)
-    },
-  )
+  test.each([
+    { modle: 'x/y' },
+    { model: 'gpt' },
+    { policies: { max_rounds: 0 } },
+    { members: 'b' },
+    { model_options: { timeout_ms: 2 ** 31 } },
+    { mcp: { a: { url: 'https://x', timeout_ms: 600_001 } } },
+  ])('refuses what the program refuses: %j', (agent) => {
+    const value = { agents: { a: agent } }
+    expect(() => parse(value)).toThrow('agents.a')
+    expect(validator.validate(value).valid).toBe(false)
+  })
 })
