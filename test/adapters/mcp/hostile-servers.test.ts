@@ -153,7 +153,7 @@ describe('a call whose server', () => {
       response.end()
     })
     const { execute } = await opened([serverAt(url)], { allowedHosts: [host] })
-    await expect(execute('test__look')).rejects.toThrow(/sent more than 29360128 bytes/)
+    await expect(execute('test__look')).rejects.toThrow(/sent more than the limit of 29360128 bytes/)
   })
 
   const blocks = (count: number): string => Array(count).fill('{"type":"text","text":"x"}').join(',')
