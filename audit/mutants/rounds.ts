@@ -33,7 +33,7 @@ export const ROUND_MUTANTS = [
     ],
     ['a round is not awaited', '  await state.store.log.appendRound(', '  void state.store.log.appendRound('],
     ['more calls than may be', '.slice(0, MAX_ROUND_CALLS)', '.slice(0)'],
-    ['results carry no generation', '    generation,\n', '    generation: 0,\n'],
+    ['results carry no generation', '    generation: held.lease.generation,\n', '    generation: 0,\n'],
     ['sequences are all 0', '    sequence,\n', '    sequence: 0,\n'],
     ['a call is executed that nobody could be asked about', "&& row.needs !== 'approval'", '&& row.needs === null'],
   ]),

@@ -326,6 +326,8 @@ export type Message = {
     readonly arguments?: string;
     readonly sequence?: number;
     readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied";
+    /** The client's tool of this name was called in place of the agent's: the result is the client's. */
+    readonly origin?: "client";
     /** Of a call that needed an approval; `by` where the channel knows who decided. */
     readonly decision?: {
         readonly approved: boolean;
@@ -778,6 +780,7 @@ export type SearchHit = {
     readonly tool_name?: string;
     readonly tool_call_id?: string;
     readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied";
+    readonly origin?: "client";
     readonly pointer?: string;
     readonly agent: string;
     readonly owner?: string;

@@ -164,6 +164,8 @@ export interface HistoryEntry extends HistoryHit {
    * The hit's text without marks: all of it if it is short, otherwise the part in the snippet. At most 300 characters.
    */
   readonly text: string
+  /** For a call or a result: a client tool replaced the agent's tool of this name. */
+  readonly origin?: 'client'
   /** For a result: its sources that have numbers. */
   readonly sources?: readonly { readonly number: number; readonly title: string }[]
   readonly before?: HistoryNeighbour

@@ -92,7 +92,7 @@ async function ownPart(
   reader: LogReader,
   key: SessionKey,
   hit: HistoryHit,
-): Promise<Pick<HistoryEntry, 'text' | 'sources' | 'before' | 'after'> | undefined> {
+): Promise<Pick<HistoryEntry, 'text' | 'origin' | 'sources' | 'before' | 'after'> | undefined> {
   const message = await reader.message(key, hit.messageId)
   if (message === undefined) return undefined
   const own = entriesOf([message])
@@ -100,6 +100,7 @@ async function ownPart(
   const [before, after] = [own[place - 1], own[place + 1]]
   return {
     text: await hitText(hit, own[place]),
+    ...(message.role === 'tool' ? definedFields({ origin: message.origin }) : {}),
     ...(hit.role === 'tool_result' ? await sourcesOf(reader, key, message) : {}),
     ...(before === undefined ? {} : { before: await shown(before) }),
     ...(after === undefined ? {} : { after: await shown(after) }),

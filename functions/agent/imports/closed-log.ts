@@ -211,13 +211,14 @@ async function toolOf(
       role: 'tool',
       named,
       status: 'interrupted',
+      ...definedFields({ origin: message.origin }),
       parts: [{ type: 'text', text: STATUS_TEXT.interrupted }],
     }
   const whole = await wholeOutput(dependencies, key, message)
   const sources = await wholeSources(dependencies, key, message)
   const media = await withBytes(dependencies, key, message.parts)
   const data = message.parts.find((part) => part.type === 'data')?.data
-  const { status, output, completedAt, durationMs, searched, decision } = message
+  const { status, origin, output, completedAt, durationMs, searched, decision } = message
   return {
     ...base,
     ...found,
@@ -226,7 +227,16 @@ async function toolOf(
     status,
     parts:
       whole === undefined ? media : [{ type: 'text', text: whole }, ...media.filter(({ type }) => type !== 'text')],
-    ...definedFields({ data, mediaType: output?.mediaType, completedAt, durationMs, searched, decision, sources }),
+    ...definedFields({
+      origin,
+      data,
+      mediaType: output?.mediaType,
+      completedAt,
+      durationMs,
+      searched,
+      decision,
+      sources,
+    }),
   }
 }
 

@@ -77,6 +77,8 @@ export interface ClosedToolMessage extends ClosedBase {
   /** The object by which later messages of a member name this call. */
   readonly named?: MemberCall
   readonly status: ToolStatus
+  /** As in a message of ours. */
+  readonly origin?: 'client'
   readonly parts: readonly ClosedPart[]
   /** The result's data for programs. */
   readonly data?: Json

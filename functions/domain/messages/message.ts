@@ -184,6 +184,8 @@ export interface ToolMessage extends MessageBase {
   readonly status: ToolStatus
   /** The reason why a `waiting` call waits; kept afterwards. */
   readonly needs?: 'result' | 'approval'
+  /** Set if a client tool replaced the agent's tool of this name: the result comes from the client. */
+  readonly origin?: 'client'
   /** Empty until the call ends. */
   readonly parts: readonly ToolPart[]
   readonly output?: Output

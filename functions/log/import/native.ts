@@ -149,6 +149,7 @@ const message = z.discriminatedUnion(
       completed_at: time.optional(),
       duration_ms: z.number().min(0).optional(),
       decision: decision.optional(),
+      origin: z.literal('client').optional(),
       searched,
       sources: z.array(source).max(MAX_SOURCES).optional(),
       /** Our exports have this field. */
@@ -257,6 +258,7 @@ function toolOf(one: ToolOf, found: Pick<ClosedToolMessage, 'of' | 'sequence'>, 
       completedAt: one.completed_at,
       durationMs: one.duration_ms,
       searched: one.searched,
+      origin: one.origin,
       decision: one.decision,
     }),
   }

@@ -14,6 +14,10 @@ import type { Thread } from '../thread.ts'
 export const usableClientTools = (tools: Tools, clientTools: readonly ClientTool[]): readonly ClientTool[] =>
   clientTools.filter(({ name }) => tools.get(name)?.isOfServer !== true)
 
+/** Whether a client tool of the run replaces the agent's tool of this name. */
+export const isReplaced = (tools: Tools, clientTools: readonly ClientTool[], name: string): boolean =>
+  tools.has(name) && usableClientTools(tools, clientTools).some((tool) => tool.name === name)
+
 /** The tools that a run may call: the client tools first, then the agent's tools that no client tool hides. */
 export function declaredTools(tools: Tools, brought: readonly ClientTool[]): ToolDeclaration[] {
   const clientTools = usableClientTools(tools, brought)

@@ -26,7 +26,7 @@ import type { Thread } from '../thread.ts'
 import { throttledProgress } from './call-progress.ts'
 import { createToolContext, executeCall, GRACE_MS } from './tool-call.ts'
 import type { CallOutcome } from './tool-call.ts'
-import { usableClientTools } from '../model/model-request.ts'
+import { isReplaced, usableClientTools } from '../model/model-request.ts'
 
 /** Calls of one batch that execute concurrently. */
 const PARALLEL = 8
@@ -58,7 +58,7 @@ async function storeWithMutex(
   const isDelegation = ({ name }: ToolCall): boolean => name === DELEGATE_TOOL && hasSearched(thread)
   const rows = calls.map((call, sequence): ToolMessage => {
     const { needs } = checks[sequence] ?? {}
-    const begun = rowOf(assistant, sequence, rowIds[sequence] ?? '', lease.generation)
+    const begun = rowOf(state, thread, { asked: assistant, sequence, id: rowIds[sequence] ?? '' })
     const row = isDelegation(call) ? { ...begun, searched: true as const } : begun
     return needs === undefined ? row : { ...row, status: 'waiting', needs }
   })
@@ -72,7 +72,11 @@ async function storeWithMutex(
 }
 
 /** Builds the running row of a message's call. */
-function rowOf(asked: AssistantMessage, sequence: number, id: string, generation: number): ToolMessage {
+function rowOf(
+  { held }: RunState,
+  { tools }: Thread,
+  { asked, sequence, id }: { readonly asked: AssistantMessage; readonly sequence: number; readonly id: string },
+): ToolMessage {
   const call = asked.toolCalls[sequence] ?? { id: '', name: '', arguments: '' }
   return {
     id,
@@ -88,8 +92,9 @@ function rowOf(asked: AssistantMessage, sequence: number, id: string, generation
     call: callText(call),
     sequence,
     status: 'running',
+    ...(isReplaced(tools, held.run.clientTools, call.name) ? { origin: 'client' } : {}),
     parts: [],
-    generation,
+    generation: held.lease.generation,
   }
 }
 
@@ -115,7 +120,7 @@ export async function storeRefused(state: RunState, thread: Thread): Promise<voi
     { count, position }: { readonly count: number; readonly position: EventPosition },
   ): Promise<Emission<void>> {
     const ids = allocate(state, count)
-    const begun = ids.map((id, place) => rowOf(asked, first + place, id, lease.generation))
+    const begun = ids.map((id, place) => rowOf(state, thread, { asked, sequence: first + place, id }))
     const refused = begun.map((row, place): ToolMessage => {
       const text = `error: ${refusalOf(thread, asked, row.sequence)}`
       const result = { parts: [{ type: 'text' as const, text }], completedAt: state.ports.clock.now(), durationMs: 0 }

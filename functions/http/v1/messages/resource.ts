@@ -122,6 +122,7 @@ function toolFields(session: string, message: ToolMessage, callArguments?: strin
     arguments: callArguments,
     sequence: message.sequence,
     status: statusResource(message.status),
+    origin: message.origin,
     decision: message.decision === undefined ? undefined : decisionResource(message.decision),
     completed_at: message.completedAt === undefined ? undefined : timeText(message.completedAt),
     duration_ms: message.durationMs,

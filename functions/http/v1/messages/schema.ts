@@ -98,6 +98,9 @@ export const MessageSchema = z
     arguments: z.string().optional().openapi({ description: 'Of the call: the raw string as the model sent it.' }),
     sequence: z.number().int().optional(),
     status: toolStatus.optional(),
+    origin: z.literal('client').optional().openapi({
+      description: "The client's tool of this name was called in place of the agent's: the result is the client's.",
+    }),
     decision: DecisionSchema.optional().openapi({
       description: 'Of a call that needed an approval; `by` where the channel knows who decided.',
     }),

@@ -23,6 +23,7 @@ export function searchHitResource(entry: HistoryEntry): z.input<typeof SearchHit
       tool_name: entry.toolName,
       tool_call_id: entry.toolCallId,
       status: entry.status === undefined ? undefined : statusResource(entry.status),
+      origin: entry.origin,
       pointer: isToolEvent ? pointerTo(entry.messageId) : undefined,
     }),
     agent: entry.agent,

@@ -24,6 +24,7 @@ export const SearchHitSchema = z
     tool_name: z.string().optional(),
     tool_call_id: z.string().optional(),
     status: toolStatus.optional(),
+    origin: z.literal('client').optional(),
     pointer: z.string().optional(),
     agent: z.string(),
     owner: z.string().optional(),
