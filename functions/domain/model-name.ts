@@ -1,7 +1,7 @@
-/** Providers by the first part of a model's name. */
+/** The providers, as the first part of a model's name gives them. */
 export const PROVIDER_NAMES = ['anthropic', 'openai', 'bedrock', 'openai-compatible', 'demo'] as const
 
-/** Completes a model's name, as an agent has it, to `provider/model`. */
+/** Completes a model's name from an agent's settings to `provider/model`. */
 export function fullModelName(name: string): string {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))
@@ -13,8 +13,8 @@ export function fullModelName(name: string): string {
 const DATE = /-20\d{2}-?\d{2}-?\d{2}$/
 
 /**
- * Whether two names, `provider/model`, are of one model. A name without a date is an alias of the name with it: providers respond
- * with the dated one.
+ * Whether two names (`provider/model`) mean the same model. A name without a date is an alias of a dated name, and
+ * providers respond with the dated one.
  */
 export function isSameModel(one: string, other: string): boolean {
   if (one === other) return true

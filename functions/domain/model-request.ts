@@ -25,7 +25,7 @@ export interface RequestReasoning {
 }
 export interface RequestToolCall extends ToolCall {
   readonly type: 'tool_call'
-  /** The log's name, if the provider is sent a mapped one. */
+  /** The name in the log, if the provider gets a mapped name. */
   readonly originalName?: string
 }
 
@@ -54,6 +54,6 @@ export interface ModelRequest {
   /** `none`: tools are declared so that the provider accepts the calls in the history, but none may be called. */
   readonly toolChoice: 'auto' | 'required' | 'none' | { readonly name: string }
   readonly options: ModelOptions
-  /** Set if the provider refused the usual names: tools and calls are sent under the narrowest ones. */
+  /** Set after the provider rejected the usual names: tools and calls then get names in the narrowest form. */
   readonly narrowNames?: true
 }

@@ -160,7 +160,7 @@ export interface AssistantMessage extends MessageBase {
   readonly toolCalls: readonly ToolCall[]
   /** `provider/model`. Absent on messages that no model wrote (`crashed_repeatedly`). */
   readonly model?: string
-  /** `provider/model` of the request, if the provider named another model in its response. */
+  /** The requested model (`provider/model`), if the provider named another model in its response. */
   readonly requestedModel?: string
   readonly finishReason?: string
   readonly usage?: Usage

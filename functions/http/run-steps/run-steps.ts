@@ -69,16 +69,16 @@ export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
 
 type ThreadEvent = DeltaEvent | RoundEvent | MessageCompletedEvent
 
-/** Calls of a thread that have not ended, and the held events of its next round. */
+/** The calls of a thread that have not ended, and the events of its next round that are held back. */
 interface OpenCalls {
   readonly ids: Set<string>
   held: ThreadEvent[]
 }
 
 /**
- * Rounds in progress of the leader and of members. A model may be asked with a result that is still being stored, so the
- * next round may stream before the end of the call. The log has that end first. The round is held until then, so that
- * the order is the same live and stored.
+ * The rounds in progress of the leader and of members. A model may be asked with a result that is still being stored,
+ * so the next round may stream before the call's end is emitted. In the log, the call's end comes first. The round is
+ * held back until then, so that live and stored events have the same order.
  */
 function createThreads() {
   const rounds = createRounds()
@@ -96,7 +96,7 @@ function createThreads() {
         open.held.push(event)
         return []
       }
-      // A completion is stored after all results before it (promises L4).
+      // All earlier results are stored before a completion (promises L4).
       return [...release(thread, of), ...rounds.take(event, of)]
     },
     begin({ message }: ToolCallEvent, of: StepNames): RunStep[] {
