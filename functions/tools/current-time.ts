@@ -18,7 +18,7 @@ export const currentTime = defineTool({
   },
 })
 
-/** Such as `2026-11-22T01:48:20+01:00 Europe/Berlin (Sunday)`. */
+/** Formats the time in a zone, such as `2026-11-22T01:48:20+01:00 Europe/Berlin (Sunday)`. */
 function inZone(now: Date, timezone: string): string {
   const parts = new Map(format(now, timezone).map(({ type, value }) => [type, value]))
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''

@@ -16,16 +16,16 @@ export interface ToolDefinition<Input extends z.ZodType> {
   readonly input: Input
   /** Whether an interrupted call may be executed again. Default: no. */
   readonly idempotent?: boolean
-  /** From 1 to `MAX_TIMER_MS` (24.8 days). */
+  /** Timeout of one call, in ms: from 1 to `MAX_TIMER_MS` (24.8 days). */
   readonly timeoutMs?: number
   readonly needsApproval?: boolean
   execute(input: z.output<Input>, context: ToolContext): Promise<ToolOutput>
 }
 
 /**
- * Makes a tool from a zod schema. The model sees it as JSON Schema. `execute` runs only with valid arguments; for
- * others, the model gets an error that names each path. Throws `RangeError`
- * for a timeout that no timer can wait.
+ * Makes a tool from a zod schema, which the model receives as JSON Schema. `execute` runs only with valid arguments.
+ * For invalid arguments, the model gets an error that names each path. Throws `RangeError` for a timeout over
+ * `MAX_TIMER_MS`.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = definition

@@ -4,7 +4,7 @@ import { createStore, useStore } from './store.ts'
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
-  /** Without `#`. */
+  /** The fragment without `#`. */
   readonly fragment: string
   /** Whether a key led here that can be pressed again to continue. Then no field may take the focus. */
   readonly stepped: boolean

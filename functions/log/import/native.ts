@@ -121,10 +121,10 @@ const message = z.discriminatedUnion(
         ),
         tool_calls: z
           .array(z.object({ id: z.string().min(1), name: z.string(), arguments: z.string(), provider }))
-          .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have ids of their own')
+          .refine((calls) => new Set(calls.map(({ id }) => id)).size === calls.length, 'must have different ids')
           .default([]),
         model: shortText.optional(),
-        /** Of our exports, as `searched`. */
+        /** Field of our exports: the model that was requested. */
         requested_model: shortText.optional(),
         finish_reason: shortText.optional(),
         usage: usage.optional(),

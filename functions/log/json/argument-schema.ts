@@ -33,9 +33,11 @@ interface Node {
 }
 
 /**
- * Checks the size, depth and cost of a caller's tool parameters. Returns the first fault with its path; undefined if there is
- * none. The time is linear in the schema, whatever its content. Checking arguments with an accepted schema is linear too: no
- * reference is circular, or multiplies without limit. Keywords and unresolved references are left to the model's provider.
+ * Checks the size, depth and cost of a caller's tool parameters. Returns the first fault with its path; undefined if
+ * there is none.
+ * The time is linear in the schema, whatever its content. Checking arguments with an accepted schema also takes linear
+ * time, because its references are not circular and cannot multiply without limit. Unknown keywords and unresolved
+ * references are left to the model's provider.
  */
 export function schemaFault(schema: JsonObject): SchemaFault | undefined {
   try {
@@ -75,7 +77,7 @@ function collect(root: JsonObject): Node[] {
     }
     found.push({ value: value as JsonObject, path })
     for (const [key, item] of Object.entries(value)) {
-      // A property may be named `const`, or `properties`.
+      // A property can have the name `const` or `properties`.
       if (!isMap && VALUES.has(key)) continue
       const holdsSchemas = !isMap && (MAPS.has(key) || Array.isArray(item))
       visit(item as Json, [...path, key], holdsSchemas ? level : level + 1, !isMap && MAPS.has(key))
@@ -131,7 +133,7 @@ function unescaped(step: string): string {
   }
 }
 
-/** Refuses a schema that applies too many others to one value, or itself. */
+/** Throws for a schema that applies more than `MAX_APPLIED_SCHEMAS` schemas to one value, or that applies itself. */
 function checkApplied(
   { value: from, path }: Node,
   targets: ReadonlyMap<JsonObject, readonly JsonObject[]>,

@@ -1,18 +1,23 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 
-/** Characters of a regular expression, and `\p{…}` in all of a schema: each takes 30 µs to compile. Others are not compiled. */
+/**
+ * Limits for regular expressions: characters of one pattern, and uses of `\p{…}` in the whole schema. Each `\p{…}`
+ * takes 30 µs to compile. Patterns over a limit are not compiled.
+ */
 const MAX_PATTERN_CHARACTERS = 500
 const MAX_CLASSES = 16
 
 export type Draft = '4' | '7' | '2019-09' | '2020-12'
 
-/** A schema as the validator reads it. */
+/** A schema in the form that the validator reads. */
 export interface CheckableSchema {
   readonly schema: JsonObject | boolean
   readonly draft: Draft
   /**
-   * `whole`: says all that the original says. `partial`: what it refuses, the original refuses. `unreadable`: a keyword was dropped
-   * where that could refuse more.
+   * How much of the original the schema keeps:
+   * - `whole`: all of it.
+   * - `partial`: a keyword was dropped. Every value that this schema refuses is refused by the original, too.
+   * - `unreadable`: a keyword was dropped, and this schema may refuse values that the original accepts.
    */
   readonly reading: 'whole' | 'partial' | 'unreadable'
 }
@@ -28,14 +33,17 @@ const SCHEMAS = new Set([
 ])
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-/** Their contents are plain values, null included. */
+/** Keywords whose contents are plain values, which may be null. */
 const VALUES = new Set(['const', 'default', 'example', 'examples'])
-/** A schema below one of these may refuse more where it says less. */
+/** Keywords that may refuse more values if the schema below them has fewer conditions. */
 const NEGATING = new Set(['not', 'if', 'oneOf', 'contains', 'unevaluatedProperties', 'unevaluatedItems'])
-/** Formats are annotations (JSON Schema 2020-12, "format"), and servers read them in different ways. */
+/**
+ * Keywords that the translation leaves out. `format` is an annotation in JSON Schema 2020-12, and servers read it in
+ * different ways.
+ */
 const ANNOTATIONS = new Set(['format', 'nullable'])
 
-/** What was found while reading one schema. */
+/** State of the translation of one schema. */
 interface Reading {
   readonly draft: Draft
   isPartial: boolean
@@ -44,8 +52,9 @@ interface Reading {
 }
 
 /**
- * Translates a tool's schema into what the validator reads: other drafts and dialects into its own, null into an absent keyword.
- * A keyword that has no meaning in any draft is dropped. The work is linear in the schema.
+ * Translates a tool's schema into the form that the validator reads. Other drafts and dialects become supported ones,
+ * and a keyword with the value null counts as absent. A keyword that has no meaning in any draft is dropped. The time
+ * is linear in the schema.
  */
 export function checkableSchema(parameters: JsonObject): CheckableSchema {
   const reading: Reading = { draft: draftOf(parameters), isPartial: false, negates: false, classes: 0 }
@@ -54,7 +63,10 @@ export function checkableSchema(parameters: JsonObject): CheckableSchema {
   return { schema, draft, reading: isPartial ? (negates ? 'unreadable' : 'partial') : 'whole' }
 }
 
-/** MCP servers often say that their schemas are of an older draft, whose tuples and limits are written otherwise. */
+/**
+ * Reads the draft from `$schema`. MCP servers often declare an older draft, which writes tuples and limits in another
+ * form.
+ */
 function draftOf({ $schema }: JsonObject): Draft {
   if (typeof $schema !== 'string') return '2020-12'
   if (/draft-0[1-4]/u.test($schema)) return '4'
@@ -80,7 +92,7 @@ function readSchema(from: Json | undefined, reading: Reading): JsonObject | bool
     if (NEGATING.has(key)) reading.negates = true
     const found = readKeyword(key, value, reading)
     if (found === undefined) reading.isPartial = true
-    // Not by assignment: a property may be called `__proto__`.
+    // An assignment to a property named `__proto__` would replace the prototype instead.
     else Object.defineProperty(read, key, { value: found, enumerable: true, configurable: true, writable: true })
   }
   if (reading.draft !== '4') translateLimits(read)
@@ -89,7 +101,7 @@ function readSchema(from: Json | undefined, reading: Reading): JsonObject | bool
   return from['nullable'] === true ? { anyOf: [{ type: 'null' }, read] } : read
 }
 
-/** The value of a keyword; undefined where it has no meaning. */
+/** Translates the value of a keyword; undefined if the value has no meaning. */
 function readKeyword(key: string, value: Json, reading: Reading): Json | undefined {
   if (SCHEMAS.has(key)) return readSchema(value, reading)
   if (LISTS.has(key)) return Array.isArray(value) ? value.map((one: Json) => readSchema(one, reading)) : undefined
@@ -133,7 +145,7 @@ const readDependencies = (value: JsonObject, reading: Reading): JsonObject =>
     ]),
   )
 
-/** Some generators write the names of types in capitals. */
+/** Translates the names of types. Some generators write them in capitals. */
 function readType(value: Json): Json | undefined {
   const names = (Array.isArray(value) ? value : [value]).map((name: Json) => {
     if (name === null) return 'null'
@@ -154,7 +166,7 @@ function compiles(pattern: string, reading: Reading): boolean {
   }
 }
 
-/** Draft 4 says with a boolean that a limit is exclusive. */
+/** Translates exclusive limits from the form of draft 4, in which they are booleans. */
 function translateLimits(read: Record<string, Json>): void {
   for (const [limit, exclusive] of [
     ['minimum', 'exclusiveMinimum'],
@@ -169,7 +181,7 @@ function translateLimits(read: Record<string, Json>): void {
   }
 }
 
-/** Before 2020-12, `items` is a list for a tuple. */
+/** Translates a tuple from the form of older drafts: a list in `items` becomes `prefixItems`. */
 function translateTuple(read: Record<string, Json>, { draft }: Reading): void {
   const { items, additionalItems, ...rest } = read
   if (draft !== '2020-12' || !Array.isArray(items) || 'prefixItems' in rest) return
@@ -179,6 +191,8 @@ function translateTuple(read: Record<string, Json>, { draft }: Reading): void {
   if (additionalItems !== undefined) read['items'] = additionalItems
 }
 
-/** Whether names of properties are described where they cannot be read, so that all others are unknown. */
+/**
+ * Whether a keyword with property names was dropped. `additionalProperties` would then also apply to those properties.
+ */
 const hasUnreadNames = (from: JsonObject, read: JsonObject): boolean =>
   ['properties', 'patternProperties'].some((key) => from[key] !== undefined && from[key] !== null && !(key in read))

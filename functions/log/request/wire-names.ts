@@ -1,20 +1,20 @@
 import { sha256 } from '../../domain/hash.ts'
 import type { ModelRequest, RequestMessage, RequestToolCall } from '../../domain/model-request.ts'
 
-/** The names or ids that a provider accepts. */
+/** The rules of a provider for names or ids. */
 export interface NameRules {
   /** Matches a character that the provider refuses. */
   readonly foreign: RegExp
   readonly maxLength: number
 }
 
-/** Tool names on every wire. */
+/** Usual rules for tool names. */
 export const TOOL_NAMES: NameRules = { foreign: /[^a-zA-Z0-9_-]/, maxLength: 64 }
-/** The narrowest form, for a provider that has refused the usual one. */
+/** Strictest rules for tool names, for a provider that refused names in the usual form. */
 export const NARROW_NAMES: NameRules = { foreign: /[^a-zA-Z0-9_]/, maxLength: 40 }
-/** Call ids in Chat Completions. Servers read ids such as `functions.shell:0`, so signs are kept. */
+/** Rules for call ids in Chat Completions. Servers read ids such as `functions.shell:0`, so punctuation is kept. */
 export const CHAT_IDS: NameRules = { foreign: /[^\x21-\x7e]/, maxLength: 40 }
-/** Call ids in the other formats. */
+/** Rules for call ids in the other formats. */
 export const PLAIN_IDS: NameRules = { foreign: /[^a-zA-Z0-9_-]/, maxLength: 64 }
 
 const HASH_DIGITS = 16
@@ -22,12 +22,13 @@ const HASH_DIGITS = 16
 const MAPPED = new RegExp(`_x[0-9a-f]{${HASH_DIGITS}}$`)
 
 /**
- * Returns the name in the form that the provider accepts. A name that fits is unchanged. Otherwise the result has a readable beginning
- * and ends with a hash of the name. It depends on nothing else, so that every request and every page agree (promises R5).
+ * Returns the name in a form that the provider accepts. An acceptable name is unchanged. Any other result has a
+ * readable beginning and ends with a hash of the name. The result depends only on the name and the rules, so every
+ * request and every page agree (promises R5).
  */
 export function wireName(name: string, { foreign, maxLength }: NameRules, fallback = 'tool'): string {
   if (name !== '' && name.length <= maxLength && !foreign.test(name) && !MAPPED.test(name)) return name
-  // UTF-8 would encode all half characters alike.
+  // UTF-8 would encode all unpaired surrogates alike.
   const end = `_x${sha256(Buffer.from(name, 'utf16le')).slice(0, HASH_DIGITS)}`
   const readable = name
     .replace(/^[^a-zA-Z]+/, '')

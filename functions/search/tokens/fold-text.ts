@@ -89,7 +89,7 @@ function originalPlace(shifts: readonly Shift[], unit: number): number {
   return unit - (before.folded + before.units) + before.original + before.from
 }
 
-/** The only character whose lower case is longer. */
+/** The only character whose lower-case form has more UTF-16 units. */
 const DOTTED = 'İ'
 
 /** Returns the lower case without changing the length, so that offsets remain valid. */

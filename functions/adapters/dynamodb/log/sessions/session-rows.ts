@@ -45,7 +45,7 @@ export async function* queuedRuns(
 ): AsyncGenerator<Item, undefined> {
   if ((numberAt(header, 'queued') ?? 0) === 0) return
   const started = textAt(header, 'started') ?? ''
-  // `#RUN#…` sorts before `#SESSION`.
+  // In sort order, `#RUN#…` comes before `#SESSION`.
   const keys = all(is('pk', partitionOf(key)), between('sk', RUN_PREFIX + started, HEADER))
   for await (const item of table.query({ keys, pageSize: FEW }))
     if (textAt(item, 'sk') !== HEADER && runStatusOf(item) === 'queued') yield item
