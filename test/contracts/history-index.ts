@@ -4,6 +4,7 @@ import type { HistoryDocument, HistoryFilters, HistoryHit, HistoryScope } from '
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 import { historyIndexSelfReferencesContract } from './history-index-self-references.ts'
+import { historyIndexFoldingContract } from './history-index-folding.ts'
 import { historyIndexFunctionWordsContract } from './history-index-function-words.ts'
 import { historyIndexIsolationContract } from './history-index-isolation.ts'
 import { historyIndexListsContract } from './history-index-lists.ts'
@@ -111,6 +112,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
       })
     })
 
+    historyIndexFoldingContract(() => harness)
     historyIndexFunctionWordsContract(() => harness)
     historyIndexSelfReferencesContract(() => harness)
     historyIndexWideningContract(() => harness)

@@ -7,10 +7,10 @@ import { messageFingerprint } from '../../search/cursor.ts'
 import { documentTokens } from '../../search/tokens/document-tokens.ts'
 
 /**
- * Increased with every change of the mapping or of the stored fields. An index with another version must be rebuilt.
- * Fields that only new documents have and that no query uses (`searched`, `task`) need no increase.
+ * Increased with every change of the mapping, of the stored fields or of their tokens. An index with another version
+ * must be rebuilt. Fields that only new documents have and that no query uses (`searched`, `task`) need no increase.
  */
-export const INDEX_VERSION = 2
+export const INDEX_VERSION = 3
 
 /** A document in the index, without its tokens. */
 export interface Source {

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
 import { openDatabase } from '../../adapters/sqlite/database.ts'
 import { createHistoryMerger } from '../../adapters/sqlite/history/documents/merger.ts'
+import { reindexMessages } from '../../adapters/sqlite/history/documents/reindex.ts'
 import { emptyLog } from '../../adapters/sqlite/write-ahead-log.ts'
 import type { WriteGate } from '../../adapters/sqlite/write-gate.ts'
 
@@ -47,11 +48,20 @@ const merger = createHistoryMerger({
   outputs: createDiskOutputStore({ folder: outputs }),
   report: (error) => say({ report: causes(error) }),
 })
+const stopping = new AbortController()
+const reindexed = reindexMessages({
+  database,
+  gate,
+  merge: () => merger.merge(undefined),
+  closed: stopping.signal,
+}).catch((error: unknown) => say({ report: causes(error) }))
 port.on('message', (message: ToThread) => void take(message))
 
 async function take(message: ToThread): Promise<void> {
   if (message === 'stop') {
+    stopping.abort()
     await merger.close()
+    await reindexed
     database.close()
     port.close()
     return

@@ -22,6 +22,7 @@ import { createSqliteSessionJanitor } from '../../adapters/sqlite/log/sessions/s
 import { createSqliteSessionStore } from '../../adapters/sqlite/log/sessions/session-store.ts'
 import { createSqliteUsageLedger } from '../../adapters/sqlite/log/usage/usage-ledger.ts'
 import { createSqliteReceived } from '../../adapters/sqlite/received.ts'
+import { needsReindex } from '../../adapters/sqlite/history/documents/reindex.ts'
 import { createSqliteSessionNames } from '../../adapters/sqlite/session-names.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
@@ -52,6 +53,8 @@ export function openLocalPorts(
   const history = createSqliteHistoryProjection({ database, merger: thread, report })
   // A killed program may have left messages that are not indexed yet.
   history.written()
+  // The thread applies a new version of the tokenizer as soon as it starts.
+  if (needsReindex(database)) thread.merge(undefined).catch(report)
   const rows = { database, clock, history }
   return {
     sessions: createSqliteSessionStore(rows),

@@ -75,6 +75,27 @@ test('a search waits for its own tenant only, however much another has written',
   expect(turns).toBeGreaterThan(50)
 })
 
+test('texts that an earlier version indexed are indexed again in the background', async () => {
+  say('old', ['купили ёлку вчера', 'plain words', ...Array.from({ length: 500 }, (_, n) => `Größe ${n}`)])
+  await merger.merge(undefined)
+  const indexed = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyWords')?.n ?? 0
+  const all = indexed()
+  // As if no document outside ASCII had its tokens.
+  const words = 'DELETE FROM historyWords WHERE rowid IN (SELECT id FROM historyDocuments WHERE text <> ?)'
+  transaction(database, () => {
+    write(database, words, 'plain words')
+    write(database, 'INSERT INTO historyReindex (done) VALUES (0)')
+  })
+  expect(await find('old', 'елку')).toBe(0)
+  expect((await index.search({ scope: { tenant: 'old' }, text: '', filters: {}, limit: 1 })).incomplete).toBe(true)
+  await history.close()
+  database.close()
+  open()
+  await merger.merge(undefined)
+  await expect.poll(() => readOne(database, 'SELECT 1 FROM historyReindex')).toBe(undefined)
+  expect([await find('old', 'елку'), await find('old', 'plain'), indexed(), marks()]).toEqual([1, 1, all, 0])
+})
+
 test('a program that ends just after a write reports nothing, and leaves the rest to the next', async () => {
   say('quiet', ['a zebra'])
   history.written()

@@ -11,7 +11,23 @@ const said = (text: string): HistoryDocument => ({ ...base, part: 'u', role: 'us
 const PIECES = [
   ...Array.from('abXYZ019_-./:@+#~ \n\t"({$=<>|`^%'),
   ...['é', 'e\u0301', 'ß', 'Σ', 'σ', 'İ', 'ﬁ', '½', '①', 'ﾊﾟ', '日', '本語', 'ー', '한', 'か', '…', '—', '’'],
-  ...['😀', '👍🏽', '✓', '\u00a0', '\u2028', '\u200b', '\u0300', '\u00a8', '\ud800', 'getUserName', 'HTTPServer2'],
+  ...[
+    '😀',
+    '👍🏽',
+    '✓',
+    '\u00a0',
+    '\u2028',
+    '\u200b',
+    '\u200d',
+    '\u00ad',
+    'ё',
+    '\u0651',
+    '\u0300',
+    '\u00a8',
+    '\ud800',
+    'getUserName',
+    'HTTPServer2',
+  ],
   ...['x'.repeat(65), 'ab-'.repeat(40), '0123456789'.repeat(9), 'src/app/auth.py', 'a1b2c3'],
 ]
 const texts = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(''))

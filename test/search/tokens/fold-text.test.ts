@@ -13,7 +13,14 @@ describe('folding', () => {
     ['e\u0301te\u0301', 'ete'],
     ['Łódź', 'Lodz'],
     ['がぎ', 'がぎ'],
-    ['й', 'й'],
+    ['й', 'и'],
+    ['Ёлка', 'Елка'],
+    ['ΐ', 'ι'],
+    ['مُحَمَّـد', 'محمد'],
+    ['שָׁלוֹם', 'שלום'],
+    ['हिन्दी', 'हिनदी'],
+    ['soft\u00adware', 'software'],
+    ['❤️ 1️⃣', '❤ 1'],
     ['中文', '中文'],
   ])('makes %s %s', (text, folded) => {
     expect(fold(text)).toBe(folded)
@@ -33,6 +40,16 @@ describe('folding', () => {
     expect([0, 1, 2, 3, 4].map(original)).toEqual([0, 1, 1, 1, 2])
     expect(original(text.indexOf('fin'))).toBe('a…b Straße ﬁn'.indexOf('ﬁ'))
     expect(original(text.length)).toBe('a…b Straße ﬁn'.length)
+  })
+
+  it('gives the same text with and without places', () => {
+    const pieces = [
+      ...'aeßøé\u0301\u200d\u00ad\ufeff\u0640\u064f\u0645가\u1112\u1161\u11abかｶﾞ\u3099न\u094d',
+      '👨',
+      '\ufe0f',
+    ]
+    const mixed = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''))
+    fc.assert(fc.property(mixed, (text) => expect(foldWithOffsets(text).text).toBe(fold(text))))
   })
 
   it('maps every place of any text into the text, in order', () => {

@@ -214,3 +214,12 @@ INSERT INTO historyCursorSecret (secret) VALUES (hex(randomblob(16)));
 DROP INDEX historyMessagePrints;
 ALTER TABLE historyMessages DROP COLUMN print;
 `
+
+/**
+ * The number of the last message that was indexed again for a new version of the tokenizer; no row if all were (`reindex.ts`). A
+ * later version that changes tokens adds a migration with the same insert.
+ */
+export const HISTORY_REINDEX_SCHEMA = `
+CREATE TABLE historyReindex (done INTEGER NOT NULL);
+INSERT INTO historyReindex (done) SELECT 0 WHERE EXISTS (SELECT 1 FROM historyMessages);
+`

@@ -42,6 +42,7 @@ export async function rebuildSqliteHistory(
       await removeUnusedWords(database)
       for (const table of ['historyWords', 'historyWordParts'] as const) await forgetWords(database, table)
       endCursors(database)
+      transaction(database, () => write(database, 'DELETE FROM historyReindex'))
       return { messages, removed }
     }
     await history.merge()

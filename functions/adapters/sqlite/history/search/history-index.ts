@@ -6,6 +6,7 @@ import type { HistoryIndex } from '../../../../ports/history-index.ts'
 import { readOne, snapshot, type Database } from '../../database.ts'
 import { openSearch } from './open-search.ts'
 import { findPage } from './pages.ts'
+import { needsReindex } from '../documents/reindex.ts'
 import type { HistoryProjection } from '../documents/projection.ts'
 import { createVocabulary } from '../vocabulary/vocabulary.ts'
 
@@ -23,7 +24,7 @@ const WAIT_MS = 5_000
 
 /**
  * Creates a search of the full-text tables in the log's own database. It finds everything acknowledged before, unless
- * indexing takes longer than a search may wait.
+ * indexing takes longer than a search may wait, or a new version of the tokenizer is still being applied.
  */
 export function createSqliteHistoryIndex({ database, history, clock }: Dependencies): HistoryIndex {
   const vocabulary = createVocabulary(database)
@@ -44,7 +45,7 @@ export function createSqliteHistoryIndex({ database, history, clock }: Dependenc
         const opened = snapshot(database, () => openSearch(database, query))
         const search = opened && { database, query, parsed, ...opened, vocabulary: vocabulary.of(opened.audience) }
         const page = search === undefined ? { hits: [] } : await findPage(search)
-        return merged ? page : { ...page, incomplete: true }
+        return merged && !needsReindex(database) ? page : { ...page, incomplete: true }
       })
     },
     locate(scope, messageId) {

@@ -1,0 +1,83 @@
+import { readAll, readOne, reading, transaction, write, type Database } from '../../database.ts'
+import { afterOthers, type WriteGate } from '../../write-gate.ts'
+
+/** Messages that are examined at a time. */
+const PAGE = 200
+
+export interface ReindexDependencies {
+  readonly database: Database
+  /** Gate for connections on this file whose writes have priority. */
+  readonly gate?: WriteGate
+  /** Indexes every marked message. */
+  readonly merge: () => Promise<void>
+  /** Once aborted, no further page starts. */
+  readonly closed: AbortSignal
+}
+
+/** Whether messages still have the tokens of an earlier version of the tokenizer. */
+export const needsReindex = (database: Database): boolean =>
+  readOne(database, 'SELECT 1 FROM historyReindex LIMIT 1') !== undefined
+
+/**
+ * Indexes messages again whose tokens an earlier version made: those with characters outside ASCII, a page at a time. Searches
+ * continue meanwhile. The progress is stored with the marks of a page, so a program that is killed continues there.
+ */
+export async function reindexMessages({ database, gate, merge, closed }: ReindexDependencies): Promise<void> {
+  while (!closed.aborted) {
+    const page = reading(database, () => readPage(database))
+    if (page === undefined) return
+    const store = (): void => transaction(database, () => storePage(database, page))
+    if (gate === undefined) store()
+    else afterOthers(gate, store)
+    if (page.numbers.length > 0) await merge()
+  }
+}
+
+interface Page {
+  /** The last message of the page before. */
+  readonly after: number
+  /** The last message of this page; undefined after the last page. */
+  readonly last: number | undefined
+  readonly numbers: readonly number[]
+}
+
+/** Matches texts with a character outside ASCII. */
+const OUTSIDE_ASCII = `'*[^' || char(1) || '-' || char(127) || ']*'`
+
+function readPage(database: Database): Page | undefined {
+  const after = readOne<{ done: number }>(database, 'SELECT done FROM historyReindex')?.done
+  if (after === undefined) return undefined
+  const sql = `SELECT max(number) AS last FROM (SELECT number FROM messages WHERE number > ? ORDER BY number LIMIT ?)`
+  const last = readOne<{ last: number | null }>(database, sql, after, PAGE)?.last ?? undefined
+  const found = readAll<{ number: number }>(
+    database,
+    `SELECT m.number FROM messages m JOIN sessions s ON s.number = m.session
+       JOIN historyTenants t ON t.tenant = s.tenant
+       JOIN historyMessages h ON h.message = m.id AND h.tenant = t.id AND h.session = s.session
+     WHERE m.number > ? AND m.number <= ? AND s.live = 1
+       AND (h.call GLOB ${OUTSIDE_ASCII} OR h.tool GLOB ${OUTSIDE_ASCII} OR EXISTS (
+         SELECT 1 FROM historyDocuments d WHERE d.message = h.id AND d.text GLOB ${OUTSIDE_ASCII}))`,
+    after,
+    last ?? after,
+  )
+  return { after, last, numbers: found.map(({ number }) => number) }
+}
+
+/** Marks the messages of a page, unless another process has. Cursors end with the last page: documents got new numbers. */
+function storePage(database: Database, { after, last, numbers }: Page): void {
+  const done = 'SELECT 1 FROM historyReindex WHERE done = ?'
+  if (readOne(database, done, after) === undefined) return
+  if (last === undefined) {
+    write(database, 'DELETE FROM historyReindex')
+    write(database, 'UPDATE historyCursorSecret SET secret = hex(randomblob(16))')
+    return
+  }
+  write(
+    database,
+    `INSERT INTO historyMarks (message, tenant) SELECT m.number, s.tenant FROM json_each(?) w
+     JOIN messages m ON m.number = w.value JOIN sessions s ON s.number = m.session WHERE true
+     ON CONFLICT (message) DO UPDATE SET first = NULL, stored = NULL, documents = CASE WHEN documents <= 0 THEN -1 END`,
+    JSON.stringify(numbers),
+  )
+  write(database, 'UPDATE historyReindex SET done = ?', last)
+}
