@@ -37,16 +37,18 @@ export const serveAgUi = (
     await refuseServerTools(dependencies, agent, input.tools, { onlyListed: true })
     refuseMissingTool(dependencies.agents, agent, input.tools)
     for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'source.value')
+    const bodyHash = sha256(await c.req.text())
     const run = await acceptChatTurn(dependencies, {
       caller: c.get('caller'),
       agent,
       user: undefined,
       session: body.threadId,
       isNamed: false,
-      bodyHash: sha256(await c.req.text()),
-      // AG-UI clients create a new id for each run.
+      bodyHash,
+      turnHash: bodyHash,
+      // The client makes one for each of its runs.
       idempotencyKey: `ag-ui ${body.runId}`,
-      isFirstTry: true,
+      isRetry: false,
       input,
       decisions,
       nameOf: agUiCallId,

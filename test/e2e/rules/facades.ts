@@ -218,14 +218,14 @@ export const facadesOn = (backend: Backend) =>
     test('Chat Completions: a turn that a killed process was sent is one turn, however often it is sent again', async () => {
       const session = `killed-${crypto.randomUUID()}`
       const messages = [{ role: 'user' as const, content: 'work 9 rounds of 700 ms' }]
-      const create = (): Promise<Response> =>
+      const create = (retries: number): Promise<Response> =>
         openAi({ client: program.client, renew: () => Promise.resolve() })
           .chat.completions.create(
             { model: 'default', messages, stream: true },
-            { headers: { 'x-session-id': session } },
+            { headers: { 'x-session-id': session, 'x-stainless-retry-count': String(retries) } },
           )
           .asResponse()
-      const broken = create()
+      const broken = create(0)
         .then((response) => response.text())
         .catch(() => 'broken')
       await expect.poll(() => isRunning(session), { timeout: 20_000 }).toBe(true)
@@ -233,7 +233,7 @@ export const facadesOn = (backend: Backend) =>
       await broken
       program = await start()
       // The run goes on when the lease of the killed process has ended, which nobody has to wait for here.
-      const both = await Promise.all([create(), create()])
+      const both = await Promise.all([create(1), create(2)])
       const runs = both.map(({ headers }) => headers.get('x-run-id'))
       for (const { body } of both) await body?.cancel()
       expect(runs[0]).toBe(runs[1])

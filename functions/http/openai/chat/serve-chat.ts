@@ -19,13 +19,18 @@ import { BAD_SESSION_ID } from '../../v1/fields.ts'
 import { streamFrames } from '../../streaming/first-frame.ts'
 import { followSteps } from '../../run-steps/follow-steps.ts'
 import type { FollowedRun } from '../../run-steps/follow-steps.ts'
+import type { AcceptedTurn } from '../sessions/chat-session.ts'
 import { createChatChunks } from './chat-chunks.ts'
 import type { ChatCall, ChatEnd } from './chat-chunks.ts'
 import { readChatRequest, refused } from './chat-request.ts'
 import type { ChatCompletion, ChatCompletionRequest, ChatMessage } from './chat-schemas.ts'
+import { saysRetry } from '../sessions/chat-turn.ts'
 import type { ChatTurn } from '../sessions/chat-turn.ts'
+import { turnHash } from '../sessions/message-fingerprint.ts'
+import { noteDelivered } from '../sessions/repeated-request.ts'
 import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
 import { modelOf } from '../models.ts'
+import { whenSent } from '../when-sent.ts'
 
 /** Longest wait of a non-streaming request for its run, in milliseconds. */
 export const MAX_RUN_WAIT_MS = 240_000
@@ -39,6 +44,7 @@ export const serveChatCompletion = (
   whileCounted(dependencies, c, async (call) => {
     const turn = await readTurn(dependencies, c, body)
     const run = await acceptTurn(dependencies, turn)
+    const delivered = (): Promise<void> => noteDelivered(dependencies, run.key, run.attempt)
     const base = { id: `chatcmpl-${run.runId}`, model: body.model, created: seconds(dependencies) }
     const show: Shown = { ...base, run, turn }
     const response =
@@ -54,9 +60,13 @@ export const serveChatCompletion = (
               }),
             (error) => data({ error: openAiErrorOf(describeError(error)) }),
           )
-        : jsonResponse(
-            dependencies.shared.of(c.get('caller').tenant),
-            await wholeCompletion(dependencies, c, show, call.signal),
+        : whenSent(
+            jsonResponse(
+              dependencies.shared.of(c.get('caller').tenant),
+              await wholeCompletion(dependencies, c, show, call.signal),
+            ),
+            c.get('request').signal,
+            delivered,
           )
     response.headers.set('x-session-id', run.key.session)
     response.headers.set('x-run-id', run.runId)
@@ -79,16 +89,21 @@ async function readTurn(
   await refuseServerTools(dependencies, agent.name, input.tools, { field: 'function.name', onlyListed: true })
   refuseMissingTool(agents, agent.name, input.tools)
   for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url.url')
-  return {
+  const identity = {
     caller: c.get('caller'),
     agent: agent.name,
     user: body.user ?? undefined,
+    input,
+    ...definedFields({ place: session }),
+  }
+  return {
+    ...identity,
     session,
     isNamed: session !== undefined,
     bodyHash: sha256(await c.req.text()),
+    turnHash: turnHash(identity),
     idempotencyKey: c.req.header('idempotency-key'),
-    isFirstTry: c.req.header('x-stainless-retry-count') === '0',
-    input,
+    isRetry: saysRetry(c.req.header('x-stainless-retry-count')),
   }
 }
 
@@ -97,7 +112,7 @@ interface Shown {
   readonly id: string
   readonly model: string
   readonly created: number
-  readonly run: FollowedRun
+  readonly run: AcceptedTurn
   readonly turn: ChatTurn
 }
 
@@ -131,13 +146,14 @@ async function* chunkFrames(
       text = (text ?? '') + one
       yield chunk({ content: one })
     } else {
-      const { calls, reason, usage } = completed(one)
+      const { calls, reason, usage } = await completed(dependencies, run, one)
       await rememberShown(dependencies, turn, run, [[assistantMessage(text ?? '', calls)]])
       if (text === undefined) yield first
       for (const [index, call] of calls.entries()) yield chunk({ tool_calls: [{ index, ...call }] })
       yield chunk({}, reason)
       if (withUsage) yield data({ ...base, object: 'chat.completion.chunk', choices: [], usage: usage ?? null })
       yield 'data: [DONE]\n\n'
+      await noteDelivered(dependencies, run.key, run.attempt)
     }
   }
 }
@@ -167,7 +183,7 @@ async function wholeCompletion(
     throw error
   }
   if (end === undefined) throw new BrokenOff(run.runId)
-  const { calls, reason, usage } = completed(end)
+  const { calls, reason, usage } = await completed(dependencies, run, end)
   await rememberShown(dependencies, turn, run, [[assistantMessage(text, calls)]])
   const content = text === '' && calls.length > 0 ? null : text
   const message = { role: 'assistant' as const, content, refusal: null }
@@ -217,8 +233,14 @@ export class BrokenOff extends RequestError {
   }
 }
 
-function completed(end: ChatEnd): Exclude<ChatEnd, { failure: unknown }> {
+/** The end of a run that did not fail. Throws the failure of another, which is a response, too. */
+async function completed(
+  dependencies: RouteDependencies,
+  run: AcceptedTurn,
+  end: ChatEnd,
+): Promise<Exclude<ChatEnd, { failure: unknown }>> {
   if (!('failure' in end)) return end
+  await noteDelivered(dependencies, run.key, run.attempt)
   const { status, code, message } = end.failure
   throw new RequestError(status, code, message)
 }

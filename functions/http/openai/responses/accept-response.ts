@@ -17,6 +17,7 @@ import { acceptChatTurn } from '../sessions/chat-session.ts'
 import type { AcceptedTurn } from '../sessions/chat-session.ts'
 import type { ChatTurn } from '../sessions/chat-turn.ts'
 import { answeredBefore } from '../sessions/repeated-answer.ts'
+import { earlierAttempt } from '../sessions/repeated-request.ts'
 import { acceptTurn } from '../sessions/session-by-history.ts'
 import { acceptAfter, elsewhere, keepClaim } from '../sessions/turn-placement.ts'
 import { asksOf, requireRun } from './response-run.ts'
@@ -37,13 +38,14 @@ export async function acceptResponse(dependencies: RouteDependencies, wanted: Ne
   const { names } = dependencies
   const { about, isStored, withCalls } = wanted
   const accepted = await acceptWanted(dependencies, wanted)
-  const { key, runId, answered } = accepted
+  const { key, runId, answered, attempt } = accepted
   const asked = answered === undefined ? 0 : await answersAfter(dependencies, accepted)
   const isSame = answered === undefined || answered.runId === runId
   const id = `resp_${runId}${asked === 0 || !isSame ? '' : `.${asked}`}`
   const whole = { ...about, asked, ...definedFields({ of: answered?.runId }) }
   if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls } as JsonObject)
-  return { id, key, runId, asked, withCalls, about: whole, isStored, ...definedFields({ of: answered?.runId }) }
+  const response = { id, key, runId, asked, withCalls, about: whole, isStored }
+  return { ...response, ...definedFields({ of: answered?.runId, attempt }) }
 }
 
 /** Finds the Response with this id. Unknown ids, and those that the caller may not see, get the same 404. */
@@ -88,6 +90,8 @@ async function acceptWanted(
   { turn, about: { previous }, conversation }: NewResponse,
 ): Promise<AcceptedTurn> {
   const { caller } = turn
+  const attempt = await earlierAttempt(dependencies, turn)
+  if (attempt !== undefined) return acceptChatTurn(dependencies, { ...turn, session: attempt.session, attempt })
   if (previous !== undefined) return acceptAfterResponse(dependencies, turn, previous)
   if (conversation !== undefined) {
     const session = await findConversation(dependencies, caller, conversation)

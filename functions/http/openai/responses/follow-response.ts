@@ -32,17 +32,17 @@ interface Followed {
   readonly signal: AbortSignal
   readonly after?: number | undefined
   readonly remember?: Remember
+  /** Called after the last event was sent. */
+  readonly delivered?: () => Promise<void>
 }
 
 /**
- * Stores the output that a client receives. A client that sends its whole history is found by it: by the items of this
- * output, or by their text. If the client names its session, the output is stored even if the run failed.
+ * Lets a client that sends its whole history be found by it: by the items of this output, or by their text alone.
  */
 export const remembering =
   (dependencies: RouteDependencies, { turn, about }: NewResponse, shown: ShownResponse): Remember =>
   async ({ status, output }) => {
-    const isShown = turn.isNamed ? status !== 'queued' && status !== 'in_progress' : status === 'completed'
-    if (about.previous !== undefined || !isShown) return
+    if (about.previous !== undefined || status !== 'completed') return
     const messages = messagesOfOutput(output)
     const text = messages
       .map((one) => (one.role === 'assistant' && typeof one.content === 'string' ? one.content : ''))
@@ -89,7 +89,7 @@ export const failedFrame = (error: Error): string => {
 export async function* frames(
   dependencies: RouteDependencies,
   shown: ShownResponse,
-  { signal, after, remember }: Followed,
+  { signal, after, remember, delivered }: Followed,
 ): AsyncGenerator<string, void, undefined> {
   const { service } = dependencies
   const resource = (state: ResponseState) => responseResource(shown, state)
@@ -107,6 +107,7 @@ export async function* frames(
     if (response.status === 'queued' || response.status === 'in_progress') return
     await remember?.(response)
     yield frameOf({ type: lastEventType(response), sequence_number: last + 1, response })
+    await delivered?.()
     return
   }
 }

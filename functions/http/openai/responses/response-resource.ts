@@ -1,3 +1,4 @@
+import type { Attempt } from '../sessions/chat-turn.ts'
 import type { Run, RunError } from '../../../domain/runs/run.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import type { Usage } from '../../../domain/usage/usage.ts'
@@ -20,6 +21,8 @@ export interface ShownResponse extends ResponsePart {
   readonly id: string
   readonly about: AboutResponse
   readonly isStored: boolean
+  /** The attempt whose response it is, while that is being sent. */
+  readonly attempt?: Attempt
 }
 
 /** A model name with this suffix omits calls of our own tools. */

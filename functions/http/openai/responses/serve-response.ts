@@ -17,7 +17,10 @@ import { streamFrames } from '../../streaming/first-frame.ts'
 import { clientCallId } from '../../run-steps/call-id.ts'
 import { refused } from '../chat/chat-request.ts'
 import { modelOf } from '../models.ts'
-import { noteShown } from '../sessions/repeated-request.ts'
+import { saysRetry } from '../sessions/chat-turn.ts'
+import { turnHash } from '../sessions/message-fingerprint.ts'
+import { noteDelivered } from '../sessions/repeated-request.ts'
+import { whenSent } from '../when-sent.ts'
 import { acceptResponse, findResponse } from './accept-response.ts'
 import type { NewResponse } from './accept-response.ts'
 import { failedFrame, frames, remembering, settled, standing } from './follow-response.ts'
@@ -40,15 +43,18 @@ export const serveCreate = (
     const remember = remembering(dependencies, wanted, shown)
     const whole = async (): ReturnType<typeof standing> => {
       if (body.background !== true) return settled(dependencies, c, shown, { revoked: call.signal, remember })
-      // A background request needs only the id, which the client has now.
-      if (wanted.turn.isNamed) await noteShown(dependencies, wanted.turn, shown, [])
       return standing(dependencies, shown)
     }
-    const events = (signal: AbortSignal) => frames(dependencies, shown, { signal, remember })
+    const delivered = (): Promise<void> => noteDelivered(dependencies, shown.key, shown.attempt)
+    const events = (signal: AbortSignal) => frames(dependencies, shown, { signal, remember, delivered })
     const response =
       body.stream === true
         ? await streamFrames(dependencies, c, call, events, failedFrame)
-        : jsonResponse(dependencies.shared.of(c.get('caller').tenant), await whole())
+        : whenSent(
+            jsonResponse(dependencies.shared.of(c.get('caller').tenant), await whole()),
+            c.get('request').signal,
+            delivered,
+          )
     response.headers.set('x-session-id', shown.key.session)
     response.headers.set('x-run-id', shown.runId)
     return response
@@ -122,19 +128,24 @@ async function readWanted(
   for (const { parts, at } of input.said) await refuseFalseImages(`body.${at}.content`, parts, 'image_url')
   const user = body.user ?? body.safety_identifier ?? undefined
   const instructions = [body.instructions ?? '', input.instructions ?? ''].filter((text) => text !== '').join('\n\n')
+  const identity = {
+    caller: c.get('caller'),
+    agent: agent.name,
+    user,
+    input,
+    ...definedFields({ place: named ?? conversation ?? previous ?? undefined }),
+    ...(typeof body.instructions === 'string' ? { instructions } : {}),
+  }
   return {
     turn: {
-      caller: c.get('caller'),
-      agent: agent.name,
-      user,
+      ...identity,
       session: named,
       isNamed: named !== undefined || typeof conversation === 'string',
       bodyHash: sha256(await c.req.text()),
+      turnHash: turnHash(identity),
       idempotencyKey: c.req.header('idempotency-key'),
-      isFirstTry: c.req.header('x-stainless-retry-count') === '0',
-      input,
+      isRetry: saysRetry(c.req.header('x-stainless-retry-count')),
       nameOf: clientCallId,
-      ...(typeof body.instructions === 'string' ? { instructions } : {}),
     },
     about: {
       model: body.model,

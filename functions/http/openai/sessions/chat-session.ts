@@ -6,9 +6,8 @@ import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { nextId } from '../../../domain/ids.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
-import { isEnded } from '../../../domain/runs/run.ts'
 import { keyOf } from '../../../domain/session.ts'
-import type { Session } from '../../../domain/session.ts'
+import type { Session, SessionKey } from '../../../domain/session.ts'
 import { createOpenAiImport } from '../../../log/import/openai.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { RequestError } from '../../middleware/request-error.ts'
@@ -17,16 +16,18 @@ import type { FollowedRun } from '../../run-steps/follow-steps.ts'
 import { findRun } from '../../v1/runs/resource.ts'
 import { existing, isCode, openSession } from '../../run-steps/open-session.ts'
 import { seenBefore } from '../../run-steps/pause-lookup.ts'
-import { answeredBefore, isReported, noteAnswered } from './repeated-answer.ts'
+import { answeredBefore, noteAnswered } from './repeated-answer.ts'
 import { refused } from '../chat/chat-request.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
-import { REPEAT_MS, scopeOf } from './chat-turn.ts'
-import type { ChatTurn } from './chat-turn.ts'
-import { putOnce } from './repeated-request.ts'
+import { scopeOf } from './chat-turn.ts'
+import type { Attempt, ChatTurn } from './chat-turn.ts'
+import { noteAttempt } from './repeated-request.ts'
 
 /** The run to follow. `answered`: the rows of the calls that this turn answers, and the run that made them. */
 export interface AcceptedTurn extends FollowedRun {
   readonly answered?: { readonly runId: string; readonly calls: readonly string[] }
+  /** Undefined for a turn that needs none: one with an idempotency key, or with results alone. */
+  readonly attempt?: Attempt
 }
 
 /** Rows in one page. */
@@ -36,7 +37,7 @@ const SOURCE = 'chat-completions'
 /** Adds a turn's new content to its session, and returns the run to follow. */
 export async function acceptChatTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
   const { caller, agent, user, input } = turn
-  const id = turn.session ?? (await joinedSession(dependencies, turn)) ?? nextId(undefined, dependencies.clock.now())
+  const id = turn.session ?? keyedSession(turn) ?? nextId(undefined, dependencies.clock.now())
   const known = await existing(dependencies, caller, id)
   const answered = known && (await answersOf(dependencies, known, turn))
   if (answered === undefined) refuseUnknownCalls(input)
@@ -48,46 +49,26 @@ export async function acceptChatTurn(dependencies: RouteDependencies, turn: Chat
   const session = await openSession(dependencies, caller, wanted)
   const key = keyOf(session)
   if (answered === undefined) {
+    const { keyHash, attempt } = await keyHashOf(dependencies, turn, key)
     await importHistory(dependencies, session, history, input)
-    const { runId } = await submit(dependencies, session, turn, definedFields({ onBusy: turn.onBusy }))
-    return { key, runId }
+    const { runId } = await submit(dependencies, session, turn, { keyHash, ...definedFields({ onBusy: turn.onBusy }) })
+    return { key, runId, ...definedFields({ attempt }) }
   }
   if (input.said.length > 0) await noteAnswered(dependencies, turn, key, answered.runId)
+  const noted = input.said.length > 0 ? await keyHashOf(dependencies, turn, key) : undefined
   await dependencies.service.resolve(session, answered.runId, answered.resolutions, { here: true })
   const { runId: resumed, after, open, calls } = answered
   const followed = { key, after, open, answered: { runId: resumed, calls } }
-  if (input.said.length === 0) return { ...followed, runId: resumed }
-  const { runId } = await submit(dependencies, session, turn, { onBusy: 'steer', after: resumed })
-  return { ...followed, runId }
+  if (noted === undefined) return { ...followed, runId: resumed }
+  const { runId } = await submit(dependencies, session, turn, { keyHash: noted.keyHash, onBusy: 'steer' })
+  return { ...followed, runId, ...definedFields({ attempt: noted.attempt }) }
 }
 
-/**
- * Finds or names the session of a request that names none. The name is derived from the content, so a retry after a
- * broken connection finds the session while its run is active. Undefined: the request needs a new session.
- */
-async function joinedSession(dependencies: RouteDependencies, turn: ChatTurn): Promise<string | undefined> {
-  const { caller, bodyHash, idempotencyKey, isFirstTry } = turn
-  if (turn.session !== undefined) return undefined
-  const scope = scopeOf(turn)
-  if (idempotencyKey !== undefined) return `chat-${sha256(`${scope} key ${idempotencyKey}`).slice(0, 40)}`
-  const now = dependencies.clock.now()
-  const minute = Math.floor(now / REPEAT_MS)
-  const nameOf = (at: number): string => `chat-${sha256(`${scope} ${at} ${bodyHash}`).slice(0, 40)}`
-  const own = await existing(dependencies, caller, nameOf(minute))
-  if (own === undefined && isFirstTry) return nameOf(minute)
-  if (isFirstTry) return undefined
-  const before = await existing(dependencies, caller, nameOf(minute - 1))
-  const found = [own, before].find(
-    (session) =>
-      session !== undefined &&
-      now - session.createdAt <= REPEAT_MS &&
-      (session.run === undefined || !isEnded(asStatus(session))),
-  )
-  if (found !== undefined) return found.session
-  return own === undefined ? nameOf(minute) : undefined
-}
-
-const asStatus = ({ run }: Session) => run?.status ?? 'queued'
+/** The session of a request with an idempotency key that names none: the same for its repetition. */
+const keyedSession = (turn: ChatTurn): string | undefined =>
+  turn.idempotencyKey === undefined
+    ? undefined
+    : `chat-${sha256(`${scopeOf(turn)} key ${turn.idempotencyKey}`).slice(0, 40)}`
 
 /**
  * Converts the client's history to closed messages. Results that no run waits for belong to the history, like their
@@ -154,7 +135,7 @@ async function answersOf(
   const { input, nameOf } = turn
   const decisions = turn.decisions ?? new Map<string, boolean>()
   const { results, said } = input
-  const mayBeRepeated = !turn.isFirstTry || turn.idempotencyKey !== undefined || isReported(turn)
+  const mayBeRepeated = turn.isRetry || turn.idempotencyKey !== undefined
   const before = mayBeRepeated ? await answeredBefore(dependencies, turn, session) : undefined
   const runId = turn.answersTo ?? before ?? session.run?.id
   if ((results.length === 0 && decisions.size === 0) || runId === undefined) return undefined
@@ -202,41 +183,42 @@ async function callsOf(
   }
 }
 
+/** Submits a turn under its idempotency key, or under the key of its attempt. */
 async function submit(
-  dependencies: RouteDependencies,
+  { service, settings }: RouteDependencies,
   session: Session,
   turn: ChatTurn,
-  { after, ...more }: Pick<Submission, 'onBusy'> & { readonly after?: string },
+  { keyHash, ...more }: Pick<Submission, 'onBusy'> & { readonly keyHash: string },
 ): Promise<Accepted> {
-  const { service, reader, clock, settings } = dependencies
-  const { caller, user, bodyHash, idempotencyKey, input } = turn
-  const keyHash = (before: string): string =>
-    sha256(idempotencyKey === undefined ? `${SOURCE} ${before} ${bodyHash}` : idempotencyKey)
+  const { caller, user, bodyHash, turnHash, input } = turn
   const submission = {
     parts: input.said.flatMap(({ parts }) => parts),
     clientTools: input.tools,
     // Stored with the run, because another request may change the session's instructions before the run starts.
     ...definedFields({ user, metadata: input.metadata, instructions: turn.instructions ?? input.instructions }),
     ...countedFor(caller, settings.caps),
+    ...more,
   }
-  const put = (before: string | undefined, onBusy: Pick<Submission, 'onBusy'>): Promise<Accepted> => {
-    const idempotency = { keyHash: keyHash(before ?? ''), bodyHash }
-    return service.submit(session, { ...submission, ...onBusy, idempotency }, { here: true })
+  const put = (hash: string): Promise<Accepted> =>
+    service.submit(session, { ...submission, idempotency: { keyHash, bodyHash: hash } }, { here: true })
+  try {
+    return await put(turnHash)
+  } catch (error) {
+    if (!isCode(error, 'idempotency_conflict')) throw error
+    // A run that an earlier version began has the hash of the whole body.
+    return put(bodyHash)
   }
-  if (after !== undefined) return put(after, more)
-  const { runs } = await reader.runs(session, { limit: 2 })
-  const [newest, previous] = runs
-  if (turn.isNamed && idempotencyKey === undefined)
-    return putOnce(dependencies, turn, { key: keyOf(session), newest }, (before) => put(before, more))
-  const isActive = newest !== undefined && !isEnded(newest.status)
-  if (isActive && !turn.isFirstTry && clock.now() - newest.createdAt <= REPEAT_MS) {
-    try {
-      return await put(previous?.id, { onBusy: 'reject' })
-    } catch (error) {
-      if (!isCode(error, 'session_busy')) throw error
-    }
-  }
-  return put(newest?.id, more)
+}
+
+/** The key under which a turn is submitted. */
+async function keyHashOf(
+  dependencies: RouteDependencies,
+  turn: ChatTurn,
+  key: SessionKey,
+): Promise<{ readonly keyHash: string; readonly attempt?: Attempt }> {
+  const attempt = await noteAttempt(dependencies, turn, key)
+  if (attempt !== undefined) return { keyHash: attempt.keyHash, attempt }
+  return { keyHash: sha256(turn.idempotencyKey ?? '') }
 }
 
 /** Rejects results for unknown calls if the request has no other content. */

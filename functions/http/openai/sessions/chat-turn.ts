@@ -1,8 +1,18 @@
-import {} from '../../../domain/hash.ts'
 import type { Submission } from '../../../agent/service/agent-service.ts'
 import type { Caller } from '../../../access/caller.ts'
 import type { ToolMessage } from '../../../domain/messages/message.ts'
 import type { ChatInput } from '../chat/chat-request.ts'
+
+/** An attempt of a turn: the run that it has begun, or may have begun. */
+export interface Attempt {
+  /** The name under which it is remembered. */
+  readonly name: string
+  readonly session: string
+  /** The key of the run in its session. */
+  readonly keyHash: string
+  /** When it began, in milliseconds since 1970. */
+  readonly startedAt: number
+}
 
 /** The client's new input and answers, and the session that they are for. */
 export interface ChatTurn {
@@ -17,11 +27,17 @@ export interface ChatTurn {
   readonly session: string | undefined
   /** Whether the request itself names the session, as opposed to a session found for it. */
   readonly isNamed: boolean
+  /** The session, conversation or Response that the request names; undefined if it names none. */
+  readonly place?: string
   /** SHA-256 of the request's body. */
   readonly bodyHash: string
+  /** Hash of its owner, its place and its folded messages: equal for a request and its repetition. */
+  readonly turnHash: string
   readonly idempotencyKey: string | undefined
-  /** Whether the client states that this is its first attempt. */
-  readonly isFirstTry: boolean
+  /** The client says that it has sent this request before. */
+  readonly isRetry: boolean
+  /** The attempt that this request repeats. */
+  readonly attempt?: Attempt
   readonly input: ChatInput
   /** Decisions on calls that wait for an approval, by the ids of their rows. */
   readonly decisions?: ReadonlyMap<string, boolean>
@@ -33,11 +49,14 @@ export interface ChatTurn {
   readonly answersTo?: string
 }
 
-/** How long a repeated request joins the run of the first one, in milliseconds. */
+/** Answers to calls in a session that the request does not name are known again for this long, in milliseconds. */
 export const REPEAT_MS = 60_000
 /** How long a session remembers idempotency keys, in milliseconds. */
 export const KEYS_MS = 86_400_000
 
-/** The scope within which requests can be repetitions of each other, as a text. */
-export const scopeOf = ({ caller, agent, user }: ChatTurn): string =>
+/** Whose requests may be taken for repetitions of each other, as a text. */
+export const scopeOf = ({ caller, agent, user }: Pick<ChatTurn, 'caller' | 'agent' | 'user'>): string =>
   JSON.stringify([caller.owner ?? null, caller.key?.id ?? null, agent, user ?? null])
+
+/** Whether a header says that its request was sent before. OpenAI's packages count their retries in it. */
+export const saysRetry = (header: string | undefined): boolean => Number(header) > 0

@@ -1,22 +1,59 @@
+import { sha256 } from '../../../domain/hash.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
+import { scopeOf } from './chat-turn.ts'
+import type { ChatTurn } from './chat-turn.ts'
 
-/** The part of a message that every client sends back unchanged. */
-export function seenOf(message: ChatMessage): unknown {
-  if (message.role === 'tool') return [message.role, message.tool_call_id, partsOf(message.content)]
-  if (message.role !== 'assistant') return [message.role, partsOf(message.content)]
+/**
+ * Name of a conversation as its client sees it, for this client alone. Texts are folded: clients trim, normalize and reflow what they
+ * were shown, and leave out reasoning in tags.
+ */
+export const historyName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
+  `folded history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, foldText))]))}`
+
+/** The name that versions before the fold have given the same conversation. */
+export const exactHistoryName = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
+  `history ${sha256(JSON.stringify([scopeOf(turn), messages.map((message) => shownOf(message, exactText))]))}`
+
+/** Hash of who sends a turn, where to, and its folded messages, with those of the system. */
+export function turnHash(
+  turn: Pick<ChatTurn, 'caller' | 'agent' | 'user' | 'place' | 'input' | 'instructions'>,
+): string {
+  const { history, fresh, instructions } = turn.input
+  const messages = [...history, ...fresh].map(({ message }) => shownOf(message, foldText))
+  const system = [instructions ?? '', turn.instructions ?? ''].map((text) => foldText(text, 'system'))
+  return sha256(JSON.stringify([scopeOf(turn), turn.place ?? null, system, messages]))
+}
+
+/** How a text of a message is compared. */
+type TextForm = (text: string, role: ChatMessage['role']) => string
+
+const exactText: TextForm = (text) => text
+
+/** Blocks of reasoning, and what precedes a closing tag whose opening one is part of the model's prompt. */
+const REASONING = /<(think|thinking)>[\s\S]*?<\/\1>|^<(?:think|thinking)>[\s\S]*$/g
+const REASONING_END = /^[\s\S]*<\/(?:think|thinking)>/
+
+/** A text without white space and reasoning in tags, in Unicode's composed form, with whole characters only. */
+export const foldText: TextForm = (text, role) => {
+  const words = text.toWellFormed().normalize('NFC').replaceAll(/\s+/g, '')
+  return role === 'assistant' ? words.replaceAll(REASONING, '').replace(REASONING_END, '') : words
+}
+
+/** The fields of a message that clients send back. */
+function shownOf(message: ChatMessage, form: TextForm): unknown {
+  const content = partsOf(message.content, (text) => form(text, message.role))
+  if (message.role === 'tool') return [message.role, message.tool_call_id, content]
+  if (message.role !== 'assistant') return [message.role, content]
   const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => [
     id,
     name,
     jsonOf(text),
   ])
-  return [message.role, partsOf(message.content), calls]
+  return [message.role, content, calls]
 }
 
-/**
- * Arguments in a normalized form, because some clients parse them and serialize them again. Text that is not JSON is
- * returned unchanged.
- */
+/** Arguments in one way of writing them: some clients read them and write them anew. What is no JSON stays as it is. */
 function jsonOf(text: string): string {
   if (jsonFault(text) !== undefined) return text
   try {
@@ -26,9 +63,9 @@ function jsonOf(text: string): string {
   }
 }
 
-function partsOf(content: ChatMessage['content']): readonly unknown[] {
-  if (content === null || content === undefined) return ['']
-  if (typeof content === 'string') return [content]
+function partsOf(content: ChatMessage['content'], form: (text: string) => string): readonly unknown[] {
+  if (content === null || content === undefined) return [form('')]
+  if (typeof content === 'string') return [form(content)]
   const texts = content.flatMap((part) => ('text' in part ? [part.text] : 'refusal' in part ? [part.refusal] : []))
-  return [texts.join(''), ...content.filter(({ type }) => type !== 'text' && type !== 'refusal')]
+  return [form(texts.join('')), ...content.filter(({ type }) => type !== 'text' && type !== 'refusal')]
 }

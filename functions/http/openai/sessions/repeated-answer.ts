@@ -34,9 +34,12 @@ export async function answeredBefore(
 ): Promise<string | undefined> {
   const { results, said } = turn.input
   if (results.length === 0 || said.length === 0) return undefined
-  const found = await names.find(session.tenant, nameOf(turn, session))
+  const nameOfEarlierVersion = nameOf(turn, session, turn.bodyHash)
+  const found =
+    (await names.find(session.tenant, nameOf(turn, session))) ??
+    (await names.find(session.tenant, nameOfEarlierVersion))
   return found?.session === session.session ? (found.about['run'] as string) : undefined
 }
 
-const nameOf = (turn: ChatTurn, { session }: SessionKey): string =>
-  `answers ${sha256(JSON.stringify([scopeOf(turn), session, turn.idempotencyKey ?? null, turn.bodyHash]))}`
+const nameOf = (turn: ChatTurn, { session }: SessionKey, hash = turn.turnHash): string =>
+  `answers ${sha256(JSON.stringify([scopeOf(turn), session, turn.idempotencyKey ?? null, hash]))}`

@@ -1,119 +1,104 @@
+import { nextId } from '../../../domain/ids.ts'
 import { sha256 } from '../../../domain/hash.ts'
-import { isEnded } from '../../../domain/runs/run.ts'
-import type { Run } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import type { Accepted } from '../../../agent/service/agent-service.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
-import { findRun } from '../../v1/runs/resource.ts'
-import type { ChatMessage } from '../chat/chat-schemas.ts'
-import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
-import type { ChatTurn } from './chat-turn.ts'
-import { seenOf } from './message-fingerprint.ts'
+import { KEYS_MS, scopeOf } from './chat-turn.ts'
+import type { Attempt, ChatTurn } from './chat-turn.ts'
 
-/** How long an undelivered answer is kept for a repeated request, in milliseconds. OpenAI's SDKs wait as long. */
-const UNSEEN_MS = 600_000
+/**
+ * Undelivered attempts of one turn that are remembered at a time; a further one replaces the oldest. Several people may say the same
+ * under one key.
+ */
+const MAX_ATTEMPTS = 4
 
-/** The record of a request body in a session. */
+/** What is stored about an attempt. */
 interface Noted {
-  /** The session's newest run before the request. */
-  readonly before: string
-  /**
-   * Hashes of the last message that the client received, one for each form in which it may send it back. Undefined: the
-   * client did not receive the end.
-   */
-  readonly shown?: readonly string[]
-}
-
-interface Where {
-  readonly key: SessionKey
-  readonly newest: Run | undefined
+  readonly keyHash: string
+  readonly startedAt: number
+  readonly isDelivered?: boolean
 }
 
 /**
- * Adds a turn to a session that its client names, or returns the run that the same body started before. A retry and a
- * deliberate repetition look the same; `isSame` decides (decision record 31). `put` submits the turn after the run
- * `before`; repeated calls have no further effect. `newest` was read before this call.
+ * The attempt that a repeated request attaches to: the newest one of the same owner with the same folded messages whose response was
+ * not delivered completely. Undefined if the client does not say that it repeats the request. An idempotency key needs none.
  */
-export async function putOnce(
+export async function earlierAttempt(dependencies: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
+  if (!turn.isRetry || turn.idempotencyKey !== undefined) return undefined
+  const undelivered: Attempt[] = []
+  for (let slot = 0; slot < MAX_ATTEMPTS; slot++) {
+    const noted = await readSlot(dependencies, turn, slot)
+    if (noted === undefined) break
+    if (!noted.isDelivered) undelivered.push(noted)
+  }
+  return (
+    undelivered.toSorted((one, other) => other.startedAt - one.startedAt)[0] ?? noteOfEarlierVersion(dependencies, turn)
+  )
+}
+
+/** Remembers, before a turn is submitted, under which key it will be. Undefined for a turn with an idempotency key. */
+export async function noteAttempt(
   dependencies: RouteDependencies,
   turn: ChatTurn,
-  where: Where,
-  put: (before: string) => Promise<Accepted>,
-): Promise<Accepted> {
+  { tenant, session }: SessionKey,
+): Promise<Attempt | undefined> {
+  if (turn.attempt !== undefined || turn.idempotencyKey !== undefined) return turn.attempt
   const { names, clock } = dependencies
-  const { key, newest } = where
-  const noted = await notedOf(dependencies, turn, key)
-  if (noted !== undefined) {
-    const earlier = await put(noted.before)
-    if (!earlier.repeated || (await isSame(dependencies, turn, where, { ...noted, runId: earlier.runId })))
-      return earlier
-  }
-  const before = newest?.id ?? ''
-  await names.give(key, nameOf(turn, key), { before }, clock.now() + KEYS_MS)
-  return put(before)
+  const startedAt = clock.now()
+  const noted: Noted = { keyHash: sha256(`attempt ${nextId(undefined, startedAt)}`), startedAt }
+  const name = slotName(turn, await freeSlot(dependencies, turn))
+  await names.give({ tenant, session }, name, { ...noted }, startedAt + KEYS_MS)
+  return { name, session, ...noted }
 }
 
-/** Records, before sending it, that the client of a named session receives the end of its run. */
-export async function noteShown(
-  dependencies: RouteDependencies,
-  turn: ChatTurn,
-  { key, runId }: { readonly key: SessionKey; readonly runId: string },
-  shown: readonly (readonly ChatMessage[])[],
+/** Remembers that a response was delivered to its end. Until then, a repeated request attaches to its run. */
+export async function noteDelivered(
+  { names, clock, log }: RouteDependencies,
+  { tenant }: SessionKey,
+  attempt: Attempt | undefined,
 ): Promise<void> {
-  const { names, reader, clock, log } = dependencies
-  if (turn.input.said.length === 0 || turn.idempotencyKey !== undefined) return
+  if (attempt === undefined) return
+  const { name, session, keyHash, startedAt } = attempt
+  const noted = { keyHash, startedAt, isDelivered: true }
   try {
-    const noted = await notedOf(dependencies, turn, key)
-    const { runs } = await reader.runs(key, { before: runId, limit: 1 })
-    // If the record differs, an equal request has started another run meanwhile.
-    if (noted === undefined || noted.before !== (runs[0]?.id ?? '')) return
-    const last = shown.flatMap((messages) => messages.slice(-1).map(hashOf))
-    await names.give(key, nameOf(turn, key), { before: noted.before, shown: last }, clock.now() + KEYS_MS)
+    await names.give({ tenant, session }, name, noted, clock.now() + KEYS_MS)
   } catch (error) {
-    // The run has ended successfully. An equal request gets its answer for a while.
-    log.warn('a turn will be taken for one that nobody was shown', { session: key.session, error: String(error) })
+    // The response is complete. Only a client that repeats the request all the same attaches to its run.
+    log.warn('a delivered response counts as undelivered', { session, error: String(error) })
   }
 }
 
-const nameOf = (turn: ChatTurn, { session }: SessionKey): string =>
-  `turn ${sha256(JSON.stringify([scopeOf(turn), session, turn.bodyHash]))}`
-
-const hashOf = (message: ChatMessage): string => sha256(JSON.stringify(seenOf(message)))
-
-async function notedOf({ names }: RouteDependencies, turn: ChatTurn, key: SessionKey): Promise<Noted | undefined> {
-  const found = await names.find(key.tenant, nameOf(turn, key))
-  return found?.session === key.session ? (found.about as unknown as Noted) : undefined
+/** The first slot that has no undelivered attempt, else the one with the oldest. */
+async function freeSlot(dependencies: RouteDependencies, turn: ChatTurn): Promise<number> {
+  let [oldest, oldestAt] = [0, Infinity]
+  for (let slot = 0; slot < MAX_ATTEMPTS; slot++) {
+    const noted = await readSlot(dependencies, turn, slot)
+    if (noted === undefined || noted.isDelivered) return slot
+    if (noted.startedAt < oldestAt) [oldest, oldestAt] = [slot, noted.startedAt]
+  }
+  return oldest
 }
 
-/** Whether this is a retry of the turn that started this run, not a deliberate repetition. */
-async function isSame(
-  { reader, clock }: RouteDependencies,
-  { input: { history } }: ChatTurn,
-  { key, newest }: Where,
-  { runId, shown }: Noted & { readonly runId: string },
-): Promise<boolean> {
-  const accepted = await reader.run(key, runId)
-  const run = await findRun(reader, key, runId)
-  if (accepted === undefined || run === undefined) return false
-  const lastSeen = history.at(-1)?.message
-  /** Time since the run ended or, if it has not ended, since it was accepted. */
-  const age = clock.now() - (run.endedAt ?? accepted.createdAt)
-  if (!isEnded(run.status)) return lastSeen !== undefined || age <= (shown === undefined ? UNSEEN_MS : REPEAT_MS)
-  if (run.status !== 'completed') return false
-  if (lastSeen === undefined) return shown === undefined && newest?.id === runId && age <= UNSEEN_MS
-  // A client that continues includes our answer. If that answer equals the previous one, this proves nothing.
-  return shown?.includes(hashOf(lastSeen)) !== true || (await isWhole(reader, key, history, runId))
+async function readSlot(
+  { names }: RouteDependencies,
+  turn: ChatTurn,
+  slot: number,
+): Promise<(Attempt & { readonly isDelivered: boolean }) | undefined> {
+  const name = slotName(turn, slot)
+  const found = await names.find(turn.caller.tenant, name)
+  if (found === undefined) return undefined
+  const { keyHash, startedAt, isDelivered = false } = found.about as unknown as Noted
+  return { name, session: found.session, keyHash, startedAt, isDelivered }
 }
 
-/** Whether the history is all that the session had before this run. Then it does not contain the run's own answer. */
-async function isWhole(
-  reader: RouteDependencies['reader'],
-  key: SessionKey,
-  history: ChatTurn['input']['history'],
-  runId: string,
-): Promise<boolean> {
-  const roleAt = (place: number) => history[place]?.message.role
-  const turns = history.filter((_, place) => roleAt(place) === 'user' && roleAt(place - 1) !== 'user').length + 1
-  const { messages } = await reader.messages(key, { order: 'ascending', limit: turns, roles: ['user'] })
-  return messages.length === turns && messages.at(-1)?.runId === runId
+const slotName = (turn: ChatTurn, slot: number): string => `attempt ${slot} ${turn.turnHash}`
+
+/** An undelivered turn of a named session that a version before 2026-12 has noted: its key is made of the run before it. */
+async function noteOfEarlierVersion({ names }: RouteDependencies, turn: ChatTurn): Promise<Attempt | undefined> {
+  if (!turn.isNamed || turn.place === undefined) return undefined
+  const name = `turn ${sha256(JSON.stringify([scopeOf(turn), turn.place, turn.bodyHash]))}`
+  const found = await names.find(turn.caller.tenant, name)
+  if (found?.session !== turn.place) return undefined
+  const { before, shown } = found.about as { readonly before: string; readonly shown?: readonly string[] }
+  if (shown !== undefined) return undefined
+  return { name, session: found.session, keyHash: sha256(`chat-completions ${before} ${turn.bodyHash}`), startedAt: 0 }
 }

@@ -1,17 +1,15 @@
-import { sha256 } from '../../../domain/hash.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { findRun } from '../../v1/runs/resource.ts'
 import { existing } from '../../run-steps/open-session.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
 import { acceptChatTurn } from './chat-session.ts'
-import { scopeOf } from './chat-turn.ts'
 import type { AcceptedTurn } from './chat-session.ts'
 import type { ChatTurn } from './chat-turn.ts'
 import { acceptAfter, keepClaim } from './turn-placement.ts'
 import type { KnownTurn } from './turn-placement.ts'
-import { seenOf } from './message-fingerprint.ts'
-import { noteShown } from './repeated-request.ts'
+import { exactHistoryName, historyName } from './message-fingerprint.ts'
+import { earlierAttempt } from './repeated-request.ts'
 
 /**
  * How long a conversation can be found by its history, in milliseconds. Later, it starts as a new session that imports
@@ -24,6 +22,8 @@ const HISTORY_MS = 30 * 86_400_000
  * client's history. If other turns were added there since, the client gets a separate session.
  */
 export async function acceptTurn(dependencies: RouteDependencies, turn: ChatTurn): Promise<AcceptedTurn> {
+  const attempt = await earlierAttempt(dependencies, turn)
+  if (attempt !== undefined) return acceptChatTurn(dependencies, { ...turn, session: attempt.session, attempt })
   const known = turn.session === undefined ? await knownByHistory(dependencies, turn) : undefined
   if (known === undefined) return acceptChatTurn(dependencies, turn)
   const here = await acceptAfter(dependencies, turn, known)
@@ -38,7 +38,9 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
   const { caller, input } = turn
   if (input.history.length === 0) return undefined
   const history = input.history.map(({ message }) => message)
-  const named = await names.find(caller.tenant, nameOf(turn, history))
+  const named =
+    (await names.find(caller.tenant, historyName(turn, history))) ??
+    (await names.find(caller.tenant, exactHistoryName(turn, history)))
   const session = named && (await existing(dependencies, caller, named.session))
   if (named === undefined || session === undefined) return undefined
   const { run, last } = named.about
@@ -53,9 +55,8 @@ async function knownByHistory(dependencies: RouteDependencies, turn: ChatTurn): 
 }
 
 /**
- * Stores what a client received. A client that names no session is found by this record; for a named session, the
- * record identifies a repeated turn. `shown`: the messages that the client may send back for the completion, one list
- * for each possible form.
+ * Remembers what a client was shown that names no session: its next request is found by that.
+ * `shown`: the messages that it may send for the completion, each in a way of its own.
  */
 export async function rememberShown(
   dependencies: RouteDependencies,
@@ -63,11 +64,11 @@ export async function rememberShown(
   { key, runId }: { readonly key: SessionKey; readonly runId: string },
   shown: readonly (readonly ChatMessage[])[],
 ): Promise<void> {
-  if (turn.isNamed) return noteShown(dependencies, turn, { key, runId }, shown)
+  if (turn.isNamed) return
   const { names, reader, clock, log } = dependencies
   const { history, fresh } = turn.input
   const sent = [...history, ...fresh].map(({ message }) => message)
-  const ways = new Set(shown.map((messages) => nameOf(turn, [...sent, ...messages])))
+  const ways = new Set(shown.map((messages) => historyName(turn, [...sent, ...messages])))
   try {
     const run = (await findRun(reader, key, runId))?.id ?? runId
     const { messages } = await reader.messages(key, { order: 'descending', limit: 1, run })
@@ -78,7 +79,3 @@ export async function rememberShown(
     log.warn('a conversation will not be found by its history', { session: key.session, error: String(error) })
   }
 }
-
-/** The name of a conversation, derived from its messages as the client sees them and from the caller's scope. */
-const nameOf = (turn: ChatTurn, messages: readonly ChatMessage[]): string =>
-  `history ${sha256(JSON.stringify([scopeOf(turn), messages.map(seenOf)]))}`

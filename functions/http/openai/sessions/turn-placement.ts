@@ -1,11 +1,10 @@
 import { sha256 } from '../../../domain/hash.ts'
 import { nextId } from '../../../domain/ids.ts'
-import { isEnded } from '../../../domain/runs/run.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import type { RouteDependencies } from '../../dependencies.ts'
 import { isCode } from '../../run-steps/open-session.ts'
 import { acceptChatTurn } from './chat-session.ts'
-import { KEYS_MS, REPEAT_MS, scopeOf } from './chat-turn.ts'
+import { KEYS_MS, scopeOf } from './chat-turn.ts'
 import type { AcceptedTurn } from './chat-session.ts'
 import type { ChatTurn } from './chat-turn.ts'
 
@@ -33,7 +32,7 @@ export async function acceptAfter(
   const claim = claimOf(turn)
   const claimed = claim === undefined ? undefined : await names.find(session.tenant, claim)
   const isClaimed = claimed?.session === session.session
-  const mayBelong = isNewest || isClaimed || isAnswer || mayBeRepeated(dependencies, turn, session)
+  const mayBelong = isNewest || isClaimed || isAnswer
   if (!mayBelong || (claimed !== undefined && !isClaimed)) return undefined
   if (!isClaimed) await keepClaim(dependencies, turn, session)
   try {
@@ -65,13 +64,3 @@ export async function keepClaim(
 
 const claimOf = (turn: ChatTurn): string | undefined =>
   turn.idempotencyKey === undefined ? undefined : `request ${sha256(`${scopeOf(turn)} ${turn.idempotencyKey}`)}`
-
-/** Whether the session's newest run may have been started by an earlier attempt of this request. */
-function mayBeRepeated(
-  { clock }: RouteDependencies,
-  { isFirstTry, idempotencyKey }: ChatTurn,
-  { run, updatedAt }: Session,
-): boolean {
-  if (isFirstTry || idempotencyKey !== undefined || run === undefined || isEnded(run.status)) return false
-  return clock.now() - updatedAt <= REPEAT_MS
-}

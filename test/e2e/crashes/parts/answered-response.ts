@@ -53,8 +53,8 @@ export async function answerResponse({ client, knows, finish }: DurableClient): 
   })
   const said = { role: 'user', content: say('second', 'say') }
   const body = { previous_response_id: asked.id, input: [...outputs, said] }
-  const answered = await create(body, {})
-  const again = await create(body, {})
+  const answered = await create(body, { 'idempotency-key': 'second' })
+  const again = await create(body, { 'idempotency-key': 'second' })
   if (again.id !== answered.id) throw new Error(`${again.id} is not ${answered.id}`)
   for (const { id } of [asked, answered]) await finish(id.slice('resp_'.length))
 }

@@ -1,5 +1,6 @@
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
+import { sha256 } from '../../../../functions/domain/hash.ts'
 import { makeTool } from '../../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'
@@ -192,6 +193,77 @@ describe('a client that sends its whole history and names no session', () => {
     await create([{ role: 'user', content: 'One?' }])
     await create(two)
     expect(await texts('mine')).toEqual(['One?', 'One.', 'Two?', 'Two.'])
+  })
+
+  const written: [string, string, (text: string) => string][] = [
+    ['trimmed', '\nfine\n', (text) => text.trim()],
+    ['with other line ends', 'one\r\ntwo', (text) => text.replaceAll('\r\n', '\n')],
+    ['in another Unicode form', 'cafe\u0301', (text) => text.normalize('NFC')],
+    ['reflowed', 'one two\nthree four', (text) => text.replaceAll(/\s/g, '\n')],
+    ['field/18/without-reasoning-in-tags', '<think>\nWell.\n</think>\n\nfine', () => 'fine'],
+    [
+      'field/18/decomposed-and-wrapped',
+      'é fine answer, of some words',
+      (text) => text.normalize('NFD').replace(', ', ',\n  '),
+    ],
+    ['without the reasoning before a closing tag', 'Well.</think>fine', () => 'fine'],
+  ]
+  test.each(written)('stays in one session of chat with the text %s', async (_how, text, change) => {
+    await open({ script: Array.from({ length: 4 }, () => ({ text })) })
+    const messages: object[] = []
+    for (let turn = 0; turn < 4; turn++) {
+      messages.push({ role: 'user', content: turn === 0 ? ' Hi\r\n' : `more ${turn}` })
+      const body = await expectJson<{ choices: { message: { content: string } }[] }>(
+        harness,
+        200,
+        'POST',
+        '/openai/v1/chat/completions',
+        { model: 'default', messages },
+      )
+      messages.push({ role: 'assistant', content: change(body.choices[0]?.message.content ?? '') })
+      messages[0] = { role: 'user', content: 'Hi' }
+    }
+    expect(await texts(await only())).toEqual([' Hi\r\n', text, 'more 1', text, 'more 2', text, 'more 3', text])
+  })
+
+  test.each(written)('stays in one session of responses with the text %s', async (_how, text, change) => {
+    await open({ script: Array.from({ length: 3 }, () => ({ text })) })
+    const input: object[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      input.push({ role: 'user', content: [{ type: 'input_text', text: `more ${turn}` }] })
+      const request = { model: 'default', input, store: false }
+      const { output } = await expectJson<{ output: { content: { text: string }[] }[] }>(
+        harness,
+        200,
+        'POST',
+        '/openai/v1/responses',
+        request,
+      )
+      const shown = change(output[0]?.content[0]?.text ?? '')
+      const item = { ...output[0], content: [{ type: 'output_text', text: shown, annotations: [] }] }
+      input.push(turn === 0 ? item : { role: 'assistant', content: shown })
+    }
+    await only()
+  })
+
+  test('is found by the exact text that an earlier version has stored', async () => {
+    const client = await open({ script: [{ text: 'One  two.' }, { text: 'Three.' }] })
+    const page = createPage(client)
+    await page.say('One?')
+    const session = await only()
+    const { names, reader } = harness.ports
+    const key = { tenant: 'default', session }
+    const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
+    const about = { run: messages[0]?.runId ?? '', last: messages[0]?.id ?? '' }
+    const shown = [
+      ['user', ['Before?']],
+      ['assistant', ['One  two.'], []],
+    ]
+    const scope = JSON.stringify([null, null, 'default', null])
+    await names.give(key, `history ${sha256(JSON.stringify([scope, shown]))}`, about)
+    page.messages.splice(1, 1, { role: 'user', content: 'Before?' })
+    await page.say('Next')
+    expect(await texts(await only())).toEqual(['One?', 'One  two.', 'Next', 'Three.'])
   })
 
   test.each(['items', 'text'])('of Responses stays in one session, by its %s', async (kind) => {
