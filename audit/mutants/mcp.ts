@@ -55,8 +55,8 @@ export const MCP_MUTANTS = [
     ['a place goes to a request that has left', "if (next.state === 'left') continue", ''],
   ]),
   ...inFile(`${MCP}/listed-tools.ts`, [
-    ['a list has no end', 'tools.size >= MAX_TOOLS || ', ''],
-    ['two tools have one name', ' || tools.has(tool.name)', ''],
+    ['a list has no end', 'tools.size >= MAX_TOOLS', 'tools.size < 0'],
+    ['two tools have one name', 'if (same !== undefined) {', 'if (same === null) {'],
   ]),
   ...inFile(`${MCP}/tool-registry.ts`, [['names are as servers choose', 'FITS.test(whole) && ', '']]),
   ...inFile('functions/tools/guarded-fetch.ts', [

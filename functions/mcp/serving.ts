@@ -1,4 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import type { z } from 'zod'
+import { lenientBody } from './lenient-request.ts'
 import type { MemoryDependencies, Visit } from './memory-tool.ts'
 import { addTool } from './memory-tool.ts'
 import { readOutputTool } from './read-output.ts'
@@ -8,6 +10,11 @@ import { listSessionsTool, readSessionTool } from './sessions.ts'
 export interface McpDependencies extends MemoryDependencies {
   readonly version: string
 }
+
+/** The schemas of the arguments, by tool. */
+const INPUTS = new Map<string, z.ZodType>(
+  [searchHistoryTool, readOutputTool, listSessionsTool, readSessionTool].map(({ name, input }) => [name, input]),
+)
 
 const INSTRUCTIONS = [
   'The memory of an agent backend: everything that was said in its sessions, every tool call and every tool result.',
@@ -39,11 +46,19 @@ export function createMcpServing(dependencies: McpDependencies): (request: Reque
   )
   return async (request, visit) => {
     const { key, scopes } = visit.caller
-    if (/^\s*\[/u.test(await request.clone().text())) return refuseBatch()
+    const body = await request.clone().text()
+    if (/^\s*\[/u.test(body)) return refuseBatch()
     // The key itself is not passed on, because no tool needs it.
     const authInfo = { token: '', clientId: key?.id ?? 'open', scopes: [...scopes], extra: { ...visit } }
-    return handler.fetch(request, { authInfo })
+    return handler.fetch(withBody(request, body, lenientBody(body, INPUTS)), { authInfo })
   }
+}
+
+function withBody(request: Request, body: string, read: string): Request {
+  if (read === body) return request
+  const headers = new Headers(request.headers)
+  headers.delete('content-length')
+  return new Request(request.url, { method: request.method, headers, body: read, signal: request.signal })
 }
 
 /** Rejects a batch. A request counts once for the rate limit of its key, so it must not contain many calls. */

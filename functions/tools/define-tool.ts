@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { MAX_TIMER_MS } from '../domain/time/time-limit.ts'
 import { faultsOf } from '../log/faults.ts'
 import type { Tool, ToolContext, ToolOutput } from '../ports/tool.ts'
+import { lenientInput } from './lenient-input.ts'
 
 /** Maximum number of faults in an error for the model. */
 const MAX_FAULTS = 20
@@ -41,11 +42,11 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     timeoutMs,
     needsApproval: definition.needsApproval ?? false,
     check(input: Json) {
-      const { error } = definition.input.safeParse(input)
+      const { error } = definition.input.safeParse(lenientInput(definition.input, input))
       return error && explain(definition.name, error)
     },
     async execute(input: Json, context: ToolContext): Promise<ToolOutput> {
-      const parsed = definition.input.safeParse(input)
+      const parsed = definition.input.safeParse(lenientInput(definition.input, input))
       if (!parsed.success) throw new TypeError(explain(definition.name, parsed.error))
       return definition.execute(parsed.data, context)
     },

@@ -45,7 +45,7 @@ const input = z.strictObject({
     .enum(['user', 'assistant', 'tool_call', 'tool_result'])
     .optional()
     .describe('Only what users wrote, what the assistant wrote, the calls, or the results.'),
-  tool: z.string().optional().describe('Only calls and results of the tool with this name.'),
+  tool: z.string().min(1).optional().describe('Only calls and results of the tool with this name.'),
   since: dateOrTime.optional().describe('Only entries from this date or time on (UTC where no zone is given).'),
   until: dateOrTime.optional().describe('Only entries up to this date (the whole day) or time.'),
   ...sessionFields,

@@ -1,6 +1,7 @@
 import { createModels } from '../../functions/adapters/models/models.ts'
 import { createMcpToolRegistry } from '../../functions/adapters/mcp/tool-registry.ts'
 import type { Agent } from '../../functions/domain/agent.ts'
+import type { Tool } from '../../functions/ports/tool.ts'
 import { connectorWith } from '../adapters/mcp/servers.ts'
 import { PROVIDERS } from '../adapters/models/providers.ts'
 import type { Provider } from '../adapters/models/providers.ts'
@@ -44,7 +45,11 @@ interface ToolResult {
 
 const DONE: ScriptedCompletion = { parts: [{ type: 'text', text: 'done' }] }
 
-export async function openWire(provider: Provider, mcp?: Agent['mcp']): Promise<WireHarness> {
+export async function openWire(
+  provider: Provider,
+  mcp?: Agent['mcp'],
+  tools: readonly Tool[] = [],
+): Promise<WireHarness> {
   let completions: ScriptedCompletion[] = []
   let played = 0
   let sessions = 0
@@ -55,7 +60,15 @@ export async function openWire(provider: Provider, mcp?: Agent['mcp']): Promise<
   const models = createModels({ settings: provider.settings(server.url) })
   const connect = connectorWith({ allowedHosts: (mcp ?? []).map(({ url }) => new URL(url).host) })
   const harness = await openHttpHarness({
-    agents: [{ name: 'default', model: provider.model, tools: [], ...(mcp === undefined ? {} : { mcp }) }],
+    tools,
+    agents: [
+      {
+        name: 'default',
+        model: provider.model,
+        tools: tools.map(({ name }) => name),
+        ...(mcp === undefined ? {} : { mcp }),
+      },
+    ],
     change: (ports) => ({ ...ports, models }),
     remote:
       ({ outputs }) =>

@@ -1,4 +1,4 @@
-import { createConnection } from '../../functions/adapters/mcp/connection.ts'
+import { createConnection, nameOf } from '../../functions/adapters/mcp/connection.ts'
 import { createSystemClock } from '../../functions/adapters/memory/system-clock.ts'
 
 /** What the official suite runs as a client: lists the server's tools as a run does, and calls each of them once. */
@@ -11,9 +11,9 @@ const connection = createConnection({
   allowedHosts: [new URL(url).host],
   clock: createSystemClock(),
 })
-for (const { name } of await connection.list())
+for (const name of (await connection.list()).tools.map(nameOf))
   await connection.call(
-    name,
+    name ?? '',
     { a: 5, b: 3 },
     { tenant: 'default', signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 },
   )

@@ -1,3 +1,4 @@
+import type { Json } from '../../domain/json.ts'
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.ts'
 
@@ -14,6 +15,9 @@ const MAX_SERVER_REQUESTS = 100
 /** Number of values after which the stream yields to the event loop. */
 const AT_ONCE = 5_000
 
+/** Returns the message in the form in which the package gets it. */
+type Repair = (message: Json) => Json
+
 /**
  * Limits a response before the MCP package parses it, so that its JSON takes little time to parse. The limits apply to
  * a body, to each event of a stream, and to all events together. At most `MAX_SERVER_REQUESTS` requests of the server
@@ -21,20 +25,43 @@ const AT_ONCE = 5_000
  * The stream of a request with an `id` ends with the response to it. If a stream exceeds a limit, it ends with an error
  * for that request. Without an `id`, and for a body, the function rejects.
  */
-export async function boundedResponse(host: string, response: Response, id?: unknown): Promise<Response> {
+export async function boundedResponse(
+  host: string,
+  response: Response,
+  id?: unknown,
+  repair: Repair = (message) => message,
+): Promise<Response> {
   const { status, statusText, headers, body } = response
   if (body === null) return response
   const isStream = /^\s*text\/event-stream\b/iu.test(headers.get('content-type') ?? '')
-  if (isStream) return new Response(ReadableStream.from(boundedEvents(host, body, id)), { status, statusText, headers })
+  if (isStream) return streamed(boundedEvents(host, body, id, repair), { status, statusText, headers })
   const text = await response.text()
   const fault = jsonFault(text)
   if (fault !== undefined) throw new RangeError(`${host} sent JSON that ${fault}`)
   const messages = messageIn(text)
   if (Array.isArray(messages) && messages.filter(isRequest).length > MAX_SERVER_REQUESTS) throw tooManyRequests(host)
-  return new Response(text, { status, statusText, headers })
+  if (messages === undefined) return new Response(text, { status, statusText, headers })
+  const repaired = repair(messages as Json)
+  const isNamed = isJson(headers) || !response.ok || id === undefined
+  if (repaired === messages && isNamed) return new Response(text, { status, statusText, headers })
+  const changed = new Headers(headers)
+  changed.set('content-type', 'application/json')
+  changed.delete('content-length')
+  const shown = repaired === messages ? text : JSON.stringify(repaired)
+  return new Response(shown, { status, statusText, headers: changed })
 }
 
-async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id: unknown): AsyncGenerator<Uint8Array> {
+const streamed = (events: AsyncIterable<Uint8Array>, init: ResponseInit): Response =>
+  new Response(ReadableStream.from(events), init)
+
+const isJson = (headers: Headers): boolean => /^\s*application\/json\b/iu.test(headers.get('content-type') ?? '')
+
+async function* boundedEvents(
+  host: string,
+  body: AsyncIterable<Uint8Array>,
+  id: unknown,
+  repair: Repair,
+): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
   let total = 0
   let since = 0
@@ -51,9 +78,10 @@ async function* boundedEvents(host: string, body: AsyncIterable<Uint8Array>, id:
         since = 0
         await yieldToEventLoop()
       }
-      const message = messageIn(event.data)
+      const received = messageIn(event.data)
+      const message = received === undefined ? undefined : repair(received as Json)
       if (isRequest(message) && ++requests > MAX_SERVER_REQUESTS) throw tooManyRequests(host)
-      yield encoder.encode(event.text)
+      yield encoder.encode(message === received ? event.text : withData(event, JSON.stringify(message)))
       if (id !== undefined && isResponseTo(message, id)) return
     }
   } catch (error) {
@@ -69,6 +97,10 @@ const tooLongStream = (host: string): RangeError =>
 
 const tooManyLines = (host: string): RangeError =>
   new RangeError(`${host} sent an event of more than ${MAX_JSON_VALUES.toLocaleString('en')} lines`)
+
+/** The event with other data; its id and its other fields stay. */
+const withData = ({ text }: StreamedEvent, data: string): string =>
+  [...text.split('\n').filter((line) => line !== '' && !/^data(?::|$)/u.test(line)), `data: ${data}`, '', ''].join('\n')
 
 const tooManyRequests = (host: string): RangeError =>
   new RangeError(`${host} sent more than ${MAX_SERVER_REQUESTS} requests in one response`)

@@ -1,8 +1,10 @@
 import { SdkHttpError } from '@modelcontextprotocol/client'
-import type { CallToolResult, Client, Progress, Tool } from '@modelcontextprotocol/client'
+import type { Client, Progress } from '@modelcontextprotocol/client'
 import { definedFields } from '../../domain/defined-fields.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import type { ToolContext } from '../../ports/tool.ts'
+import { sessionLoss } from './forgotten-session.ts'
+import type { SessionLoss } from './forgotten-session.ts'
 import { DEFAULT_LIST_MS, MARGIN_MS, openClient, withStreams } from './open-client.ts'
 import type { ConnectionSettings } from './open-client.ts'
 import { createRequestSlots } from './request-slots.ts'
@@ -24,23 +26,32 @@ export interface CallOptions {
   readonly signal: AbortSignal
   /** Maximum time between two progress notifications. */
   readonly timeoutMs: number
+  /** The tool may run twice: the call is repeated even if the server may have executed it before it lost the session. */
+  readonly repeatable?: boolean
   /** Called for each progress notification of the server. */
   readonly progressed?: ToolContext['progressed']
+}
+
+/** The tools of a server, each as the server sent it. */
+export interface ListedTools {
+  readonly tools: readonly Json[]
+  /** Names of tools whose headers the protocol does not allow. */
+  readonly refused: readonly string[]
 }
 
 /** One MCP server, as seen by this process. The connection opens on first use, and again after it was lost. */
 export interface McpConnection {
   /** Returns the server's tools. The list is cached for a minute, unless the server announces a change. */
-  list(): Promise<readonly Tool[]>
+  list(): Promise<ListedTools>
   /**
-   * Calls a tool. Rejects if the server cannot be reached or reports an error. Aborting the signal also cancels the
-   * call at the server.
+   * Calls a tool, and returns its result as the server sent it. Rejects if the server cannot be reached or reports an
+   * error. Aborting the signal also cancels the call at the server.
    */
-  call(tool: string, input: JsonObject, options: CallOptions): Promise<CallToolResult>
+  call(tool: string, input: JsonObject, options: CallOptions): Promise<unknown>
 }
 
 interface Listing {
-  readonly tools: Promise<readonly Tool[]>
+  readonly tools: Promise<ListedTools>
   readonly until: number
 }
 
@@ -52,14 +63,18 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
   const clients = createClients(settings, () => (listing = undefined))
   let listing: Listing | undefined
   let reading: Promise<unknown> | undefined
-  let next: Promise<readonly Tool[]> | undefined
+  let next: Promise<ListedTools> | undefined
 
   const known = (): Listing['tools'] | undefined =>
     listing !== undefined && clock.now() < listing.until ? listing.tools : undefined
 
-  function read(): Promise<readonly Tool[]> {
-    const opened = clients.open()
-    const tools = readList(opened, settings)
+  function read(): Promise<ListedTools> {
+    let opened = clients.open()
+    const again = (): Opened => {
+      clients.forget(opened)
+      return (opened = clients.open())
+    }
+    const tools = readList(opened, again, settings)
     const current = (listing = { tools, until: clock.now() + FRESH_MS })
     const ended = (): void => void (reading = undefined)
     reading = tools.then(ended, () => {
@@ -83,38 +98,46 @@ export function createConnection(settings: ConnectionSettings): McpConnection {
       })
       return next
     },
-    call(tool, input, { tenant, signal, timeoutMs, progressed = () => undefined }) {
-      // The caller's own timeout must expire first. The package's default would be one minute.
-      const timeout = timeoutMs + MARGIN_MS
-      const onprogress = ({ progress, total, message: text }: Progress): void =>
-        progressed({ progress, ...definedFields({ total, text }) })
-      const options = { signal, timeout, resetTimeoutOnProgress: true, onprogress }
-      const attempt = (opened: Opened): Promise<CallToolResult> =>
-        opened.use((client) => withStreams(signal, () => client.callTool({ name: tool, arguments: input }, options)))
-      return calls.send(tenant, signal, async () => {
+    call: (tool, input, options) =>
+      calls.send(options.tenant, options.signal, async () => {
         const opened = clients.open()
         try {
-          return await attempt(opened)
+          return await attemptCall(opened, tool, input, options)
         } catch (error) {
-          if (error instanceof SdkHttpError) clients.forget(opened)
-          if (!isForgotten(error) || signal.aborted) throw error
-          return attempt(clients.open())
+          const loss = opened.lossIn(error)
+          if (error instanceof SdkHttpError || loss !== 'none') clients.forget(opened)
+          const isSafe = loss === 'refused' || (loss === 'unclear' && options.repeatable === true)
+          if (options.signal.aborted || !isSafe) throw error
+          return attemptCall(clients.open(), tool, input, options)
         }
-      })
-    },
+      }),
   }
 }
 
-/**
- * Whether the server has forgotten our session and therefore did not execute the request. The protocol then requires a
- * new initialization. The MCP reference server responds with 400 instead of 404.
- */
-const isForgotten = (error: unknown): boolean =>
-  error instanceof SdkHttpError && (error.status === 404 || (error.status === 400 && /session/i.test(error.message)))
+/** Sends the call once, and returns its result as the server sent it. */
+function attemptCall(
+  opened: Opened,
+  tool: string,
+  input: JsonObject,
+  { signal, timeoutMs, progressed = () => undefined }: CallOptions,
+): Promise<unknown> {
+  const onprogress = ({ progress, total, message: text }: Progress): void =>
+    progressed({ progress, ...definedFields({ total, text }) })
+  // The caller's own timeout must expire first. The package's default would be one minute.
+  const limits = { signal, timeout: timeoutMs + MARGIN_MS, resetTimeoutOnProgress: true, onprogress }
+  return opened.use((client) =>
+    withStreams(signal, async (received) => {
+      const checked = await client.callTool({ name: tool, arguments: input }, limits)
+      return 'call' in received ? received.call : checked
+    }),
+  )
+}
 
 /** An initialized client and its requests in flight. */
 interface Opened {
   use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>
+  /** Judges what the error of one of its requests says about its session. */
+  lossIn(error: unknown): SessionLoss
   /** Closes the client when its requests have ended. */
   retire(): void
 }
@@ -147,6 +170,7 @@ function createClients(
 
 function createOpened(opening: Promise<Client>): Opened {
   let uses = 0
+  let client: Client | undefined
   let isRetired = false
   const closeUnused = (): void => {
     if (isRetired && uses === 0) opening.then((client) => client.close()).catch(() => undefined)
@@ -155,12 +179,15 @@ function createOpened(opening: Promise<Client>): Opened {
     async use(work) {
       uses++
       try {
-        return await work(await opening)
+        client = await opening
+        return await work(client)
       } finally {
         uses--
         closeUnused()
       }
     },
+    // An introduction that fails says nothing about a session.
+    lossIn: (error) => (client === undefined ? 'none' : sessionLoss(error, client.transport?.sessionId)),
     retire() {
       if (isRetired) return
       isRetired = true
@@ -169,14 +196,40 @@ function createOpened(opening: Promise<Client>): Opened {
   }
 }
 
-/** Reads all pages of a server's tool list, within the timeout. */
-async function readList(opened: Opened, { listMs = DEFAULT_LIST_MS }: ConnectionSettings): Promise<readonly Tool[]> {
+/**
+ * Reads all pages of a server's tool list, within the timeout. If the server has forgotten the session, the client that
+ * `again` returns reads the list once more.
+ */
+async function readList(
+  opened: Opened,
+  again: () => Opened,
+  { listMs = DEFAULT_LIST_MS }: ConnectionSettings,
+): Promise<ListedTools> {
   const signal = AbortSignal.timeout(listMs)
   const late = new Promise<never>((_resolve, reject) =>
     signal.addEventListener('abort', () => reject(new Error(`did not list its tools within ${listMs / 1_000} s`))),
   )
-  const listed = opened.use((client) =>
-    withStreams(signal, () => client.listTools(undefined, { signal, cacheMode: 'refresh' })),
+  const listed = readPages(opened, signal).catch((error: unknown) => {
+    if (signal.aborted || opened.lossIn(error) === 'none') throw error
+    return readPages(again(), signal)
+  })
+  return await Promise.race([listed, late])
+}
+
+const readPages = (opened: Opened, signal: AbortSignal): Promise<ListedTools> =>
+  opened.use((client) =>
+    withStreams(signal, async ({ pages }) => {
+      const { tools: allowed } = await client.listTools(undefined, { signal, cacheMode: 'refresh' })
+      const tools = pages.flatMap((page) => ((page as JsonObject)['tools'] ?? []) as readonly Json[])
+      const names = new Set(allowed.map(({ name }) => name))
+      const refused = tools.map(nameOf).filter((name) => name !== undefined && !names.has(name))
+      return { tools, refused: refused as readonly string[] }
+    }),
   )
-  return (await Promise.race([listed, late])).tools
+
+/** The name of a listed tool; undefined if it has none. */
+export function nameOf(tool: Json): string | undefined {
+  const name =
+    typeof tool === 'object' && tool !== null && !Array.isArray(tool) ? (tool as JsonObject)['name'] : undefined
+  return typeof name === 'string' ? name : undefined
 }

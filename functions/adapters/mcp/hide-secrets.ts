@@ -1,4 +1,5 @@
 import { SdkHttpError } from '@modelcontextprotocol/client'
+import { nameOf } from './connection.ts'
 import type { McpConnection } from './connection.ts'
 
 /**
@@ -40,7 +41,11 @@ export function hideSecrets(connection: McpConnection, server: ServerSecrets): M
 
   return {
     async list() {
-      return guard(async (hide) => (await connection.list()).filter(({ name }) => hide(name) === name))
+      return guard(async (hide) => {
+        const { tools, refused } = await connection.list()
+        const isShown = (name: string | undefined): boolean => name === undefined || hide(name) === name
+        return { tools: tools.filter((tool) => isShown(nameOf(tool))), refused: refused.filter(isShown) }
+      })
     },
     async call(tool, input, options) {
       return guard((hide) => {
@@ -88,7 +93,8 @@ function hideDeep<Value>(value: Value, hide: Hide): Value {
   if (typeof value === 'string') return hide(value) as Value
   if (Array.isArray(value)) return value.map((one: unknown) => hideDeep(one, hide)) as Value
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
-  const isMedia = 'mimeType' in value
+  const isMedia =
+    'mimeType' in value || 'blob' in value || ('type' in value && (value.type === 'image' || value.type === 'audio'))
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) =>
       isMedia && (name === 'data' || name === 'blob') ? [name, one] : [hide(name), hideDeep(one, hide)],

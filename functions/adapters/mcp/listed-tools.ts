@@ -1,11 +1,14 @@
-import type { Tool } from '@modelcontextprotocol/client'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { ListedTools } from './connection.ts'
 
 /** Maximum number of tools per server; further ones are dropped. */
 const MAX_TOOLS = 128
 /** Maximum bytes of JSON of one tool, and of all tools of a server. */
 const MAX_TOOL_BYTES = 64 * 1024
 const MAX_LIST_BYTES = 256 * 1024
+/** Maximum number of absent tools that a warning names for one reason, and maximum characters of a name. */
+const MAX_NAMED = 10
+const MAX_NAME_CHARACTERS = 80
 
 /** A tool as a server declared it when a run began. */
 export interface DeclaredTool {
@@ -19,40 +22,100 @@ export interface DeclaredTool {
 }
 
 /**
- * Returns the server's tools that an agent may use, within the limits. `left` describes what was dropped, if anything
- * was.
+ * Returns the server's tools that an agent may use, within the limits. `left` names the dropped ones with the reason, if
+ * there are any.
  */
 export function declaredTools(
-  listed: readonly Tool[],
+  { tools: listed, refused }: ListedTools,
   only: readonly string[] | undefined,
 ): { readonly tools: readonly DeclaredTool[]; readonly left?: string } {
-  const wanted = listed.filter(({ name }) => only === undefined || only.includes(name))
-  const tools = new Map<string, DeclaredTool>()
+  const tools = new Map<string, { readonly declared: DeclaredTool; readonly json: string }>()
+  const absent = new Map<string, string[]>()
+  let wanted = 0
   let bytes = 0
-  for (const tool of wanted) {
-    const declared = declarationOf(tool)
-    const size = Buffer.byteLength(JSON.stringify(declared))
-    if (tools.size >= MAX_TOOLS || size > MAX_TOOL_BYTES || bytes + size > MAX_LIST_BYTES || tools.has(tool.name))
+  for (const [index, tool] of listed.entries()) {
+    const read = readTool(tool)
+    const name = nameIn(tool)
+    if (only !== undefined && !(typeof name === 'string' && only.includes(name))) continue
+    wanted++
+    const fault = (reason: string): void =>
+      void absent.set(reason, [...(absent.get(reason) ?? []), shownName(name, index)])
+    if (typeof read === 'string') {
+      fault(read)
       continue
-    bytes += size
-    tools.set(tool.name, declared)
+    }
+    const json = JSON.stringify(read)
+    const size = Buffer.byteLength(json)
+    const same = tools.get(read.name)
+    if (same !== undefined) {
+      // A server that ignores cursors sends its page again.
+      if (same.json === json) wanted--
+      else fault('another tool of the list has the same name')
+    } else if (refused.includes(read.name)) fault('its x-mcp-header is not valid')
+    else if (size > MAX_TOOL_BYTES) fault(`it has more than ${MAX_TOOL_BYTES} bytes`)
+    else if (tools.size >= MAX_TOOLS) fault(`the limit is ${MAX_TOOLS} tools`)
+    else if (bytes + size > MAX_LIST_BYTES) fault(`the limit is ${MAX_LIST_BYTES} bytes for all tools`)
+    else {
+      bytes += size
+      tools.set(read.name, { declared: read, json })
+    }
   }
-  const count = wanted.length - tools.size
-  const missing = only?.filter((name) => !listed.some((tool) => tool.name === name)) ?? []
+  const names = new Set(listed.map(nameIn))
+  const missing = only?.filter((name) => !names.has(name)) ?? []
   const left = [
-    ...(count === 0
-      ? []
-      : [`${count} of its ${wanted.length} tools are absent: they are too many, too large or repeated`]),
+    ...[...absent].map(([reason, odd]) => absence(reason, odd, wanted)),
     ...(missing.length === 0 ? [] : [`it has no tool ${missing.map((name) => JSON.stringify(name)).join(', ')}`]),
   ]
-  return { tools: [...tools.values()], ...(left.length === 0 ? {} : { left: left.join('; ') }) }
+  return {
+    tools: [...tools.values()].map(({ declared }) => declared),
+    ...(left.length === 0 ? {} : { left: left.join('; ') }),
+  }
 }
 
-function declarationOf({ name, title, description, inputSchema, annotations }: Tool): DeclaredTool {
+function absence(reason: string, names: readonly string[], wanted: number): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''
+  return `${names.length} of its ${wanted} tools ${names.length === 1 ? 'is' : 'are'} absent, because ${reason}: ${names.slice(0, MAX_NAMED).join(', ')}${more}`
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The name as the server sent it, whatever it is. */
+const nameIn = (tool: Json): Json | undefined => (isObject(tool) ? tool['name'] : undefined)
+
+const shownName = (name: Json | undefined, index: number): string =>
+  typeof name === 'string' && name !== ''
+    ? JSON.stringify(name.slice(0, MAX_NAME_CHARACTERS).toWellFormed())
+    : `tool ${index + 1} of the list`
+
+/** Reads a listed tool; returns the reason if it cannot be used. */
+function readTool(tool: Json): DeclaredTool | string {
+  if (!isObject(tool)) return 'it is not an object'
+  const { name, title, description, inputSchema, annotations } = tool
+  if (typeof name !== 'string' || name.trim() === '') return 'it has no name'
+  const parameters = readSchema(inputSchema)
+  if (typeof parameters === 'string') return parameters
+  const hints = isObject(annotations) ? annotations : {}
+  const text = [description, title, name].find((one) => typeof one === 'string')
   return {
     name,
-    description: (description ?? title ?? name).toWellFormed(),
-    parameters: inputSchema as JsonObject,
-    repeatable: annotations?.idempotentHint === true || annotations?.readOnlyHint === true,
+    description: String(text).toWellFormed(),
+    parameters,
+    repeatable: hints['idempotentHint'] === true || hints['readOnlyHint'] === true,
   }
+}
+
+/**
+ * The schema as the server sent it. Providers refuse requests with a tool whose schema is not one of an object, so a missing type is
+ * added, and a tool with another type cannot be used.
+ */
+function readSchema(schema: Json | undefined): JsonObject | string {
+  if (schema === undefined || schema === null) return { type: 'object', properties: {} }
+  if (!isObject(schema)) return 'its schema is not an object'
+  const { type } = schema
+  if (type === 'object') return schema
+  const types = Array.isArray(type) ? (type as readonly Json[]) : [type ?? 'object']
+  if (!types.some((one) => typeof one === 'string' && one.toLowerCase() === 'object'))
+    return 'its schema does not describe an object'
+  return { ...schema, type: 'object' }
 }

@@ -3,11 +3,14 @@ import type { ReconnectionScheduler } from '@modelcontextprotocol/client'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LookupFunction } from 'node:net'
 import { definedFields } from '../../domain/defined-fields.ts'
+import type { Json } from '../../domain/json.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { MAX_TIMEOUT_FACTOR } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
 import type { ResponseLimits } from '../../tools/guarded-fetch.ts'
 import { boundedResponse } from './bounded-response.ts'
+import { repairMessage } from './repair-response.ts'
+import type { Received, SentRequest } from './repair-response.ts'
 import type { RequestSlots } from './request-slots.ts'
 
 export const DEFAULT_LIST_MS = 10_000
@@ -51,14 +54,25 @@ interface InFlight {
    */
   readonly signal: AbortSignal
   reconnects: number
+  /** The request as it was sent last: a stream that is opened again brings the response to it. */
+  sent?: SentRequest
+  readonly received: Received
 }
 const inFlight = new AsyncLocalStorage<InFlight>()
 
-/** Runs `work`, which sends one request. Its streams end when `work` ends or the signal aborts. */
-export async function withStreams<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Runs `work`, which sends one request. Its streams end when `work` ends or the signal aborts. `received` gets the
+ * results as the server sends them.
+ */
+export async function withStreams<Result>(
+  signal: AbortSignal,
+  work: (received: Received) => Promise<Result>,
+): Promise<Result> {
   const over = new AbortController()
+  const received: Received = { pages: [] }
   try {
-    return await inFlight.run({ signal: AbortSignal.any([signal, over.signal]), reconnects: 0 }, work)
+    const own = { signal: AbortSignal.any([signal, over.signal]), reconnects: 0, received }
+    return await inFlight.run(own, () => work(received))
   } finally {
     over.abort()
   }
@@ -106,6 +120,9 @@ function createFetch(settings: ConnectionSettings, answers: RequestSlots): Fetch
     const { method = 'GET', body } = init
     const text = typeof body === 'string' ? body : undefined
     const sent = readMessage(text)
+    const own = inFlight.getStore()
+    if (own !== undefined && sent.method !== undefined && sent.id !== undefined) own.sent = sent
+    const request = method === 'GET' ? own?.sent : sent
     const { signal, ...limits } = limitsOf(settings, method, sent)
     const signals = [init.signal, signal].filter((one) => one !== null && one !== undefined)
     const send = async (): Promise<Response> => {
@@ -121,24 +138,22 @@ function createFetch(settings: ConnectionSettings, answers: RequestSlots): Fetch
         allowedHosts: settings.allowedHosts,
         ...(settings.lookup && { lookup: settings.lookup }),
       })
-      return method === 'POST' || response.ok ? boundedResponse(url.host, response, sent.id) : response
+      if (method !== 'POST' && !response.ok) return response
+      const repair = (message: Json): Json =>
+        request === undefined ? message : repairMessage(message, request, own?.received)
+      return boundedResponse(url.host, response, sent.id, repair)
     }
     return limits.limits === ACKNOWLEDGEMENT ? answers.send('', init.signal ?? undefined, send) : send()
   }
 }
 
-/** A message of the protocol: a request, a notification (without `id`), or an answer (without `method`). */
-interface Sent {
-  readonly method?: unknown
-  readonly id?: unknown
-}
-
-const readMessage = (body = '{}'): Sent => JSON.parse(body) as Sent
+/** Reads a message of the protocol: a request, a notification (without `id`), or an answer (without `method`). */
+const readMessage = (body = '{}'): SentRequest => JSON.parse(body) as SentRequest
 
 function limitsOf(
   { longestMs }: ConnectionSettings,
   method: string,
-  sent: Sent,
+  sent: SentRequest,
 ): { readonly limits: ResponseLimits; readonly isBackground: boolean; readonly signal?: AbortSignal | undefined } {
   const own = inFlight.getStore()
   const isStanding = (method === 'GET' && own === undefined) || sent.method === 'subscriptions/listen'

@@ -89,20 +89,21 @@ function withServers(connect: Connect, own: Tools, agent: Agent, declared: reado
 function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: McpServer | undefined): Tool {
   const { description, parameters } = declared
   const timeoutMs = server?.timeoutMs ?? 1_000
+  const idempotent = declared.repeatable || server?.idempotent.includes(declared.name) === true
   return {
     name,
     description,
     parameters,
     timeoutMs,
     isOfServer: true,
-    idempotent: declared.repeatable || server?.idempotent.includes(declared.name) === true,
+    idempotent,
     needsApproval: server?.needsApproval === true || server?.needsApproval.includes(declared.name) === true,
     async execute(input, { tenant, signal, progressed }) {
       if (server === undefined) throw new Error(`the server of ${name} is no longer configured`)
       if (typeof input !== 'object' || input === null || Array.isArray(input))
         throw new TypeError('the arguments must be an object')
       try {
-        const options = { tenant, signal, timeoutMs, progressed }
+        const options = { tenant, signal, timeoutMs, progressed, repeatable: idempotent }
         return toolOutput(await connect(server).call(declared.name, input as JsonObject, options))
       } catch (error) {
         if (signal.aborted) throw error

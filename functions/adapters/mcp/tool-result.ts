@@ -1,77 +1,140 @@
-import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import type { IncomingMedia, ToolOutput } from '../../ports/tool.ts'
+import { readBlock } from './result-blocks.ts'
+import type { ReadBlock } from './result-blocks.ts'
 
-/** Maximum bytes of one image or file (docs/guides/mcp.md, "Limits"). */
-const MAX_MEDIA_BYTES = 20 * 1024 * 1024
+/** Maximum number of unreadable parts that the text names. */
+const MAX_NAMED = 10
+/** Minimum length of a text that counts as repeated if another text contains it. Shorter ones match by chance. */
+const MIN_QUOTED_CHARACTERS = 20
+/** Fields that describe a result without being a part of it. */
+const DESCRIBING = new Set(['_meta', 'resultType', 'isError'])
 
 /**
- * Converts a server's result: its texts, joined, and its images, sounds and files. Structured content replaces missing
- * text, and may contain sources. If the call failed, throws the text of the result, for the model to read.
+ * Converts a server's result: its texts, joined, and its images, sounds and files. The call ran, so its readable parts are
+ * used; a last line names the unreadable ones. Structured content follows the text, unless the text already contains it,
+ * and may contain sources. If the call failed, throws the text of the result, for the model to read.
  */
-export function toolOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
-  const text = content.flatMap(textOf).join('\n')
-  if (isError === true) throw new Error(text === '' ? 'the server says that the call failed' : text)
-  const media = content.flatMap(mediaOf)
-  const shown = text === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : text
-  const sources = sourcesOf(structuredContent)
+export function toolOutput(result: unknown): ToolOutput {
+  const { content, structured, isError, unreadable } = readResult(result as Json)
+  const blocks = content.map(readBlock)
+  const texts = blocks.flatMap(({ text }) => (text === undefined ? [] : [text]))
+  const named = [...unreadable, ...blocks.flatMap(faultOf)]
+  const added = structured === undefined || hasStructured(texts, structured) ? [] : [JSON.stringify(structured)]
+  const text = [...texts, ...withoutSources(added, structured), ...noteOf(named)].join('\n')
+  if (isError) throw new Error(text === '' ? 'the server says that the call failed' : text)
+  const media = blocks.flatMap((block): readonly IncomingMedia[] => (block.media === undefined ? [] : [block.media]))
+  const sources = sourcesOf(structured)
   return {
-    text: shown,
+    text,
     ...(media.length === 0 ? {} : { media }),
     ...(sources.length === 0 ? {} : { sources }),
-    ...(structuredContent === undefined ? {} : { data: structuredContent as Json }),
+    ...(structured === undefined ? {} : { data: structured }),
   }
+}
+
+interface ReadResult {
+  readonly content: readonly Json[]
+  readonly structured?: Json
+  readonly isError: boolean
+  readonly unreadable: readonly string[]
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function readResult(result: Json | undefined): ReadResult {
+  if (result === undefined || result === null)
+    return { content: [], isError: false, unreadable: ['the result is empty'] }
+  if (!isObject(result)) return { ...readContent(result), isError: false }
+  const { content, structuredContent: structured, isError, ...rest } = result
+  const failed = isError === true || (typeof isError === 'string' && isError.toLowerCase() === 'true')
+  const given = { isError: failed, ...(structured === undefined || structured === null ? {} : { structured }) }
+  if (content !== undefined && content !== null) return { ...given, ...readContent(content) }
+  // Without content, other fields are the result: older servers name it `toolResult`.
+  const others = Object.entries(rest).filter(([name, value]) => !DESCRIBING.has(name) && value !== null)
+  const isNamed = 'structured' in given || others.length === 0
+  return {
+    content: [],
+    unreadable: [],
+    ...given,
+    ...(isNamed ? {} : { structured: rest['toolResult'] ?? Object.fromEntries(others) }),
+  }
+}
+
+function readContent(content: Json): Pick<ReadResult, 'content' | 'unreadable'> {
+  if (Array.isArray(content)) return { content: content as readonly Json[], unreadable: [] }
+  return { content: [content], unreadable: [] }
+}
+
+const faultOf = ({ fault }: ReadBlock, index: number): string[] =>
+  fault === undefined ? [] : [`part ${index + 1} (${fault})`]
+
+function noteOf(named: readonly string[]): string[] {
+  if (named.length === 0) return []
+  const more = named.length > MAX_NAMED ? `, and ${named.length - MAX_NAMED} more` : ''
+  return [`[Not readable in this result: ${named.slice(0, MAX_NAMED).join(', ')}${more}]`]
+}
+
+/** Whether the texts say what the structured content says: its JSON as a whole, one entry per text, or somewhere within. */
+function hasStructured(texts: readonly string[], structured: Json): boolean {
+  const values = texts.map(parsed)
+  const keys = isObject(structured) ? Object.keys(structured) : []
+  if (
+    texts.length > 0 &&
+    typeof structured === 'object' &&
+    keys.length === 0 &&
+    !(Array.isArray(structured) && structured.length > 0)
+  )
+    return true
+  const only = keys.length === 1 ? (structured as JsonObject)[keys[0] ?? ''] : undefined
+  const whole = texts.join('\n')
+  const dense = denseText(whole)
+  return [structured, ...(only === undefined ? [] : [only])].some((value) => {
+    const json = canonical(value)
+    if (
+      values.some((one) => canonical(one) === json) ||
+      canonical(values) === json ||
+      canonical(texts as Json) === json
+    )
+      return true
+    if (typeof value === 'string') return isWithin(value.trim(), texts)
+    return typeof value === 'object' && value !== null && dense.includes(denseText(JSON.stringify(value)))
+  })
+}
+
+/** A short text may be a part of any other. */
+const isWithin = (value: string, texts: readonly string[]): boolean =>
+  texts.some((text) => text.trim() === value || (value.length >= MIN_QUOTED_CHARACTERS && text.includes(value)))
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}
+
+const denseText = (text: string): string => text.replaceAll(/\s+/gu, '')
+
+/** JSON with sorted names: equal values have equal texts. */
+const canonical = (value: Json): string =>
+  JSON.stringify(value, (_name, one: Json) =>
+    isObject(one)
+      ? Object.fromEntries(Object.entries(one).toSorted(([left], [right]) => (left < right ? -1 : 1)))
+      : one,
+  )
+
+/** The model gets sources with their numbers, so the text does not repeat them. */
+function withoutSources(added: readonly string[], structured: Json | undefined): readonly string[] {
+  if (added.length === 0 || !isObject(structured) || sourcesOf(structured).length === 0) return added
+  const { sources: _, ...others } = structured
+  return Object.keys(others).length === 0 ? [] : [JSON.stringify(others)]
 }
 
 /** Returns the sources in structured content. The loop drops invalid ones with a warning. */
-function sourcesOf(structured: CallToolResult['structuredContent']): readonly Source[] {
-  const sources = typeof structured === 'object' && structured !== null && 'sources' in structured && structured.sources
-  return Array.isArray(sources) ? (sources as readonly Source[]) : []
-}
-
-function textOf(block: ContentBlock): string[] {
-  switch (block.type) {
-    case 'text':
-      return [block.text]
-    case 'resource_link':
-      return [`${block.title ?? block.name} — ${block.uri}`]
-    case 'resource':
-      return 'text' in block.resource ? [block.resource.text] : []
-    case 'image':
-    case 'audio':
-      return []
-    default:
-      block satisfies never
-      return []
-  }
-}
-
-function mediaOf(block: ContentBlock): IncomingMedia[] {
-  switch (block.type) {
-    case 'image':
-      return [{ type: 'image', mediaType: block.mimeType, data: decoded(block.data) }]
-    case 'audio':
-      return [{ type: 'file', mediaType: block.mimeType, data: decoded(block.data) }]
-    case 'resource': {
-      const { resource } = block
-      if (!('blob' in resource)) return []
-      const { mimeType: mediaType = 'application/octet-stream', uri, blob } = resource
-      const name = uri.split(/[/\\?#]/).findLast((part) => part !== '')
-      const type = mediaType.startsWith('image/') ? 'image' : 'file'
-      return [{ type, mediaType, data: decoded(blob), ...(name === undefined ? {} : { filename: name.slice(0, 255) }) }]
-    }
-    case 'text':
-    case 'resource_link':
-      return []
-    default:
-      block satisfies never
-      return []
-  }
-}
-
-function decoded(base64: string): Uint8Array {
-  const bytes = Buffer.from(base64, 'base64')
-  if (bytes.byteLength <= MAX_MEDIA_BYTES) return bytes
-  throw new RangeError(`the server sent a file of ${bytes.byteLength} bytes; the limit is ${MAX_MEDIA_BYTES}`)
+function sourcesOf(structured: Json | undefined): readonly Source[] {
+  const sources = isObject(structured) && structured['sources']
+  return Array.isArray(sources) ? (sources as unknown as readonly Source[]) : []
 }

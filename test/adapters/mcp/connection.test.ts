@@ -39,7 +39,8 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-const listed = async (): Promise<string[]> => (await connection.list()).map(({ name }) => name)
+const listed = async (): Promise<string[]> =>
+  (await connection.list()).tools.map((tool) => String((tool as { readonly name: string }).name))
 const lists = (): number => seen.filter(({ method }) => method === 'tools/list').length
 
 test('a list counts for a minute, and is read by many at once only once', async () => {

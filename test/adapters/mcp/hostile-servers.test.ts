@@ -64,7 +64,9 @@ describe('a list that', () => {
     const { tools, warnings, kept } = await opened([serverAt(url)], { allowedHosts: [host] })
     expect(tools.size).toBe(128)
     expect(warnings).toEqual([
-      'MCP server test: 1872 of its 2000 tools are absent: they are too many, too large or repeated',
+      expect.stringMatching(
+        /^MCP server test: 1872 of its 2000 tools are absent, because the limit is 128 tools: "tool_128", .* and 1862 more$/,
+      ),
     ])
     expect(kept).toBeLessThan(300_000)
   })
@@ -242,7 +244,6 @@ describe('a call whose server', () => {
   test.each([
     ['HTML', 'text/html', '<html>'],
     ['no JSON', 'application/json', '{"jsonrpc":'],
-    ['another result', 'application/json', '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"hologram"}]}}'],
   ])('responds with %s is an error', async (_, type, body) => {
     const { host, url } = await answering((message, response) =>
       response.writeHead(200, { 'content-type': type }).end(body.replace('"id":1', `"id":${message.id}`)),

@@ -223,7 +223,10 @@ describe('a run with MCP servers', () => {
         },
       },
       connect: () => ({
-        list: async () => (lists.shift() ?? []).map((name) => ({ name, inputSchema: { type: 'object' } })),
+        list: async () => {
+          const tools = (lists.shift() ?? []).map((name) => ({ name, inputSchema: { type: 'object' } }))
+          return { tools, refused: [] }
+        },
         call: () => Promise.reject(new Error('nobody calls')),
       }),
     })

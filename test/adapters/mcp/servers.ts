@@ -17,7 +17,8 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-async function listen(listener: RequestListener): Promise<RunningServer> {
+/** Serves on a free port of this machine. */
+export async function listen(listener: RequestListener): Promise<RunningServer> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -60,9 +61,13 @@ export type Respond = (message: Message, response: ServerResponse, request: Inco
 
 /**
  * A server of the revision 2025-11-25 that answers whatever `respond` makes of a message, and introduces itself properly. `stream`
- * answers requests for a stream; left out: there is none.
+ * answers requests for a stream; left out: there is none. `introduction`: fields of the introduction that differ.
  */
-export function startRawServer(respond: Respond, stream?: (response: ServerResponse) => void): Promise<RunningServer> {
+export function startRawServer(
+  respond: Respond,
+  stream?: (response: ServerResponse) => void,
+  introduction: object = {},
+): Promise<RunningServer> {
   return listen((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -78,6 +83,7 @@ export function startRawServer(respond: Respond, stream?: (response: ServerRespo
           protocolVersion: message.params?.protocolVersion ?? '2025-11-25',
           capabilities: { tools: { listChanged: true } },
           serverInfo: { name: 'raw', version: '1' },
+          ...introduction,
         })
       if (message.method === 'server/discover')
         return void response
@@ -110,7 +116,7 @@ export function connector(...hosts: string[]): (server: McpServerSettings) => Mc
 }
 
 export function connectorWith(
-  more: Pick<ConnectionSettings, 'allowedHosts' | 'lookup' | 'listMs'>,
+  more: Pick<ConnectionSettings, 'allowedHosts' | 'lookup' | 'listMs'> & Partial<Pick<ConnectionSettings, 'clock'>>,
 ): (server: McpServerSettings) => McpConnection {
   const open = new Map<string, McpConnection>()
   return ({ url, headers, timeoutMs }) => {

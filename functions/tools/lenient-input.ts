@@ -1,0 +1,37 @@
+import { z } from 'zod'
+
+const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/u
+
+/**
+ * Reads arguments as clients and models often write them: null or an empty text for a parameter that is not set, a number as text,
+ * a text as number, and null for all arguments. Only values that the schema refuses are changed.
+ */
+export function lenientInput(schema: z.ZodType, input: unknown): unknown {
+  if (!(schema instanceof z.ZodObject)) return input
+  if (input === null || input === undefined) return {}
+  if (typeof input !== 'object' || Array.isArray(input)) return input
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape
+  return Object.fromEntries(Object.entries(input).flatMap(([name, value]) => readField(shape, name, value)))
+}
+
+/** The field as it is parsed; nothing if it counts as absent. */
+function readField(
+  shape: Readonly<Record<string, z.ZodType>>,
+  name: string,
+  value: unknown,
+): readonly (readonly [string, unknown])[] {
+  const field = Object.hasOwn(shape, name) ? shape[name] : undefined
+  if (field === undefined) return value === null ? [] : [[name, value]]
+  if (field.safeParse(value).success) return [[name, value]]
+  if ((value === null || value === '') && field.safeParse(undefined).success) return []
+  const kind = kindOf(field)
+  if (kind === 'number' && typeof value === 'string' && NUMBER.test(value)) return [[name, Number(value)]]
+  if (kind === 'string' && typeof value === 'number') return [[name, String(value)]]
+  return [[name, value]]
+}
+
+/** The type of a field that may be optional or have a default. */
+function kindOf(field: z.ZodType): string {
+  const { type, innerType } = field.def as { readonly type: string; readonly innerType?: z.ZodType }
+  return innerType === undefined ? type : kindOf(innerType)
+}
