@@ -25,8 +25,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
 
 /**
  * Makes a tool from a zod schema, which the model receives as JSON Schema. `execute` runs only with valid arguments.
- * For invalid arguments, the model gets an error that names each path. Throws `RangeError` for a timeout over
- * `MAX_TIMER_MS`.
+ * For invalid arguments, the model gets an error that names each path. Throws `RangeError` for a timeout outside
+ * the limits.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = definition
