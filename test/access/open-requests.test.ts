@@ -108,7 +108,7 @@ test('a store that cannot respond ends nothing, and is asked again', async () =>
   expect(signal.aborted).toBe(true)
 })
 
-test('a key has so many open at a time; one that closes makes room, once', async () => {
+test('a key has a limit of open requests; closing one frees one slot, once', async () => {
   const { calls } = open()
   const mine = await Promise.all(Array.from({ length: 256 }, () => calls.open(caller('one'))))
   await expect(calls.open(caller('one'))).rejects.toThrow(/key one has 256/)
@@ -118,7 +118,7 @@ test('a key has so many open at a time; one that closes makes room, once', async
   await expect(calls.open(caller('one'))).rejects.toThrow(/key one has 256/)
 })
 
-test('a tenant, however many keys it has, leaves half of the places to others, and a process has so many', async () => {
+test('one tenant uses at most half of the slots of a process, with any number of keys', async () => {
   const { calls } = open()
   const many = (tenant: string, keys: number) =>
     Promise.all(Array.from({ length: keys * 256 }, (_, at) => calls.open(caller(`${tenant}-${at % keys}`, tenant))))
@@ -173,7 +173,7 @@ test('one that was refused for its key takes no place of its tenant', async () =
   await calls.open(caller('two'))
 })
 
-test('a place is kept while its call goes on, and no longer', async () => {
+test('a slot is kept until its request ends', async () => {
   const places = new Map<string, number>()
   const { calls, look, pass, fail, errors } = open(places)
   const call = await calls.open(caller('one', 't', { openCalls: 1 }))
@@ -195,7 +195,7 @@ test('a place is kept while its call goes on, and no longer', async () => {
   expect([...places.values()]).toEqual([610_000])
 })
 
-test('a place that the store does not come back from keeping holds up no end of a revoked key', async () => {
+test('a slot whose renewal hangs does not delay the end of a revoked key', async () => {
   const { calls, good, look, pass, fallSilent } = open()
   await calls.open(caller('one', 't', { openCalls: 1 }))
   const { signal } = await calls.open(caller('two'))
@@ -207,7 +207,7 @@ test('a place that the store does not come back from keeping holds up no end of 
   expect(signal.aborted).toBe(true)
 })
 
-test('places are kept one at a time, and others have their turn in between', async () => {
+test('slots are renewed one at a time and yield to other work', async () => {
   const { calls, sleeps, pass, entered } = open()
   await Promise.all(Array.from({ length: 100 }, () => calls.open(caller('one', 't', { openCalls: 100 }))))
   pass(200_000)

@@ -144,7 +144,7 @@ describe('media that a tool returns', () => {
 })
 
 describe('under `images: {reattach}`', () => {
-  it('the newest messages carry their bytes in later runs, and the prefix changes only with the run that finds one to have left', async () => {
+  it('the newest messages carry their bytes in later runs; the prefix changes only when one drops out', async () => {
     await open(4, { reattach: 2 })
     expect(seen(harness.requests[3])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
     expect(seen(harness.requests[4])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
@@ -164,7 +164,7 @@ describe('under `images: {reattach}`', () => {
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
   })
 
-  it('what tools brought leaves with the end of their run, which decides once, and what an input brings before its first request', async () => {
+  it("media of tools leave with their run, media of an input before the next run's first request", async () => {
     const written: string[] = []
     const turns = Array.from({ length: 4 }, (_, place) => drawing(`one${place}`))
     harness = await openHarness({
@@ -227,7 +227,7 @@ describe('under `images: {reattach}`', () => {
     expect(seen(harness.requests[5])).toEqual(['picture0.png', 'two.png with bytes'])
   })
 
-  it('another process goes on with what was decided', async () => {
+  it('another process applies the recorded decision', async () => {
     await open(3, { reattach: 2 })
     const next = harness.another([{ text: 'on' }])
     await next.settled(await next.submit('more'))

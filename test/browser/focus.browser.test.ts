@@ -75,7 +75,7 @@ describe('the focus stays', () => {
     expect(await focused(page)).toBe('Delete')
   })
 
-  test('on the opener of a dialog that an answer closes, and on the button while the answer is awaited', async () => {
+  test("on a dialog's opener after an answer closes it, and on the button while pending", async () => {
     const { id } = await opened.client.createSession({ title: 'A report' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Export' }).focus()

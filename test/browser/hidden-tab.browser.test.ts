@@ -46,7 +46,7 @@ async function leave(page: Page): Promise<void> {
   await ended
 }
 
-test('tabs that nobody sees leave their connections to the one that is seen', async () => {
+test('hidden tabs leave their connections to the visible one', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const { id: run } = await client.sendMessage(id, { content: 'begin' })
@@ -67,7 +67,7 @@ test('tabs that nobody sees leave their connections to the one that is seen', as
   for (const page of [last, first]) await log(page).getByText('The run was cancelled.').waitFor()
 })
 
-test('a hidden tab that is seen again goes on after the last event, and shows half a completion once', async () => {
+test('a hidden tab that becomes visible continues after the last event, and shows half a completion once', async () => {
   const { id } = await opened.client.createSession({})
   const page = await opened.show(`/sessions/${id}`)
   await page.getByLabel('Message', { exact: true }).fill('begin')
@@ -86,7 +86,7 @@ test('a hidden tab that is seen again goes on after the last event, and shows ha
   await log(page).getByText('The run was cancelled.').waitFor()
 })
 
-test('what happened while a tab was hidden is shown when it is seen again, all of it and once', async () => {
+test('a tab that becomes visible shows every event of its hidden time, once', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const { id: run } = await client.sendMessage(id, { content: 'begin' })

@@ -85,7 +85,7 @@ describe('by keyboard alone,', () => {
     }
   })
 
-  test('what is found is opened where it happened, at its call, also by who is faster than the search', async () => {
+  test('Enter opens a hit at its call, also before the search has ended', async () => {
     const page = await opened.show('/usage')
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
     await page.keyboard.press('/')

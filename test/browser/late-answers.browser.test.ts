@@ -21,7 +21,7 @@ async function held(page: Page, address: string, method = 'GET'): Promise<() => 
 
 const field = (page: Page) => page.getByLabel('Message', { exact: true })
 
-test('a session that is made late takes nobody away from where they are, and begins all the same', async () => {
+test('a session that is created late starts, and the person stays where they are', async () => {
   const { client } = opened
   const { id } = await client.createSession({ title: 'Elsewhere' })
   const page = await opened.show('/new')
@@ -40,7 +40,7 @@ test('a session that is made late takes nobody away from where they are, and beg
 test.each([
   ['deletion', 'Delete', 'Delete for good', (id: string) => `**/v1/sessions/${id}`, 'DELETE'],
   ['fork', 'Export', /^Fork/, (id: string) => `**/v1/sessions/${id}/fork`, 'POST'],
-] as const)('a %s that ends late takes nobody away from where they are', async (name, begin, go, addressOf, method) => {
+] as const)('a %s that ends late leaves the person where they are', async (name, begin, go, addressOf, method) => {
   const { client } = opened
   const { id: from } = await client.createSession({})
   await client.importMessages(from, JSON.stringify({ role: 'user', content: 'hello' }), { format: 'openai' })
@@ -58,7 +58,7 @@ test.each([
   expect(page.url()).toBe(`${opened.url}/sessions/${other}`)
 })
 
-test('hits are those of the query that stands in the field', async () => {
+test('the hits are those of the query in the field', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const words = [...Array.from({ length: 30 }, () => 'zebrafish'), 'platypus']

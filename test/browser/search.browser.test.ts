@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 
 describe('the search', () => {
-  test('is where / leads, finds while somebody types, marks, and opens a hit in its place by keyboard', async () => {
+  test('opens with /, searches while typing, marks words, and opens a hit by keyboard', async () => {
     const page = await opened.show('/')
     await page.getByText('Choose a session').waitFor()
     await page.keyboard.press('/')

@@ -120,7 +120,7 @@ describe('the list of sessions', () => {
     await opened.client.deleteSession(id)
   })
 
-  test('tells a cancelled run from one that waits for somebody', async () => {
+  test('distinguishes a cancelled run from a waiting one', async () => {
     const { id } = await opened.client.createSession({ title: 'Given up' })
     const { id: run } = await opened.client.sendMessage(id, { content: 'wait 50 seconds' })
     await opened.client.cancelRun(id, run)
@@ -138,7 +138,7 @@ describe('the list of sessions', () => {
 })
 
 describe('a session', () => {
-  test('has all of its views and an export in a narrow window, and none where there is no session', async () => {
+  test('shows all views and an export in a narrow window, and none without a session', async () => {
     const page = await opened.show('/sessions/crates', { viewport: { width: 360, height: 640 } })
     const tabs = page.getByRole('navigation', { name: 'Views of this session' }).getByRole('link')
     await tabs.last().waitFor()
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
   })
 
-  test('is deleted once somebody has said so twice, and says why when it may not be', async () => {
+  test('is deleted after two confirmations, and says why if it may not be', async () => {
     const { id } = await opened.client.createSession({ title: 'A mistake' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -271,7 +271,7 @@ describe('a session', () => {
   })
 })
 
-test('costs are of price lists whose months are told', async () => {
+test('costs name the months of their price lists', async () => {
   const page = await opened.show('/usage')
   await expect
     .poll(() => page.locator('.usage > p').textContent())

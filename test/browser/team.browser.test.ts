@@ -35,7 +35,7 @@ test('a session begins with its first message, for the agent that is chosen', as
   expect([made?.agent, made?.usage.runs, page.url()]).toEqual(['clerk', 1, `${opened.url}/sessions/${made?.id ?? ''}`])
 })
 
-test("a member's work stands below its delegate call, live and read again", async () => {
+test("a member's work follows its delegate call, live and after a reload", async () => {
   const page = await opened.show('/sessions/team')
   const delegation = page.locator('.call', { hasText: 'delegate_task_to_member' }).first()
   await page.getByLabel('Message', { exact: true }).fill('delegate "what time is it" to the clerk')

@@ -62,7 +62,7 @@ describe('the end of a run', () => {
     ['max_rounds', 'limit of rounds'],
     ['budget', 'limit of tokens'],
     ['answer', ''],
-  ])('that is %s is told beside its text', (reason, reported) => {
+  ])('that is %s is shown beside its text', (reason, reported) => {
     createRunPrinter().show({ ...at, type: 'run.completed', run: { stop_reason: reason } } as unknown as RunEvent)
     expect(beside).toContain(reported)
     expect([out, beside === '']).toEqual(['', reported === ''])
@@ -70,7 +70,7 @@ describe('the end of a run', () => {
 })
 
 describe('tail', () => {
-  test('shows every run, those between two looks as well, and goes on after a lost connection', async () => {
+  test('shows every run, also those between two polls, and continues after a lost connection', async () => {
     const said = ['one', 'two', 'three'].map(
       (text) =>
         async function* () {

@@ -19,7 +19,7 @@ function start(words: readonly string[], stdout: number | 'pipe' = 'pipe', env =
 }
 
 describe('tooltrail', { timeout: 120_000 }, () => {
-  test('goes on to the end of its run when whoever reads standard error leaves', async () => {
+  test('continues to the end of its run when the reader of standard error closes', async () => {
     const child = start(['chat', '-p', 'use current_time with {"timezone": "UTC"}'])
     child.stderr?.destroy()
     const [out, [code]] = await Promise.all([text(child.stdout ?? Readable.from([])), once(child, 'exit')])

@@ -53,7 +53,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     expect(said.error).toMatch(/→ current_time\(timezone="UTC"\)\n← current_time completed \d+ ms: /)
   })
 
-  test('takes a pipe after the words, gives events as lines, and goes on with the session that was used last', async () => {
+  test('reads a pipe after the text, prints events as lines, and continues the last used session', async () => {
     const said = await tooltrail(['chat', '--json', 'what', 'time', 'is', 'it'], { input: 'in Europe/Berlin\n' })
     const events = lines(said.out)
     expect([said.code, events[0]?.['type'], events.at(-1)?.['type']]).toEqual([0, 'run.started', 'run.completed'])
@@ -196,7 +196,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
     expect([code, error]).toEqual([130, expect.stringMatching(/\nYou stopped the run\. See: tooltrail show \S+\n$/)])
   })
 
-  test('imports into the data folder alone, of the tenant that stands before the command', async () => {
+  test('imports into the data folder, of the tenant named before the command', async () => {
     const own = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
     const env = { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: own }
     const file = join(own, 'one.jsonl')
@@ -209,7 +209,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
   })
 
   test.each([['sessions'], ['show'], ['chat', '-p', 'hello'], ['tail'], ['keys', '--help'], ['--help']])(
-    'ends without a complaint when whoever reads has left: %s',
+    'ends silently when the reader of its output closes: %s',
     async (...words) => {
       const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
       const all = ['show', 'tail'].includes(words[0] ?? '') ? [...words, session] : words

@@ -92,7 +92,7 @@ describe('the client', () => {
     expect(losses).toBeGreaterThanOrEqual(5)
   })
 
-  test('follows a run through its earlier pauses, and ends at the pause that goes on', async () => {
+  test('follows a run through its earlier pauses, and ends at the unresolved pause', async () => {
     harness = await openHttpHarness({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, answer('done')] })
     const client = clientOf(harness)
     await client.createSession({ id: 's' })
@@ -124,7 +124,7 @@ describe('the client', () => {
     expect(types.at(-1)).toBe('run.completed')
   })
 
-  test('ends without an error when it is told to', async () => {
+  test('ends without an error when it is aborted', async () => {
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
     const client = clientOf(harness)
@@ -149,7 +149,7 @@ describe('the client', () => {
     await expect(collect(client.follow('nowhere', '01JD2Q8N4T6W8Y0A2C4E6G8J0K'))).rejects.toMatchObject({ status: 404 })
   })
 
-  test('throws a refusal that asks for a long wait, and one that stands, before a run has begun', async () => {
+  test('throws a refusal that asks for a long wait, and a final one, before a run has started', async () => {
     const refusals = { tenant_budget_used_up: 77_000, too_many_active_runs: 0 }
     for (const [code, seconds] of Object.entries(refusals)) {
       let requests = 0

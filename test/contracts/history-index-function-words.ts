@@ -29,7 +29,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       'in giraffe',
       'who was it for: giraffe, and what about quagga',
       'giraffe-in-the-house-of-quagga is for this',
-    ])('and others that nobody used finds nothing: %s', async (text) => {
+    ])('and unknown words finds nothing: %s', async (text) => {
       expect((await found(text)).filter((id) => id !== house.messageId || !text.includes('house'))).toEqual([])
     })
 

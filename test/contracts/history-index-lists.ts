@@ -58,7 +58,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
       ['newest', 7],
       ['oldest', 7],
       ['newest', 50],
-    ] as const)('%s, %i a page: each event once, with the time at which it stands', async (sort, limit) => {
+    ] as const)('%s, %i a page: each event once, with its time', async (sort, limit) => {
       const hits = await allHits({ scope, text: 'ledger', sort, limit })
       expect(new Set(ids(hits)).size).toBe(67)
       expect(hits.map(({ time }) => time)).toEqual(timesOf(sort))

@@ -22,7 +22,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       (await harness().index.search({ scope, text, filters, limit: 10 })).hits.map(({ messageId }) => messageId)
 
     test.each(['teal crate', 'the crate', 'crate cellar', 'into the cellar on Monday'])(
-      'stands below what happened, whatever words were used then: %s',
+      'ranks below the events, for any words of the earlier query: %s',
       async (text) => {
         const hits = await found(text)
         expect(hits[0]).toBe(event.messageId)
@@ -160,7 +160,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     beforeAll(() => harness().store([event, ...team, ...outside, beside]))
 
     test.each(['teal crate', 'the crate', 'crate cellar', 'into the cellar on Monday'])(
-      'stands below what happened: %s',
+      'ranks below the events: %s',
       async (text) => {
         const { hits } = await harness().index.search({ scope, text, filters: {}, limit: 40 })
         const first = hits.filter(({ messageId }) => messageId !== beside.messageId)[0]
@@ -199,7 +199,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     beforeAll(() => harness().store([event, other, ...later]))
 
     test.each(['teal crate', 'teal crate cellar', 'where is the teal crate', 'the teal crate on Monday'])(
-      'still stands below what happened: %s',
+      'still ranks below the events: %s',
       async (text) => {
         const first = await harness().index.search({ scope, text, filters: {}, limit: 10 })
         expect(first.hits[0]?.messageId).toBe(event.messageId)

@@ -178,7 +178,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(ids(await search(word, { session: 's-c' }))).toEqual([call.messageId])
       })
 
-      test('tells which session holds a message, within the scope', async () => {
+      test('returns the session that holds a message, within the scope', async () => {
         expect(await harness.index.locate({ tenant: 'acme' }, mine.messageId)).toBe('s-a')
         expect(await harness.index.locate({ tenant: 'acme', owner: 'ann' }, other.messageId)).toBeUndefined()
         expect(await harness.index.locate({ tenant: 'acme', session: 's-a' }, other.messageId)).toBeUndefined()

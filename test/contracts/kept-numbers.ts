@@ -81,7 +81,7 @@ export function keptNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('are those of the source, wherever an import or a copy breaks off, and new ones come after the highest', async () => {
+    test('are those of the source, wherever an import or a copy stops, and new ones follow the highest', async () => {
       const { messages, titles } = log(60)
       const kept = numberedFrom(1, titles)
       const whole = await openFixture(stores)

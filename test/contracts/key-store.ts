@@ -119,7 +119,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(ids(await stores.keys.list())).toEqual(expect.arrayContaining(ids(keys)))
     })
 
-    test('requests beyond the rate are told when to come back, whichever process they come to, and then may', async () => {
+    test('requests beyond the rate get a retry time in every process, and pass after it', async () => {
       const id = fresh('key')
       const rate = requestRate(4)
       const now = stores.clock.now()
@@ -134,7 +134,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.take(fresh('other'), rate, now)).toBe(0)
     })
 
-    test('a key that was quiet may burst a second of its rate, not more; below one a second, one request', async () => {
+    test('an idle key may burst one second of its rate; below one a second, one request', async () => {
       const now = stores.clock.now()
       const burst = async (requestsPerSecond: number): Promise<number> => {
         const id = fresh('key')
@@ -147,7 +147,7 @@ export function keyStoreContract(engine: Engine): void {
       expect([await burst(6), await burst(2.5), await burst(1), await burst(0.1)]).toEqual([6, 2, 1, 1])
     })
 
-    test('calls have so many places of their key, whichever process they come to; who leaves makes room', async () => {
+    test('requests have a number of slots of their key over all processes; closing one frees a slot', async () => {
       const id = fresh('key')
       const now = stores.clock.now()
       const of = (n: number) => (n % 2 ? stores : stores.peer).keys

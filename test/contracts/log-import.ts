@@ -73,7 +73,7 @@ export function logImportContract(engine: Engine): void {
       expect(await header(fixture)).toMatchObject({ head: step.messages.at(-1)?.id, generation: seen.generation + 1 })
     })
 
-    test('a run goes on in a later step, and inputs follow as ever', async () => {
+    test('a run continues in a later step, and inputs follow as usual', async () => {
       const fixture = await openFixture(stores)
       const first = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), first)
@@ -109,7 +109,7 @@ export function logImportContract(engine: Engine): void {
       expect(messages).toHaveLength(2)
     })
 
-    test('an input that saw the session before the import waits for nobody and follows it', async () => {
+    test('an input from before the import does not wait and follows it', async () => {
       const fixture = await openFixture(stores)
       const step = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), step)

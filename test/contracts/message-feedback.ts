@@ -66,7 +66,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(kept?.[0]).toEqual(bad('user-0', 1_000))
     })
 
-    test('the run goes on, and can be taken over', async () => {
+    test('the run continues, and can be taken over', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
@@ -75,7 +75,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
     })
 
-    test('a holder whose write got no response repeats it, though somebody has rated what it stored', async () => {
+    test('a holder whose write got no response repeats it, although its message was rated meanwhile', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.appendRound(lease, round)

@@ -96,7 +96,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.pending(fixture.key, 10)).toEqual([])
     })
 
-    test('what is pending is found behind all that is over, oldest first, and again when it is to be sent once more', async () => {
+    test('pending deliveries are found behind all ended ones, oldest first, and again before a retry', async () => {
       const { fixture, found } = await openOwing(stores)
       const over: Delivery[] = []
       for (let at = 1; at <= 5; at++) {

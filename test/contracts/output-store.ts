@@ -141,7 +141,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
     })
 
     describe('removeAll', () => {
-      test('removes the session whole, tells how many, and leaves its neighbours', async () => {
+      test('removes the whole session, returns the count, and keeps its neighbours', async () => {
         const store = await open()
         const [key, neighbour, object] = [newKey(), newKey(), newName()]
         await store.put(neighbour, object, bytesOf('stays'), 'text/plain')

@@ -31,7 +31,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(tenant, ['id'], 'third', clock.now() + DAY_MS)).toBe('third')
     })
 
-    test('of several at once, one is new, and all are told the same', async () => {
+    test('of several concurrent deliveries, one is new, and all get one answer', async () => {
       const { received, peer, clock } = stores
       const tenant = fresh('tenant')
       const values = await Promise.all(

@@ -103,7 +103,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).head).toBe(headOf(first))
     })
 
-    test('an end without a message is told from that of a later holder', async () => {
+    test('an end without a message differs from that of a later holder', async () => {
       const fixture = await openFixture(stores)
       const { lease: first } = await startRun(fixture)
       await fixture.inbox.cancel(fixture.key, first.runId)

@@ -59,7 +59,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('a paused run is free to take for its cancel at once, and so is one whose holder has died', async () => {
+    test('a paused run with a cancel can be claimed at once, and so can one whose holder died', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
       expect(await fixture.inbox.cancel(fixture.key, started.run.id)).toEqual({ state: 'cancelling', free: true })

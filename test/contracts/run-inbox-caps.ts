@@ -96,7 +96,7 @@ export function runInboxCapsContract(engine: Engine): void {
       return fixture
     }
 
-    test('a key whose tokens of the day are used up starts no run, in any session, until the day is over', async () => {
+    test('a key with used-up daily tokens starts no run, in any session, until the next day', async () => {
       const keyId = fresh('key')
       const fixture = await use(keyId)
       const other = await openFixture(stores)
@@ -112,7 +112,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await fixture.inbox.enqueue(fixture.key, with10)
     })
 
-    test('a tenant whose tokens of the day are used up starts no run, and is told when it may', async () => {
+    test('a tenant with used-up daily tokens starts no run, and gets the time of the next one', async () => {
       const fixture = await use()
       const refused = fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 10 } }))
       const left = Math.ceil((86_400_000 - (fixture.clock.now() % 86_400_000)) / 1_000)

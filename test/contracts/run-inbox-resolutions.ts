@@ -79,7 +79,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(no).toMatchObject({ status: 'denied', completedAt: fixture.clock.now() })
     })
 
-    test('a decision says who made it and when, as far as that is known; of two that are the same, the first stays', async () => {
+    test('a decision names its person and time, if they are known; the first of two equal ones stays', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [APPROVE, APPROVE, ASK])
       const decide = (resolution: Resolution) => fixture.inbox.resolve(fixture.key, started.run.id, [resolution])
@@ -125,7 +125,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a resolution of the wrong kind, to an unknown call or to a call that does not wait is refused whole', async () => {
+    test('a resolution of the wrong kind, or for an unknown or closed call, is refused whole', async () => {
       const fixture = await openFixture(stores)
       const started = await startRun(fixture)
       const round = roundAfter(fixture, started.lease, started.lease.head, [ASK, APPROVE, { name: 'tool' }])
@@ -150,7 +150,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       await expectCode(two.inbox.resolve(two.key, started.run.id, [resolutionOf('call-0-0')]), 'run_not_found')
     })
 
-    test('a resolution while the holder still runs other calls is stored, and then there is nothing to pause for', async () => {
+    test('a resolution while the holder runs other calls is stored, and no pause follows', async () => {
       const fixture = await openFixture(stores)
       const started = await startRun(fixture)
       const round = roundAfter(fixture, started.lease, started.lease.head, [{ name: 'tool' }, ASK])

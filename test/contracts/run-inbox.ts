@@ -191,7 +191,7 @@ export function runInboxContract(engine: Engine): void {
         expect((await fixture.lease.start(await header(fixture), 'a'))?.run.id).toBe(before.runId)
       })
 
-      test('an input after the last resolution waits for the run, which goes on', async () => {
+      test('an input after the last resolution waits for the run, which continues', async () => {
         const fixture = await openFixture(stores)
         const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
         await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])
@@ -201,7 +201,7 @@ export function runInboxContract(engine: Engine): void {
       })
     })
 
-    test('the waiting calls of several rounds are resolved at once, also when they are more than a round may have', async () => {
+    test('the waiting calls of several rounds are resolved together, also beyond the limit of a round', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const asked = Array.from({ length: 60 }, () => ({ name: 'ask', needs: 'result' }) as const)

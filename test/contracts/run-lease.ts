@@ -47,7 +47,7 @@ export function runLeaseContract(engine: Engine): void {
         expect(seen).not.toHaveProperty(field)
     })
 
-    test("a start makes the lowest queued run active, its input a message, and the session due at the lease's end", async () => {
+    test('a start activates the lowest queued run, makes its input a message, and schedules the session', async () => {
       const fixture = await openFixture(stores)
       const first = await fixture.inbox.enqueue(
         fixture.key,
@@ -100,7 +100,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a start is refused with nothing queued, with an active run, and on a header that has moved on', async () => {
+    test('a start is refused without a queued run, with an active run, and on a changed header', async () => {
       const fixture = await openFixture(stores)
       const empty = await header(fixture)
       expect(await fixture.lease.start(empty, 'a')).toBeUndefined()
@@ -246,7 +246,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await fixture.lease.claim(third.lease)).open).toEqual(third.open)
     })
 
-    test('a heartbeat moves the end of the lease on, never back, and is refused once the lease is gone', async () => {
+    test('a heartbeat extends the lease, never shortens it, and is refused once the lease is gone', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const sent = fixture.clock.now()
@@ -260,7 +260,7 @@ export function runLeaseContract(engine: Engine): void {
       await expectCode(fixture.lease.heartbeat(lease, fixture.clock.now() + LEASE_MS), 'lease_lost')
     })
 
-    test('a late heartbeat does not revive a lease that was given back', async () => {
+    test('a late heartbeat does not revive a released lease', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)

@@ -95,7 +95,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header?.head).toBe(lease.head)
     })
 
-    test('an end closes the open calls and nothing else: one that was begun is interrupted, for it may have run', async () => {
+    test('an end closes only the open calls: a started one is interrupted, because it may have run', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const calls = [
@@ -147,7 +147,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header).toMatchObject({ waiting: 0 })
     })
 
-    test('of a pause and the last resolution at once, the run is either paused and due or not paused', async () => {
+    test('after a concurrent pause and last resolution, the run is paused and due, or not paused', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }]))

@@ -172,7 +172,7 @@ export function runLogContract(engine: Engine): void {
         )
       })
 
-      test('a result that lands before the claim of the next holder is kept and seen by it; one after it is lost', async () => {
+      test("a result that lands before the next holder's claim is kept; a later one is lost", async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }, { name: 'b' }])

@@ -17,7 +17,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a hint tells how often its work was handed on', async () => {
+    test('a hint has the count of its deliveries', async () => {
       const queue = await open()
       const seen: Hint[] = []
       const consumer = queue.consume(async (hint) => void seen.push(hint))

@@ -41,7 +41,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await reader.context({ ...key, session: 'other' })).toEqual({})
     })
 
-    test('of a holder is stored with what the run is told and what it took, all at once', async () => {
+    test("of a holder is stored with the run's notice and usage, in one write", async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const at = lease.head ?? ''
@@ -136,7 +136,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await fixture.peer.sessions.summaryUnder(fixture.key, idempotency)).toBeUndefined()
     })
 
-    test('by hand is refused while a run is active, and when somebody has worked on the session since it was looked at; what it took counts', async () => {
+    test('by hand is refused during a run and after a change of the session; its usage counts', async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const made = { ...WORK, context: { summary: summary('1') } }

@@ -81,7 +81,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await fixture.deletion.state(fixture.key)).toMatchObject({ removed: true })
     })
 
-    test('a tombstone still tells whose session it was, and to nobody else', async () => {
+    test("a tombstone still names its owner, to that owner's callers only", async () => {
       const owned = await openFixture(stores, { owner: 'ann' })
       const free = await openFixture(stores)
       for (const { deletion, key } of [owned, free]) await deletion.tombstone(key)
@@ -91,7 +91,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await free.deletion.state(free.key, 'ann')).toBeUndefined()
     })
 
-    test('an interrupted deletion goes on in another process and counts each thing once', async () => {
+    test('an interrupted deletion continues in another process and counts each row once', async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       expect(await fixture.deletion.removeRows(fixture.key, 2)).toEqual({ more: true })

@@ -217,7 +217,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await listed({ tenant, q: 'flight', agent: 'helper', order: 'asc', limit: 1 })).toEqual(['a', 'b', 'c'])
     })
 
-    test('a session that moves to the front is seen again, and those behind the cursor stay in their places', async () => {
+    test('a session that moves to the front is listed again; those behind the cursor keep their order', async () => {
       const tenant = fresh('tenant')
       for (const session of ['a', 'b', 'c', 'd']) await importInputs(await made(tenant, session), [{ text: 'hi' }])
       const first = await stores.sessions.list({ tenant, limit: 2 })

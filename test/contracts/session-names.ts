@@ -11,7 +11,7 @@ export function sessionNamesContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a name finds its session with what is kept about it, in every process and in no other tenant', async () => {
+    test('a name finds its session and its data, in every process and in no other tenant', async () => {
       const { names, peer, key } = await openFixture(stores)
       const [name, about] = [fresh('ü # name'), { run: 'r', more: { text: 'päpä' } }]
       expect(await names.find(key.tenant, name)).toBeUndefined()
@@ -21,7 +21,7 @@ export function sessionNamesContract(engine: Engine): void {
       expect(await names.find(key.tenant, `${name} `)).toBeUndefined()
     })
 
-    test('what a name was given last is what it stands for', async () => {
+    test('a name refers to the session that it was given last', async () => {
       const { names, peer, sessions, key } = await openFixture(stores)
       const other = { ...key, session: fresh('other') }
       await sessions.create({ ...other, agent: 'helper', metadata: {} })

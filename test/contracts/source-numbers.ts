@@ -77,7 +77,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await pageOf(fixture)).toEqual({ numbered: [], more: false })
     })
 
-    test('that were cited, or left out, are said so by the end of the run, in its write or not at all', async () => {
+    test("that were cited or dropped are marked in the write of the run's end, or never", async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const citations = { cited: [[1, 2]], uncited: [[3, 3]], left: [[3, 3]] } as const

@@ -61,7 +61,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'owner')).toEqual([{ group: undefined, ...sum }])
     })
 
-    test('days, owners and sessions are told apart, other tenants are not seen, and days outside are left out', async () => {
+    test('days, owners and sessions are separate, other tenants are hidden, and other days are omitted', async () => {
       const first = await openFixture(stores, { owner: 'alice' })
       const { tenant } = first.key
       await runOnce(first, 'alice')
@@ -115,7 +115,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'session')).toEqual([])
     })
 
-    test('a completion that is not stored is counted all the same, each time, also when its session is gone', async () => {
+    test('a completion that is not stored still counts, each time, also when its session is gone', async () => {
       const fixture = await openFixture(stores, { owner: 'alice' })
       const day = dayOf(fixture.clock.now())
       const completion = { day, agent: 'helper', model: 'demo/demo', usage: ONE }

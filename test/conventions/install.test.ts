@@ -108,7 +108,7 @@ describe('where the rest was left out', () => {
     expect(stderr).toMatch(/^[^\n]* vitest\. [^\n]*: npm ci\n$/)
   })
 
-  test('what needs no more than there is goes on', () => {
+  test('a command that needs no further package runs', () => {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ devDependencies: { knip: '6' } }))
     expect(run()).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
   })

@@ -6,7 +6,7 @@ import { LISTS, missingIn } from '../../audit/mutants/mutants.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 const ALL = LISTS.flatMap(({ mutants }) => mutants)
 
-test('what each mutant changes stands in the tree, exactly once', () => {
+test('the text that a mutant changes occurs exactly once in the tree', () => {
   expect(ALL.flatMap((mutant) => missingIn(ROOT, mutant) ?? [])).toEqual([])
 })
 

@@ -128,7 +128,7 @@ describe('docs/reference/api.md', () => {
 })
 
 describe('README.md', () => {
-  test('has fewer than 250 lines: what is long stands in docs/', () => {
+  test('has fewer than 250 lines: longer texts are in docs/', () => {
     expect(read('README.md').split('\n').length).toBeLessThan(250)
   })
 

@@ -40,7 +40,7 @@ test.each(['20.20.2', '22.18.0', '23.0.0', '24.0.0', '24.6.0'])(
   },
 )
 
-test.each(['24.7.0', '24.21.0', '25.0.0', '26.1.0'])('on Node %s the program goes on', (fit) => {
+test.each(['24.7.0', '24.21.0', '25.0.0', '26.1.0'])('on Node %s the program continues', (fit) => {
   expect(runAs(fit)).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
 })
 
@@ -63,7 +63,7 @@ describe('where nothing was installed', () => {
   })
 })
 
-describe('the guard stands before', () => {
+describe('the guard precedes', () => {
   // Not as `prestart`: npm skips those where scripts are blocked.
   test.each(['start', 'dev', 'keys', 'rebuild', 'status', 'redrive', 'slack', 'webhook', 'import', 'smoke'])(
     'npm run %s',

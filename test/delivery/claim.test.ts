@@ -51,7 +51,7 @@ test('a claim is renewed while it is kept', async () => {
   expect(claim.signal.aborted).toBe(false)
 })
 
-test('whoever has lost a claim learns it with the next change, and is told to stop', async () => {
+test('a worker that lost its claim learns it with the next change, and gets an abort', async () => {
   const { outbox, stored } = await open()
   const seen = await stored()
   if (seen !== undefined) await outbox.change(seen, { owner: 'another', state: { by: 'another' } })

@@ -79,7 +79,7 @@ test('who takes long holds others for a bounded time, before it and beside it', 
   expect(free.slot?.hasWaited).toBe(false)
 })
 
-test('who is told to stop waits no longer, and takes no turn', async () => {
+test('an aborted worker stops waiting, and takes no slot', async () => {
   const stopping = new AbortController()
   const first = ask(true)
   await pass()

@@ -121,7 +121,7 @@ test('a channel that fails is called again when the sweep finds it due, until it
   await expect.poll(() => stored(id)).toMatchObject({ failures: 0, status: 'delivered' })
 })
 
-test('what a dead process has claimed is taken up when the claim is over, and what it then sends is refused', async () => {
+test("a dead worker's delivery is retried when its claim expires, and the dead worker's writes are refused", async () => {
   const works: Work[] = []
   const first = Promise.withResolvers<void>()
   const time = await open({
@@ -231,7 +231,7 @@ test('what is due before the next sweep gets a hint of its own, and only that', 
   expect(reported.failed).toEqual([])
 })
 
-test('a delivery that fails for good is told of once, and stays in the outbox', async () => {
+test('a delivery that fails permanently is reported once, and stays in the outbox', async () => {
   const { reported, serve, id } = await openHinted([{ status: 'failed' }])
   await serve()
   await serve()
@@ -239,7 +239,7 @@ test('a delivery that fails for good is told of once, and stays in the outbox', 
   expect(await stored(id)).toMatchObject({ status: 'failed' })
 })
 
-test('a sweep counts what was hinted at before and nobody has taken up', async () => {
+test('a sweep counts hinted deliveries that no worker has claimed', async () => {
   const { serve, id } = await openHinted([{ status: 'delivered' }])
   const seen = await stored(id)
   if (seen !== undefined) await harness.ports.outbox.change(seen, { due: 0 })

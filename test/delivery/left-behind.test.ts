@@ -60,7 +60,7 @@ async function open() {
 /** Milliseconds that it waits from now, to the nearest second. */
 const waitOf = ({ due = 0 }: Delivery, ahead: number): number => Math.round((due - Date.now() - ahead) / 1_000) * 1_000
 
-test('what ends whoever begins it waits longer each time, and is given up after twenty, with the reason', async () => {
+test('a delivery that kills its workers waits longer each time, and fails after twenty, with the reason', async () => {
   const { time, reported, add, read, sweep, die } = await open()
   await add('a')
   const waits: number[] = []
@@ -106,7 +106,7 @@ test('a driver that comes before the sweep lets it wait, too', async () => {
   expect(await read('a')).toMatchObject({ status: 'delivered' })
 })
 
-test('whatever an attempt comes to, what came before it counts no more; a stop is no death', async () => {
+test('any outcome of an attempt resets the count of crashes; a shutdown is no crash', async () => {
   const { add, read, start, die } = await open()
   await add('a')
   for (let time = 0; time < 3; time++) {

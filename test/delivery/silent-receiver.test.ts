@@ -77,7 +77,7 @@ test('deliveries that go the same way have one place together, whatever else the
   expect(begun).toHaveLength(50)
 })
 
-test('a channel that is down is asked again for a day, and then what it was owed is given up', async () => {
+test('a channel that is down gets retries for a day; then its deliveries fail', async () => {
   const alone = await openSingleDriver({
     begins: 'hint',
     deliver: () => Promise.reject(new Error('down')),

@@ -76,7 +76,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
         declareImport(() => system)
       })
 
-      describe('what is told of it', () => {
+      describe('its notices', () => {
         declareNotifying(() => system)
       })
 

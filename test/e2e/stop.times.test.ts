@@ -71,33 +71,29 @@ async function startRun({ client }: RunningProgram) {
 
 const asPromised = { retry: PROMISED_TIME_RETRIES }
 
-test(
-  'a stop in the middle of a completion leaves no lease behind: the next start asks again at once',
-  asPromised,
-  async () => {
-    const one = await start(HURRIED)
-    const { id, waiting, stream } = await startRun(one)
-    const reported = Date.now()
-    await one.kill('SIGTERM')
-    expect(Date.now() - reported).toBeLessThan(STOP_MS)
-    expect([one.exitCode(), one.log()]).toEqual([0, ''])
-    expect((await stream).endsWith(': reconnect\n\n')).toBe(true)
-    const { status, headers, body } = await waiting
-    expect([status, headers.get('location'), body.status]).toEqual([202, `/v1/sessions/s/runs/${id}`, 'running'])
+test('a stop during a completion leaves no lease behind: the next start requests it at once', asPromised, async () => {
+  const one = await start(HURRIED)
+  const { id, waiting, stream } = await startRun(one)
+  const reported = Date.now()
+  await one.kill('SIGTERM')
+  expect(Date.now() - reported).toBeLessThan(STOP_MS)
+  expect([one.exitCode(), one.log()]).toEqual([0, ''])
+  expect((await stream).endsWith(': reconnect\n\n')).toBe(true)
+  const { status, headers, body } = await waiting
+  expect([status, headers.get('location'), body.status]).toEqual([202, `/v1/sessions/s/runs/${id}`, 'running'])
 
-    const next = await start(HURRIED)
-    const started = Date.now()
-    await next.client.runUntil('s', id, ['completed'])
-    expect(Date.now() - started).toBeLessThan(SOON_MS)
-    const messages = await next.client.messages('s')
-    expect(messages.map(({ role, parts }) => [role, parts])).toEqual([
-      ['user', [{ type: 'text', text: 'go' }]],
-      ['assistant', whole.parts],
-    ])
-    const [first, second] = model.bodies()
-    expect(second).toEqual(first)
-  },
-)
+  const next = await start(HURRIED)
+  const started = Date.now()
+  await next.client.runUntil('s', id, ['completed'])
+  expect(Date.now() - started).toBeLessThan(SOON_MS)
+  const messages = await next.client.messages('s')
+  expect(messages.map(({ role, parts }) => [role, parts])).toEqual([
+    ['user', [{ type: 'text', text: 'go' }]],
+    ['assistant', whole.parts],
+  ])
+  const [first, second] = model.bodies()
+  expect(second).toEqual(first)
+})
 
 test('signals of one press of Ctrl-C are one, and the next ends the program at once', asPromised, async () => {
   const one = await start()

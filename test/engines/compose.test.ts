@@ -33,7 +33,7 @@ test('compose.yaml takes the version of DynamoDB Local that is installed', () =>
   expect(compose).toContain(`image: amazon/dynamodb-local:${version}\n`)
 })
 
-test('compose.yaml tells the engines what the suites tell those that they start themselves', () => {
+test('compose.yaml gives the engines the settings of the suites', () => {
   for (const setting of ['identity', 'credential', 'authorization']) {
     const value = new RegExp(`'s3proxy\\.${setting}=([^']+)'`).exec(read('s3.ts'))?.[1]
     expect(compose).toContain(`S3PROXY_${setting.toUpperCase()}: ${value}\n`)

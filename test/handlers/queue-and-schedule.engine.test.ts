@@ -94,7 +94,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     return ((await clients.sqs.send(command)).Messages ?? []).map(({ Body }) => JSON.parse(Body ?? '') as Hint)
   }
 
-  test('the worker executes what a hint is about before it ends, and gives back only what is no hint', async () => {
+  test('the worker executes the run of a hint before it returns, and rejects only what is no hint', async () => {
     const { handler } = await import('../../functions/handlers/worker.ts')
     const { key, runId } = await queued('worked')
     const outcome = await handler(eventOf(['not a hint', encodeHint(key)]), context)
@@ -108,7 +108,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     expect(await handler(eventOf([absent]), context)).toEqual({ batchItemFailures: [] })
   })
 
-  test('the sweeper hints at what is due and goes on with deletions, once an invocation', async () => {
+  test('the sweeper hints at due work and continues deletions, once an invocation', async () => {
     const { handler } = await import('../../functions/handlers/sweeper.ts')
     const { key } = await queued('lost')
     const gone = await queued('gone')

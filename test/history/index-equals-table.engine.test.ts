@@ -58,7 +58,7 @@ withEngines(['dynamodb', 'opensearch'], (endpoints) => {
       expect(wanted.length).toBeGreaterThan(0)
     })
 
-    test('no secret stands in it', () => {
+    test('it contains no secret', () => {
       expect(JSON.stringify([...settled.values()])).not.toContain('a1B2'.repeat(9))
       expect(JSON.stringify([...settled.values()])).toContain('[redacted]')
     })

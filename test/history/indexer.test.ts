@@ -227,7 +227,7 @@ const unread = (sequence: string, message: Message, at: number): Record => ({
   },
 })
 
-test('a record that has failed alone for ten minutes is put aside, and holds up the others no longer', async () => {
+test('a record that failed alone for ten minutes is dead-lettered, and blocks the others no longer', async () => {
   const { index, deadLettered, written } = harness()
   expect(await index([unread('1', look, NOW - 540_000), stored('2', thanks)])).toEqual({ failed: ['1'] })
   expect(deadLettered).toEqual([])
@@ -237,7 +237,7 @@ test('a record that has failed alone for ten minutes is put aside, and holds up 
   expect(written.map(({ messageId }) => messageId)).toEqual([thanks.id, thanks.id])
 })
 
-test('a record that is old when it first fails, as all are after a standstill, is tried again for a minute', async () => {
+test('a record that is old when it first fails, as after an outage, is retried for a minute', async () => {
   const { index, deadLettered } = harness()
   const batch = [unread('1', look, NOW - 86_400_000), stored('2', thanks)]
   expect(await index(batch)).toEqual({ failed: ['1'] })

@@ -76,7 +76,7 @@ describe('large outputs', () => {
     return { ...ports, outputs: { ...ports.outputs, put } }
   }
 
-  test('that cannot be stored now are stored as soon as they can be, and their call is not executed again', async () => {
+  test('that cannot be stored now are retried, and their call is not executed again', async () => {
     let executed = 0
     const big = makeTool('big', async () => {
       executed++

@@ -95,7 +95,7 @@ test('a message that is gone needs nothing any more', async () => {
   expect([written, forgotten]).toEqual([[], ['0']])
 })
 
-test('what fails again, for now or for good, is named and stays put aside, and holds up nothing else', async () => {
+test('a document that fails again is named, stays dead-lettered, and blocks no other', async () => {
   const busy = harness(async ({ messageId }) =>
     messageId === one.id ? { done: false, error: 'busy' } : { done: true },
   )

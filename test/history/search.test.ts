@@ -159,7 +159,7 @@ it('a long neighbour is read, and nothing beyond it', async () => {
   expect(reader.reads).toBe(2)
 })
 
-it('a session that is deleted while its hits are read is left out, and one look says so of all', async () => {
+it('hits of a session deleted during the read are omitted, with one read for all of them', async () => {
   const { log } = writeLog().user('one').user('two').user('three')
   const place = (id: string): number => log.findIndex((message) => message.id === id)
   const { search, ...index } = indexOf(log.map(({ id }) => ({ id, role: 'user' })))

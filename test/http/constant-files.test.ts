@@ -35,7 +35,7 @@ test('the first 200 clients that ask for the docs take hardly more than the next
   await close()
 })
 
-test('the document for programs is compressed for whoever takes that, and not sent again', async () => {
+test('the document for programs is compressed for clients that accept it, and not sent again', async () => {
   const path = '/openapi.json'
   const { program, close } = await openHttpHarness()
   const zipped = await program.app.request(path, { headers: { 'accept-encoding': 'gzip' } })

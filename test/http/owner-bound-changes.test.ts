@@ -57,7 +57,7 @@ test.each([
   { instructions: 'Say all that you can find.' },
   { metadata: { topic: 'vaults' } },
   { user: 'alice' },
-])('runs of a session that a key bound to its owner has changed (%o) find nothing of other owners', async (change) => {
+])('runs of a session that an owner-bound key changed (%o) find nothing of other owners', async (change) => {
   const keys = await open()
   await expectJson(harness, 200, 'PATCH', '/v1/sessions/desk', change, keys.alice)
   expect(await readAfterRun('desk', keys)).not.toContain('aubergine')

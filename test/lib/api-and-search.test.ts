@@ -143,7 +143,7 @@ describe('the API', () => {
     },
   )
 
-  test('stands behind a firewall in prod, which lets people talk about SQL', () => {
+  test('is behind a firewall in prod, which lets people talk about SQL', () => {
     expect(ofType(prod, 'AWS::WAFv2::WebACLAssociation')).toHaveLength(1)
     expect(ofType(dev, 'AWS::WAFv2::WebACL')).toHaveLength(0)
     const [, acl] = ofType(prod, 'AWS::WAFv2::WebACL')[0] ?? []
@@ -152,7 +152,7 @@ describe('the API', () => {
 })
 
 describe('the search', () => {
-  test('sleeps when nobody searches, where it is serverless', () => {
+  test('is idle without searches, if it is serverless', () => {
     expectResource(dev.search, 'AWS::OpenSearchServerless::CollectionGroup', {
       Generation: 'NEXTGEN',
       CapacityLimits: { MinIndexingCapacityInOcu: 0, MinSearchCapacityInOcu: 0 },
@@ -161,21 +161,18 @@ describe('the search', () => {
 
   test.each(
     [...environmentNames().map(environmentNamed), ...VARIANTS].filter(({ search }) => search.kind === 'serverless'),
-  )(
-    'of $name is made as AWS takes it: a generation that sleeps has a second copy, and capacities are powers of two, or 16s',
-    (environment) => {
-      const made = synthesise(environment)
-      const [, group] = ofType(made, 'AWS::OpenSearchServerless::CollectionGroup')[0] ?? []
-      const { Generation, StandbyReplicas, CapacityLimits } = group?.Properties ?? {}
-      expect([Generation, StandbyReplicas]).toEqual(['NEXTGEN', 'ENABLED'])
-      for (const [limit, value] of Object.entries(CapacityLimits as Record<string, number>))
-        expect([0, 2, 4, 8, 16].includes(value) || (value > 0 && value % 16 === 0), limit).toBe(true)
-      const [, collection] = ofType(made, 'AWS::OpenSearchServerless::Collection')[0] ?? []
-      expect(collection?.Properties['StandbyReplicas']).toBe(StandbyReplicas)
-    },
-  )
+  )("of $name meets AWS's rules: a standby copy, and capacities of 2, 4, 8 or multiples of 16", (environment) => {
+    const made = synthesise(environment)
+    const [, group] = ofType(made, 'AWS::OpenSearchServerless::CollectionGroup')[0] ?? []
+    const { Generation, StandbyReplicas, CapacityLimits } = group?.Properties ?? {}
+    expect([Generation, StandbyReplicas]).toEqual(['NEXTGEN', 'ENABLED'])
+    for (const [limit, value] of Object.entries(CapacityLimits as Record<string, number>))
+      expect([0, 2, 4, 8, 16].includes(value) || (value > 0 && value % 16 === 0), limit).toBe(true)
+    const [, collection] = ofType(made, 'AWS::OpenSearchServerless::Collection')[0] ?? []
+    expect(collection?.Properties['StandbyReplicas']).toBe(StandbyReplicas)
+  })
 
-  test('may be written by the indexer alone, and read by whoever searches', () => {
+  test('may be written by the indexer alone, and read by the functions that search', () => {
     const policies = new Map(
       ofType(dev, 'AWS::OpenSearchServerless::AccessPolicy').map(([, { Properties }]) => [
         Properties['Name'],

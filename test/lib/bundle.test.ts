@@ -132,7 +132,7 @@ describe('the program that constructs run', () => {
     expect([status, existsSync(join(out, 'index.mjs'))]).toEqual([0, true])
   })
 
-  test('starts what a team brings along once, and tells in a line what keeps it from starting', () => {
+  test("starts a team's own code once, and prints in a line why it does not start", () => {
     expect(run('worker', { agents, toolsFile })).toMatchObject({ status: 0, said: '' })
     const { status, said } = run('worker', { agents })
     expect(status).toBe(1)

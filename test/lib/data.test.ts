@@ -74,7 +74,7 @@ describe('the table', () => {
 
 describe('every bucket', () => {
   test.each(['dev', 'prod'])(
-    'of %s is private, refuses requests without TLS, and ends uploads that nobody finished',
+    'of %s is private, refuses requests without TLS, and aborts unfinished uploads',
     (name) => {
       const made = name === 'dev' ? dev : prod
       const buckets = ofType(made, 'AWS::S3::Bucket')

@@ -72,7 +72,7 @@ describe('the construct', () => {
     expect(optional.filter(({ comment }) => !comment.includes('@default')).map(({ prop }) => prop)).toEqual([])
   })
 
-  test("goes into somebody else's app as docs/operations/deploy.md shows it", () => {
+  test('fits into another CDK app as docs/operations/deploy.md shows it', () => {
     const shown = /```ts\n(.*?)```/s.exec(sectionOf('docs/operations/deploy.md', 'In your own app'))?.[1] ?? ''
     expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/lib/own-app.ts'))
     execFileSync(process.execPath, [join(ROOT, 'test/lib/own-app.ts')], {

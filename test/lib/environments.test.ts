@@ -38,7 +38,7 @@ const variablesNamed = (name: string, settings: EnvironmentSettings): string[] =
 describe('the settings of an environment', () => {
   test.each(environmentNames())('%s can be read', (name) => expect(environmentNamed(name).name).toBe(name))
 
-  test('the template for one of your own can be read as it stands', () =>
+  test('the template for an own environment is valid', () =>
     expect(environmentOf(OWN_ENVIRONMENT, 'mine')).toEqual({ name: 'mine', ...OWN_ENVIRONMENT }))
 
   test('prod asks for an address for its alarms, which may be given with -c', () => {
@@ -47,12 +47,12 @@ describe('the settings of an environment', () => {
     expect(readEnvironment('dev').alarmEmail).toBeUndefined()
   })
 
-  test('an unknown environment is told those that there are', () => {
+  test('the error for an unknown environment lists the known ones', () => {
     const message = messageOf(() => readEnvironment('prd'))
     expect(message).toContain('there is no environment "prd"; there are dev, staging, prod')
   })
 
-  test.each([undefined, ''])('no environment (%j) is told how to name one', (name) =>
+  test.each([undefined, ''])('the error for a missing environment (%j) says how to name one', (name) =>
     expect(messageOf(() => readEnvironment(name))).toContain('-c env=dev'),
   )
 

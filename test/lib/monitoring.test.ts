@@ -37,7 +37,7 @@ function emitted(statements: string): Report[] {
     })
 }
 
-test('the alarm of the index lag watches the very metric that the indexer tells, in its unit', () => {
+test('the alarm of the index lag watches the metric and unit that the indexer emits', () => {
   const reported = emitted(`metrics.createLagMetric('dev')(1234)`)
   expect(reported).toHaveLength(1)
   const [{ namespace, dimensions, values }] = reported as [Report]
@@ -92,7 +92,7 @@ describe('the alarms', () => {
     )?.[1].Properties ?? {}
 
   test.each(['api', 'worker', 'indexer', 'sweeper'])(
-    'of %s go off for one failure of few, also for one that is told when the invocation ran out of time',
+    'of %s trigger on one failure of few, also if the invocation timed out',
     (name) => {
       const alarm = alarmOf(dev, `${name}-errors`)
       const [, fn] =
@@ -111,7 +111,7 @@ describe('the alarms', () => {
     ['failed-deliveries', "createFailureMetric('dev', 'FailedDeliveries')()"],
     ['late-deliveries', "createFailureMetric('dev', 'LateDeliveries')(3)"],
     ['missing-secrets', "createFailureMetric('dev', 'MissingSecrets')()"],
-  ])('of %s watch the very metric that the function tells', (name, statement) => {
+  ])('of %s watch the metric that the function emits', (name, statement) => {
     const [reported] = emitted(`metrics.${statement}`)
     const alarm = alarmOf(dev, name)
     expect([alarm['Namespace'], [alarm['MetricName']]]).toEqual([reported?.namespace, reported?.metrics])
@@ -184,7 +184,7 @@ describe('the alarms', () => {
     })
   })
 
-  test('tell of records that were given up, kept or dropped, which Lambda counts only where it is asked to', () => {
+  test('report abandoned records, kept or dropped, which Lambda counts only on request', () => {
     const parts = alarmOf(dev, 'given-up')['Metrics'] as { MetricStat?: { Metric: { MetricName: string } } }[]
     expect(parts.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []).toSorted()).toEqual([
       'DroppedEventCount',
@@ -208,7 +208,7 @@ describe('the alarms', () => {
     for (const [id, { Properties }] of filled) expect(Properties['EvaluationPeriods'], id).toBeGreaterThanOrEqual(5)
   })
 
-  test('may be published in their topic by CloudWatch, for this account alone, although the topic has a policy of its own', () => {
+  test('accept CloudWatch of this account alone as a publisher to their topic, which has its own policy', () => {
     const [, policy] = ofType(dev, 'AWS::SNS::TopicPolicy')[0] ?? []
     const { Statement } = (policy?.Properties['PolicyDocument'] ?? {}) as { Statement?: object[] }
     expect(Statement).toContainEqual(
@@ -221,7 +221,7 @@ describe('the alarms', () => {
     )
   })
 
-  test('are told by OpenSearch Serverless itself when a collection has all the capacity that it may have', () => {
+  test('are sent by OpenSearch Serverless itself when a collection reaches its capacity limit', () => {
     const [, rule] = ofType(dev, 'AWS::Events::Rule').find(([id]) => id.includes('FullCollections')) ?? []
     const event = (detailType: string): object => ({
       version: '0',

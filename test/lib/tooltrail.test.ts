@@ -24,8 +24,8 @@ function foreign(props: TooltrailProps, id = 'Agents'): Template {
   return Template.fromStack(stack)
 }
 
-describe("the backend in somebody else's app", () => {
-  test('makes everything that it stands on, and keeps what holds data', () => {
+describe('the backend in another app', () => {
+  test('creates everything that it needs, and retains data', () => {
     const template = foreign({})
     for (const [type, count] of [
       ['AWS::Lambda::Function', 4],

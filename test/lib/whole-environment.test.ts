@@ -59,16 +59,13 @@ describe('deleting an environment', () => {
   test('leaves nothing of dev but the role that API Gateway has once in an account', () =>
     expect(new Set(staying(dev))).toEqual(new Set(['AWS::ApiGateway::Account', 'AWS::IAM::Role'])))
 
-  test.each(environments)(
-    'that could not be made leaves nothing of $name that stands in the way of the next try',
-    (environment) => {
-      for (const [id, { Type, DeletionPolicy }] of Object.entries(synthesise(environment).resources)) {
-        // The role by which API Gateway writes logs is one for an account: it has no name of ours.
-        if (Type === 'AWS::ApiGateway::Account' || id.includes('CloudWatchRole')) continue
-        expect([undefined, 'Delete', 'RetainExceptOnCreate'], id).toContain(DeletionPolicy)
-      }
-    },
-  )
+  test.each(environments)('that failed to deploy leaves nothing of $name that blocks the next try', (environment) => {
+    for (const [id, { Type, DeletionPolicy }] of Object.entries(synthesise(environment).resources)) {
+      // The role by which API Gateway writes logs is one for an account: it has no name of ours.
+      if (Type === 'AWS::ApiGateway::Account' || id.includes('CloudWatchRole')) continue
+      expect([undefined, 'Delete', 'RetainExceptOnCreate'], id).toContain(DeletionPolicy)
+    }
+  })
 
   test('leaves of prod what holds data, and the logs of its functions', () => {
     const kept = staying(prod)

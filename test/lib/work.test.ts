@@ -36,7 +36,7 @@ describe('the time that things may take', () => {
       expect(Properties['RetentionInDays'], id).toBe(7)
   })
 
-  test('what nobody could handle is kept for 14 days', () => {
+  test('dead letters are kept for 14 days', () => {
     for (const name of ['DeadLetters', 'Poison']) expect(queueOf(name)['MessageRetentionPeriod']).toBe(1_209_600)
   })
 
@@ -60,7 +60,7 @@ describe('what goes to whom', () => {
   test('a hint that keeps failing goes to the dead letters', () =>
     expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 5 }))
 
-  test('the workers are bounded, and keep nobody else from Lambda where concurrency is reserved', () => {
+  test('the workers are bounded, and their reserved concurrency leaves Lambda to others', () => {
     expect(ofQueue?.['ScalingConfig']).toEqual({ MaximumConcurrency: 20 })
     const reservedOf = (name: string): [string, unknown][] =>
       ofType(synthesise(environmentNamed(name)), 'AWS::Lambda::Function').flatMap(([id, { Properties }]) => {

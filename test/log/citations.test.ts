@@ -28,7 +28,7 @@ describe('a citation', () => {
     ['```\n[source3] without an end', '   ```js\n[source3]\n   ```', '````\n```\n[source3]\n````'],
   ])('is none of %j, %j, %j, %j', (...texts) => expect(texts.flatMap((text) => cited(text ?? ''))).toEqual([]))
 
-  it('stands after code that has ended, and beside a backtick that is never closed', () => {
+  it('counts after closed code, and beside a backtick that is never closed', () => {
     expect(cited('```\n[source1]\n```\n[source2] `[source3]` [source4] ` [source5]\n\n` [source6]')).toEqual([
       2, 4, 5, 6,
     ])
@@ -71,7 +71,7 @@ describe('a citation', () => {
   })
 })
 
-test('after a turn, what it cited and what it did not, and what leaves, is a pure function that never takes anything back', () => {
+test('after a turn, the cited, uncited and dropped sources are a pure, monotonic function of the log', () => {
   const first = citationsAfter('As [source2] says [source99].', [1, 2, 3], 3)
   expect(first).toEqual({
     cited: [[2, 2]],

@@ -17,7 +17,7 @@ test('a text within the limit is kept whole, whatever is in it', () => {
   )
 })
 
-test('a text above the limit leaves whole code points and a pointer, and its bytes go to the store', () => {
+test('a text above the limit keeps whole code points and a pointer; its bytes are stored', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 101, maxLength: 300 }), (text) => {
       const { parts, output, objects } = fitContent(at, { text }, limits)
@@ -34,7 +34,7 @@ test('the limit counts bytes of UTF-8, not characters', () => {
   expect(fitContent(at, { text: 'é'.repeat(51) }, limits).objects).toHaveLength(1)
 })
 
-test('sizes are told for people', () => {
+test('sizes are readable', () => {
   const text = textOf(fitContent(at, { text: 'x\n'.repeat(612_345) }, limits).parts)
   expect(text).toContain('1.2 MB, 612,345 lines]')
 })
@@ -53,7 +53,7 @@ test('two executions of one call use two objects', () => {
   expect(new Set(names).size).toBe(2)
 })
 
-test('texts of sources share the limit with the text: those without room leave a preview and a pointer of their own', () => {
+test('texts of sources share the limit with the text: omitted ones leave a preview and a pointer', () => {
   const sources = [
     { title: 'one', text: 'a'.repeat(60) },
     { title: 'two', url: 'https://two.example', text: 'b'.repeat(60) },

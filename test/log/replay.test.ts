@@ -37,7 +37,7 @@ describe('tool results (promises R1, R2)', () => {
     ['interrupted', true, 'interrupted: this call may or may not have run'],
     ['cancelled', true, 'cancelled: this call did not finish'],
     ['denied', true, 'denied: the user did not allow this call'],
-  ] as const)('a call that is %s without content of its own is told as such', (status, isError, text) => {
+  ] as const)('a call that is %s without content of its own has a result that says so', (status, isError, text) => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '', { status })
     expect(results(full(log))).toEqual([['call_a', isError, text]])
   })
@@ -115,7 +115,7 @@ describe('completions (promises L5, L6)', () => {
     expect(full(log, 'run-2')).toEqual([said('go'), said('again')])
   })
 
-  it('a run that continues after cut-off text gets a note that says so, before its first completion and in every later request', () => {
+  it('a run that continues after truncated text gets a note, before its first completion and in later requests', () => {
     const { log } = writeLog().user('go').assistant('half an', failure)
     const expected = [said('go'), completed('half an'), said(CUT_OFF_NOTE)]
     expect(full(log, 'run-2')).toEqual(expected)

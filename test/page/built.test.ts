@@ -41,7 +41,7 @@ describe('the page', () => {
     expect(bytes).toBeGreaterThan(10_000)
   })
 
-  test('names no other host, but for the names of formats and where to report a fault of a library', () => {
+  test("names no other host, except names of formats and the address for a library's faults", () => {
     const named = Object.values(files).flatMap((text) => text.match(/https?:\/\/[\w.-]+(?:\/markedjs\/)?/g) ?? [])
     expect(
       named.filter((address) => !/^http:\/\/www\.w3\.org$|^https:\/\/github\.com\/markedjs\/$/.test(address)),

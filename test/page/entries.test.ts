@@ -44,7 +44,7 @@ const TEAM = [
   message('8', 'assistant'),
 ]
 
-test('what a member did stands below its delegate call, also where its own call has the same id', () => {
+test("a member's messages follow its delegate call, also where its own call has the same id", () => {
   const entries = entriesOf(TEAM)
   expect(shape(entries)).toEqual([['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']])
   expect(holderOf(entries, '6')).toBe('2')
@@ -53,7 +53,7 @@ test('what a member did stands below its delegate call, also where its own call 
 /** The same as it is imported or forked: the calls are named by their ids alone. */
 const IMPORTED = TEAM.map(({ parent_message_id: _row, ...rest }) => rest)
 
-test('what was imported of a member stands below its delegate call, whether its result comes before or after it', () => {
+test('imported messages of a member follow its delegate call, before or after the result', () => {
   const whole = [['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']]
   expect(shape(entriesOf(IMPORTED))).toEqual(whole)
   const [first, second, call, ...rest] = IMPORTED
@@ -63,7 +63,7 @@ test('what was imported of a member stands below its delegate call, whether its 
   expect(runSpans(IMPORTED, END)).toEqual(runSpans(TEAM, END))
 })
 
-test('what a member did stands alone where its delegate call is not in this part of the log', () => {
+test("a member's messages are an entry if the delegate call is in another part of the log", () => {
   expect(shape(entriesOf(TEAM.slice(4)))).toEqual([['5', ['6']], ['7'], ['8']])
 })
 

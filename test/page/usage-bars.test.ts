@@ -47,7 +47,7 @@ describe('a bar', () => {
   })
 })
 
-test('a cost that nobody knows is never a number', () => {
+test('an unknown cost is never a number', () => {
   expect(['$0.50', '$0.75 and unknown', 'unknown', 'unknown']).toEqual(
     [[priced], [priced, partly], [unpriced], []].map(costOf),
   )

@@ -35,7 +35,7 @@ const OFFLINE = {
 }
 
 describe('a command about an environment', () => {
-  test.each(['keys', 'rebuild', 'redrive', 'status'])('%s tells its usage and does nothing', async (command) => {
+  test.each(['keys', 'rebuild', 'redrive', 'status'])('%s prints its usage and does nothing', async (command) => {
     const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })
     expect(out).toContain(`npx tooltrail ${command}`)
@@ -57,7 +57,7 @@ describe('a command about an environment', () => {
     ],
     ['reaches nobody', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
     ['names none', 2, ['status', '--count'], 'name the environment: --env <environment>'],
-  ])('that %s is told what is wrong in a line', async (_name, expected, words, reported, variables = {}) => {
+  ])('that %s gets one line that says what is wrong', async (_name, expected, words, reported, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: expected, out: '' })
     expect(error).toContain(reported)
@@ -87,7 +87,7 @@ describe('a command without its words', () => {
     ['smoke', 'name the address of the API: '],
     ['status', 'name the environment: '],
     ['redrive', 'name the environment: '],
-  ])('%s is told in a line what is missing, and then its usage', async (command, reported) => {
+  ])('%s prints in a line what is missing, and then its usage', async (command, reported) => {
     const { code, out, error } = await run([command])
     const usage = (await run([command, '--help'])).out
     const [line = '', ...rest] = error.split('\n\n')

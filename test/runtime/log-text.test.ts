@@ -83,7 +83,7 @@ test.each([
   [`Abc123%2Fdef456ghi789jkl012mno345pqr678stu901%3D`, 'https://a.blob.core.windows.net/c/b?sp=r&sig=', ''],
   ['0f9e8d7c6b5a4f3e2d1c', 'git clone https://', '@git.example.org/a.git'],
   ['session=abc123; theme=dark', 'cookie: ', '\nhost: example.org'],
-])('a log line shows nothing that lets in whoever reads it: %s', (secret, before, after) => {
+])('a log line contains no credential: %s', (secret, before, after) => {
   expect(logText(`${before}${secret}${after}`)).toBe(`${before}[redacted]${after}`)
 })
 

@@ -88,7 +88,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
     const documents = async (): Promise<string> =>
       JSON.stringify([...(await indexContents(endpoints.opensearch, index)).values()])
 
-    test('an environment that is not deployed is told with the command that deploys it', async () => {
+    test('the error for an environment that is not deployed names the command that deploys it', async () => {
       const { code, error } = await run('status', '--env', 'staging')
       expect({ code, error }).toEqual({
         code: 1,
@@ -103,7 +103,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect((await run('keys', '--env=dev', 'list')).out).toContain('acme')
     })
 
-    test('status tells an empty index, rebuild fills it, and what cannot be indexed is told', async () => {
+    test('status reports an empty index, rebuild fills it, and documents that cannot be indexed are named', async () => {
       const before = await run('status', '--env', 'dev')
       expect(before.out).toContain('! The index is empty: npx tooltrail rebuild --env dev')
       expect(before.code).toBe(2)

@@ -14,7 +14,7 @@ test.each([
   ['America/Los_Angeles', '2026-11-21T16:48:20-08:00 America/Los_Angeles (Saturday)'],
   ['Asia/Kathmandu', '2026-11-22T06:33:20+05:45 Asia/Kathmandu (Sunday)'],
   ['UTC', '2026-11-22T00:48:20+00:00 UTC (Sunday)'],
-])('%s is told beside UTC', async (timezone, expected) => {
+])('%s is returned beside UTC', async (timezone, expected) => {
   expect(await report({ timezone })).toBe(`2026-11-22T00:48:20.005Z\n${expected}`)
 })
 

@@ -86,7 +86,7 @@ describe('read_output', () => {
     [{ pointer: POINTER, lines: '5-2' }, 'lines 5-2 end before they begin'],
     [{ pointer: POINTER, lines: '0-0' }, 'lines 0-0 end before they begin'],
     [{}, 'pointer'],
-  ])('tells the model what is wrong: %j', async (input, message) => {
+  ])('returns an error that the model can correct: %j', async (input, message) => {
     await expect(read(input)).rejects.toThrow(message)
   })
 })

@@ -61,7 +61,7 @@ describe('search_history', () => {
     expect(text).toMatch(/TOOL CALL[^]*not indexed yet/u)
   })
 
-  it('asks for 5 entries, or as many as it is told', async () => {
+  it('asks for 5 entries, or for its limit', async () => {
     const listing = { sort: 'relevance' }
     expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5, listing })
     expect((await asked({ query: 'x', limit: 20 })).limit).toBe(20)

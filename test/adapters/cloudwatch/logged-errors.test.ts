@@ -64,13 +64,13 @@ test('the newest errors of all groups come first, and a group that is not there 
   expect(await newest(['a', 'b', 'none'], 3)).toEqual([NOW - 10, NOW - 3 * MINUTE, NOW - 40 * MINUTE])
 })
 
-test('each error is told once, whatever window its time lies at the edge of', async () => {
+test('each error is reported once, also at the edge of a time window', async () => {
   const edges = [0, 1, 5, 15, 60].flatMap((minutes) => [NOW - minutes * MINUTE, NOW - minutes * MINUTE - 1])
   await startLogs({ a: edges })
   expect(await newest(['a'], 20)).toEqual(edges.filter((at) => at >= NOW - 60 * MINUTE))
 })
 
-test('what lies before the time that is asked for is not told', async () => {
+test('errors before the requested time are not reported', async () => {
   await startLogs({ a: [NOW - 61 * MINUTE] })
   expect(await newest(['a'])).toEqual([])
 })

@@ -15,7 +15,7 @@ import {
 } from '../../../functions/adapters/dynamodb/expressions.ts'
 
 describe('conditions', () => {
-  test('name every attribute and value by a mark, one mark a name, so that no name is a reserved word', () => {
+  test('replace every attribute and value by a placeholder, so that no name is a reserved word', () => {
     const scope = createScope()
     const condition = all(is('status', 'live'), any(absent('owner'), below('until', 5)), present('status'))
     expect(condition(scope)).toBe(

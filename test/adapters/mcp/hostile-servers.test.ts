@@ -55,7 +55,7 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
 const PAUSE_MS = 1_000
 
 describe('a list that', () => {
-  test('is huge is cut, and people are told', async () => {
+  test('is huge is truncated, with a warning', async () => {
     const { host, url } = await raw((message, response) =>
       reply(response, message, {
         tools: Array.from({ length: 2_000 }, (_, at) => tool(`tool_${at}`, { description: 'x'.repeat(500) })),
@@ -227,7 +227,7 @@ describe('a call whose server', () => {
     await closed
   })
 
-  test('redirects elsewhere is an error, and nobody is asked there', async () => {
+  test('redirects elsewhere is an error, and the target gets no request', async () => {
     let asked = 0
     const inside = await raw((message, response) => {
       asked++

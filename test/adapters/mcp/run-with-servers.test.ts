@@ -110,7 +110,7 @@ describe('a run with MCP servers', () => {
     )
   })
 
-  test('a person is asked about a call only if its arguments fit the schema; others come back to the model, not executed', async () => {
+  test('an approval is requested only if the arguments fit the schema; others return to the model', async () => {
     const calls: string[] = []
     const { url } = await server(['order'], calls)
     const ask = (...args: string[]): Turn => ({
@@ -258,7 +258,7 @@ describe('a run with MCP servers', () => {
   })
 })
 
-test('a call whose server tells of its progress may take longer than its time; one that is silent may not', async () => {
+test('progress extends the timeout of a call; a silent call times out', async () => {
   const slow = await startMcpServer((one) => {
     for (const name of ['tells', 'silent'])
       one.registerTool(name, { inputSchema: z.object({ what: z.string() }) }, async (_input, { mcpReq }) => {

@@ -129,7 +129,7 @@ function handedClock() {
   return { clock, waits, end: () => ends.splice(0).forEach((resolve) => resolve()) }
 }
 
-test('a stream that a server ends again and again is opened again ever more seldom, whatever it asks for', async () => {
+test('a stream that its server keeps ending is reopened with growing delays', async () => {
   const { clock, waits, end } = handedClock()
   let streams = 0
   const stream = (response: ServerResponse): void => {

@@ -23,7 +23,7 @@ function heldClock() {
   return { clock, sleeps }
 }
 
-test('hints of one session coalesce while nobody listens', async () => {
+test('hints of one session coalesce while no worker listens', async () => {
   const queue = createMemoryRunQueue(heldClock())
   for (let sent = 0; sent < 100; sent++) await queue.send(key)
   let calls = 0
@@ -49,7 +49,7 @@ test('hints of one session never overlap, and any number during a handler makes 
   expect(most).toBe(1)
 })
 
-test('the wait before a rejected hint is given again doubles up to 30 s, and starts anew after a success', async () => {
+test('the delay of a rejected hint doubles up to 30 s, and resets after a success', async () => {
   const { clock, sleeps } = heldClock()
   const queue = createMemoryRunQueue({ clock })
   let fails = true

@@ -22,7 +22,7 @@ async function lastEvent(stream: AsyncIterable<LanguageModelV4StreamPart>): Prom
   return last
 }
 
-test('a call that the limit of tokens cut off is stored as far as it came', async () => {
+test('a call that the token limit truncated is stored with its partial arguments', async () => {
   expect(await lastEvent(cutWithinCall('length'))).toMatchObject({
     type: 'completion',
     completion: { finishReason: 'length', toolCalls: [{ id: 'c', name: 'shell', arguments: '{"cmd":"l' }] },

@@ -208,7 +208,7 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
     expect(error.message).toContain(message)
   })
 
-  it('tells how long to wait', async () => {
+  it('states the delay before a retry', async () => {
     const reply = { status: 429, headers: { 'retry-after': '7' }, frames: reported('slow down') }
     expect((await failure(provider, reply)).retryAfterMs).toBe(7_000)
   })

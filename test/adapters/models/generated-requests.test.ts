@@ -97,7 +97,7 @@ describe('for any log', () => {
 })
 
 it.each(['anthropic', 'bedrock'])(
-  '%s is told that arguments were malformed, in a result that quotes them, whatever came of the call',
+  '%s gets a result that quotes malformed arguments, for every outcome of the call',
   async (name) => {
     const call = { id: 'c', name: 'shell', arguments: 'not json' }
     const body = await bodyOf(provider(name), {

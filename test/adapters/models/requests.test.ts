@@ -63,7 +63,7 @@ const points = (log: readonly Message[]): Message[][] =>
   })
 
 describe.each(PROVIDERS)('a request to $name', (provider) => {
-  it('has no error message, no note beside its image, and base64 only where the current run has an image', async () => {
+  it('has no error message, no note beside its image, and base64 only for images of the current run', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).not.toContain('NEVER-SENT')
     expect(text.split(NOTE)).toHaveLength(2)
@@ -203,7 +203,7 @@ describe('the Anthropic Messages API', () => {
     expect(text).toMatch(/"tool_result"[^}]*"content":\[\{"type":"text","text":"here"\},\{"type":"image"/)
   })
 
-  it('is told to cache the prefix, in a way that changes no message', async () => {
+  it('has cache marks that change no message', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     expect(body['cache_control']).toEqual({ type: 'ephemeral' })
     expect(JSON.stringify(body['messages'])).not.toContain('cache_control')

@@ -7,7 +7,7 @@ import { longestTurn, processorTime } from '../../processor-time.ts'
 const foundWith = (texts: readonly string[]): Found[] =>
   texts.map((text, place) => ({ _id: String(place), _source: { text } as Found['_source'] }))
 
-test('a word that no document has stands for those one slip away in the documents found', async () => {
+test('an unknown word matches words of the found documents that are one typo away', async () => {
   const counts = { documents: 10, tokens: new Map([['crate', 0]]) }
   const [term] = await planFound(
     parseQuery('crate'),

@@ -61,7 +61,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await search()).toEqual([messageId])
     })
 
-    test('an index of an older mapping is searched and written until a rebuild puts one of this version in its place', async () => {
+    test('an index of an older mapping is searched and written until a rebuild replaces it', async () => {
       const index = `${harness.alias}-v0-old`
       const { tenant, ...rest } = MAPPING.properties
       const older = { ...MAPPING, properties: { ...rest, tenant: { ...tenant, ignore_above: 100 } } }

@@ -62,7 +62,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await texts('vanishing')).toEqual([])
     })
 
-    test('what can never be stored is handed on once with its key and the reason, and holds up nothing', async () => {
+    test('a document that can never be stored is dead-lettered once, with the reason, and blocks nothing', async () => {
       const bad = document('impossible', { time: 1e300 })
       const good = document('possible')
       expect(await harness.writer.write(changesOf([bad, good]))).toEqual([{ done: true }, { done: true }])

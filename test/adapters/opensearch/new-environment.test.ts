@@ -41,7 +41,7 @@ test.each([403, 429, 500, 503])('a search that gets %i is no empty page', async 
   })
 })
 
-test('the index of a domain has the copies that its zones need and tells what is slow; a collection takes no settings', async () => {
+test("a domain's index has copies for its zones and logs slow queries; a collection takes no settings", async () => {
   for (const copies of [undefined, 0, 2]) {
     const { client, sent } = withoutIndex(404)
     const aliases = createHistoryAliases({

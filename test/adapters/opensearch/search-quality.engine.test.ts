@@ -58,7 +58,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(share(all, 10)).toBeGreaterThanOrEqual(0.99)
     })
 
-    test('what was asked and retold before stands below what happened', () => {
+    test('earlier questions and retellings rank below the events', () => {
       const [clean, again] = [CLEAN, RETOLD].map((name) => Object.values(ranks[name] ?? {}).flat())
       expect(share(again ?? [], 1)).toBeGreaterThanOrEqual(share(clean ?? [], 1) - 0.02)
       expect(share(again ?? [], 10)).toBeGreaterThanOrEqual(share(clean ?? [], 10) - 0.01)

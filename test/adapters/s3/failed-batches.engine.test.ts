@@ -22,7 +22,7 @@ function strippingOf(deleted: string): Pick<Stripping, 'concerns' | 'strip'> {
 }
 
 withEngines(['s3'], ({ s3 }) => {
-  test('a deleted session leaves nothing of it in batches that were given up, and others keep what is theirs', async () => {
+  test('deleting a session removes its documents from failed batches and keeps those of other sessions', async () => {
     const client = s3Client(s3)
     const bucket = `failures-${crypto.randomUUID()}`
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
@@ -56,7 +56,7 @@ withEngines(['s3'], ({ s3 }) => {
     client.destroy()
   })
 
-  test('of many batches each is read once, four at a time, also where one deletion breaks off and another follows', async () => {
+  test('each batch is read once, four at a time, also when a deletion fails and another follows', async () => {
     const client = s3Client(s3)
     const bucket = `failures-${crypto.randomUUID()}`
     await client.send(new CreateBucketCommand({ Bucket: bucket }))

@@ -84,7 +84,7 @@ withEngines(['s3'], ({ s3 }) => {
       })
     })
 
-    test('lives five minutes at the most', async () => {
+    test('expires after five minutes', async () => {
       const { searchParams } = new URL(await linkTo(newName()))
       expect(searchParams.get('X-Amz-Expires')).toBe('300')
       const signedAt = (searchParams.get('X-Amz-Date') ?? '').replace(
@@ -129,7 +129,7 @@ withEngines(['s3'], ({ s3 }) => {
     await expect(refused.read(key, newName())).rejects.toMatchObject({ code: 'storage_failed' })
   })
 
-  test('a store that does not respond fails when the client gives up, and never says that there is nothing', async () => {
+  test('a store that does not respond fails when the client stops waiting, and never reports a missing object', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const address = silent.address()

@@ -28,7 +28,7 @@ test('no schedule of holders, clients, crashes and late writes breaks a promise 
   expect(found.schedules).toBe(150)
 })
 
-test('no schedule into which turns of other logs come, by clocks that are ahead, breaks a promise of the session protocol', async () => {
+test('no schedule with imported turns and fast clocks breaks a promise of the session protocol', async () => {
   const options = { schedules: 100, steps: 120, seed: SEED, shrink: false }
   const { failure, schedules } = await explore(sqliteMemoryEngine(), IMPORT_SCHEDULES, options)
   expect(failure === undefined ? '' : `${failure.message}\n${failure.trace.join('\n')}\nseed ${SEED}`).toBe('')
@@ -68,6 +68,6 @@ test.each(['delivery, claim: what was given back is not renewed', 'delivery, swe
   async (name) => expect(await isMissed(named(DELIVERY_GUARDS, name), deliverySchedules)).toBe(true),
 )
 
-test.each([...GUARDS, ...DELIVERY_GUARDS])('the guard "$name" stands in the adapter, once', async (guard) => {
+test.each([...GUARDS, ...DELIVERY_GUARDS])('the guard "$name" occurs once in the adapter', async (guard) => {
   expect((await textsWithout(guard)).size).toBeGreaterThan(0)
 })

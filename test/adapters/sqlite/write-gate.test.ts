@@ -33,7 +33,7 @@ function start(dies: boolean): void {
   worker = new Worker(new URL('gate-worker.ts', import.meta.url), { workerData: { path, gate, dies } })
 }
 
-test('whoever goes first goes on as soon as the transaction of the background ends', async () => {
+test('a waiting foreground write continues when the background transaction ends', async () => {
   start(false)
   const late: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
@@ -47,7 +47,7 @@ test('whoever goes first goes on as soon as the transaction of the background en
   expect(Math.min(...late)).toBeLessThan(25)
 })
 
-test('a thread that dies in its transaction holds nobody up for longer than a second', async () => {
+test('a thread that dies in its transaction blocks others for at most a second', async () => {
   start(true)
   const ended = once(worker, 'exit')
   worker.postMessage(HELD_MS)

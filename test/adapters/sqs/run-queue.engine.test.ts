@@ -62,7 +62,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(await counts(queueUrl)).toMatchObject(EMPTY)
   })
 
-  test('a message that is no hint ends in the dead letters and blocks nobody', async () => {
+  test('a message that is no hint is dead-lettered and blocks no other', async () => {
     const dead = await makeQueue()
     const RedrivePolicy = JSON.stringify({
       deadLetterTargetArn: (await counts(dead))['QueueArn'],

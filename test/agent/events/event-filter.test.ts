@@ -27,7 +27,7 @@ const row = (id = ''): ToolMessage => ({
   },
 })
 
-test('how far a call is, is news until its end has been told', () => {
+test("progress events stop after the call's end event", () => {
   const filter = createEventFilter()
   const news = (id?: string): boolean => filter.isNew(callProgress(row(id), { progress: 1 }))
   expect([news(first), news(first), news(second)]).toEqual([true, true, true])
@@ -39,7 +39,7 @@ test('how far a call is, is news until its end has been told', () => {
   expect(news(second)).toBe(false)
 })
 
-test('of a log that it is told, however many members it has, it keeps some ids, and what the leader has said', () => {
+test("the filter keeps some ids and the leader's messages of a log with any number of members", () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const filter = createEventFilter()

@@ -27,7 +27,7 @@ const soon = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 
 const began: RunEvent = { type: 'round.started', runId: 'r', round: 0 }
 
-test('a consumer that does not read is held no more than some events, and gets what has streamed of the round anew', async () => {
+test("a consumer that does not read holds a bounded number of events, and gets the round's stream again", async () => {
   const bus = createEventBus()
   bus.emit(key, began)
   const slow = bus.subscribe(key)
@@ -38,7 +38,7 @@ test('a consumer that does not read is held no more than some events, and gets w
   expect(await slow.next(1_000)).toEqual({ events: [delta(0, 'more')], gap: false })
 })
 
-test('a burst of words puts no consumer behind: what it has read goes on', async () => {
+test('a burst of deltas does not make a reading consumer fall behind', async () => {
   const bus = createEventBus()
   const quick = bus.subscribe(key)
   bus.emit(key, began)
@@ -50,7 +50,7 @@ test('a burst of words puts no consumer behind: what it has read goes on', async
   expect(events).toEqual([delta(0, 'word '.repeat(2_000)), delta(1, 'next')])
 })
 
-test('a consumer that has missed what is stored is told to read the log, and then what has streamed since', async () => {
+test('a consumer that missed stored events reads the log, and then the stream since', async () => {
   const bus = createEventBus()
   const slow = bus.subscribe(key)
   bus.emit(key, began)
@@ -80,7 +80,7 @@ test('a consumer hears of its own session alone, and of nothing once it has clos
   expect((await closed.next(1)).events).toEqual([])
 })
 
-test('a consumer that waits for events goes on when one comes, when it closes, and after its time', async () => {
+test('a consumer that waits for events continues on an event, on close, and after its timeout', async () => {
   const bus = createEventBus()
   const [emitted, closed, waiting] = [
     bus.subscribe(key),
@@ -118,7 +118,7 @@ test('following a run that says nothing ends as soon as its consumer leaves', as
   complete()
 })
 
-test('who follows in another process is told of a call that has ended while another still executes', async () => {
+test('a follower in another process gets the end of a call while another call executes', async () => {
   let release = (): void => undefined
   harness = await openHarness({
     script: [{ calls: [{ name: 'quick' }, { name: 'slow' }] }, { text: 'done' }],
@@ -173,7 +173,7 @@ test('what streamed of a round does not come after the round as it was stored', 
   expect(seen.at(-1)?.type).toBe('run.completed')
 })
 
-test('a consumer that was too slow reads the log as it is, and not as another had begun to read it before', async () => {
+test("a slow consumer reads the newest log, not another consumer's earlier read", async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let run = { id: 'r', status: 'running', startedAt: 1 } as Run
   let isSlow = false
@@ -233,7 +233,7 @@ test('a consumer that leaves and reads no other event is not polled for', async 
   expect(poll).toBe(0)
 })
 
-test('who waits for a queued run, or holds what it was told of it, does not hold its input: that may be long', async () => {
+test('a client that waits for a queued run does not hold its input in memory', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const read: WeakRef<object>[] = []

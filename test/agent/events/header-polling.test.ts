@@ -64,7 +64,7 @@ test.each(['events', 'ends'] as const)(
   },
 )
 
-test('who waits for a run of another process reads it again at the first glance that sees a change', async () => {
+test('a client that waits for a remote run reads it after the first poll that shows a change', async () => {
   let run = { id: 'r', status: 'running' } as Run
   let header = BUSY
   const reader = { run: async () => run } as unknown as LogReader

@@ -10,7 +10,7 @@ const call = (id: string, text = ''): ToolMessage => ({
 })
 const idsOf = (events: readonly object[]): unknown[] => events.map((event) => 'id' in event && event.id)
 
-test('results of members are told the inner ones first', () => {
+test('results of members are emitted from the innermost outwards', () => {
   const results = createMemberResults()
   for (const one of ['outer', 'inner']) expect(results.add(call(one), [callCompleted(call(one))])).toEqual([])
   expect(results.isEmpty()).toBe(false)

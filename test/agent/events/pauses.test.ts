@@ -47,7 +47,7 @@ async function runOfTwoPauses(): Promise<{ it: Harness; runId: string; live: Sto
 }
 
 describe('the pauses of a run', () => {
-  test('are told to who comes late, in their places, and end no stream that goes on', async () => {
+  test('are emitted in order to late followers, and end no stream of a resumed run', async () => {
     const { it, runId } = await runOfTwoPauses()
     expect((await follow(it, runId)).map(({ type }) => type)).toEqual([
       'run.started',
@@ -66,7 +66,7 @@ describe('the pauses of a run', () => {
     ])
   })
 
-  test('are told as they were told live: ids, calls, what was counted', async () => {
+  test('are emitted from the log as they were live: ids, calls, counts', async () => {
     const { it, runId, live } = await runOfTwoPauses()
     // Which holder may end a call is the loop's affair.
     const changes = (events: readonly RunEvent[]) =>
@@ -107,7 +107,7 @@ describe('the pauses of a run', () => {
     expect(resumed.map(({ id }) => id)).toEqual(rest)
   })
 
-  test('reach who follows in another process, in the order of the log, up to the pause that goes on', async () => {
+  test('are emitted in another process in the order of the log, up to the resumed pause', async () => {
     const it = await openHarness({
       script: [{ calls: [{ id: 'a', name: 'ask' }] }, { calls: [{ id: 'b', name: 'ask' }] }],
     })

@@ -6,7 +6,7 @@ import { anyPlan, playPlan } from './planned-run.ts'
 /** Plans that are played at the same time: they wait for one another's processes most of the time. */
 const AT_ONCE = 6
 
-test('each prefix of the events with the events after a resume is all of them, once and in order', async () => {
+test('each prefix of the events plus the resumed events is all events, once and in order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyPlan, { minLength: 1, maxLength: AT_ONCE, size: 'max' }), async (plans) => {
       const played = await Promise.allSettled(plans.map((plan) => playPlan(plan)))

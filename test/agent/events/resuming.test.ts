@@ -145,7 +145,7 @@ test.each([
   expect(live.filter((id) => id.endsWith(':tool_call.completed'))).toHaveLength(2)
 })
 
-test('calls that end in another order than they were made have the same order live and in the log', async () => {
+test('calls that end in another order than they began have one order, live and in the log', async () => {
   const calls = [
     { name: 'slow', id: 'a' },
     { name: 'echo', id: 'b' },
@@ -162,7 +162,7 @@ test('calls that end in another order than they were made have the same order li
   expect(await follow(harness, runId)).toEqual(live)
 })
 
-test('a follower in the process that continues a run gets what the former holder stored just before its hand-off', async () => {
+test('a follower in the process that continues a run gets the last writes of the former holder', async () => {
   harness = await openHarness({ tools: [slow], script: [{ text: 'I look', calls: [{ name: 'slow' }] }] })
   const other = harness.another([{ text: 'the answer' }])
   const runId = await harness.submit('go')

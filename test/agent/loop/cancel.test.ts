@@ -56,7 +56,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
   })
 
-  test('that comes while a completion waits for results to be stored keeps its text, and none of its calls', async () => {
+  test('that arrives while a completion waits for its store keeps the text, and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, service, key, requests, log } = await set({
       script: [

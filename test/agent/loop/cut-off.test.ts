@@ -28,7 +28,7 @@ async function* failing(error: Error): AsyncIterable<ModelEvent> {
 const said = ({ events }: Pick<Harness, 'events'>): Promise<void> =>
   until(() => events.some(({ type }) => type === 'text.delta'))
 
-test('a completion that is cut off leaves nothing behind, is no crash, and is requested again by the next process', async () => {
+test('an aborted completion stores nothing, counts as no crash, and is requested again by the next process', async () => {
   harness = await openHarness({ script: [thinking] })
   const { key, ports, worker, events, log } = harness
   const runId = await harness.submit('go')
@@ -47,7 +47,7 @@ test('a completion that is cut off leaves nothing behind, is no crash, and is re
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('a stop never ends a run: a completion that it cuts off is requested again, by however many processes', async () => {
+test('a shutdown never ends a run: each process requests the aborted completion again', async () => {
   harness = await openHarness({ script: [thinking] })
   const { key, ports, another, log } = harness
   const runId = await harness.submit('go')
@@ -84,7 +84,7 @@ test('a run that waits to ask its model again is handed over at once, too', asyn
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('a completion for which a process had all its time fails when it is cut off, with what had streamed', async () => {
+test("a completion that used a process's whole time fails with its streamed text when aborted", async () => {
   harness = await openHarness({ script: [thinking] })
   const runId = await harness.submit('go')
   await said(harness)
@@ -106,7 +106,7 @@ test('a completion for which a process had all its time fails when it is cut off
   })
 })
 
-test('a later completion of the same holder is requested again when it is cut off, however the run was taken up', async () => {
+test("a holder's later completion is requested again after an abort, after each kind of takeover", async () => {
   const quick = makeTool('quick', async () => ({ text: 'at once' }))
   harness = await openHarness({ script: [thinking], tools: [quick] })
   const runId = await harness.submit('go')
@@ -133,7 +133,7 @@ async function longConversation(script: readonly Turn[]): Promise<Harness> {
   return one
 }
 
-test('a summary for which a process had all its time fails alone: the next process asks for the completion', async () => {
+test('a summary that used the whole time of a process fails alone: the next process requests the completion', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness
   const runId = await harness.submit('three')
@@ -154,7 +154,7 @@ test('a summary for which a process had all its time fails alone: the next proce
   expect(third.requests).toHaveLength(1)
 })
 
-test('what the first part of a summary has taken counts, also where the next was cut off, or the run cancelled', async () => {
+test("usage of a summary's first part counts, also after an abort or a cancel", async () => {
   for (const stop of ['hand over', 'cancel']) {
     const policies = { consolidation, contextTokens: 2_000 }
     const long = 'word '.repeat(700)
@@ -176,7 +176,7 @@ test('what the first part of a summary has taken counts, also where the next was
   harness = undefined
 })
 
-test('a completion after a summary had no process for itself: it is requested again when it is cut off', async () => {
+test('a completion after a summary shared its process: it is requested again after an abort', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness
   const runId = await harness.submit('three')

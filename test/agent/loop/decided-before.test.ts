@@ -55,7 +55,7 @@ async function converse(): Promise<void> {
   expect(harness.requests.some(isCut)).toBe(false)
 }
 
-describe('what a request decides holds for whoever takes its run over before it has a completion', () => {
+describe("a request's decisions apply to the next holder, if the first one had no completion", () => {
   /** A session whose next request is the first one that is cut, and is under way. */
   async function cutInProgress(policies: Partial<Agent['policies']>): Promise<string> {
     const script = [...Array.from({ length: 12 }, () => answer), lost]

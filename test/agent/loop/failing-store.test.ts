@@ -52,7 +52,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('an output that the store refuses for good ends the run at once, and its call is no success', async () => {
+test('an output that the store refuses permanently ends the run at once, and its call did not succeed', async () => {
   const refusal = new TooltrailError('storage_failed', 'access denied')
   let puts = 0
   const { submit, settled, log } = await open({
@@ -107,7 +107,7 @@ test.each([
   expect(await settled(runId)).toMatchObject({ status: 'cancelled' })
 })
 
-test('a model is opened with what operators are told of its errors', async () => {
+test('a model is opened with the hook that reports its errors to operators', async () => {
   const uses: unknown[] = []
   const { submit, settled, key } = await open({
     script: [{ text: 'done' }],
@@ -133,7 +133,7 @@ function firstHangs<Args extends unknown[], Result>(
   return (...args) => (calls++ === 0 ? never() : work(...args))
 }
 
-test('a call whose completion the output limit cut off is not executed, and the model is told', async () => {
+test('a call in a completion truncated by the output limit is not executed, and the model sees why', async () => {
   let ran = 0
   const pay = makeTool('pay', async () => ({ text: `paid ${++ran}` }))
   const cut = completionOf({ calls: [{ name: 'pay', arguments: '' }] })
@@ -153,7 +153,7 @@ test('a call whose completion the output limit cut off is not executed, and the 
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('cut off by its output limit')
 })
 
-test('an answer that is cut off is told as such in the last round, too', async () => {
+test('a truncated answer is reported as such in the last round', async () => {
   const script: readonly Turn[] = [
     async function* () {
       yield { type: 'completion', completion: { ...completionOf({ text: 'half a' }), finishReason: 'length' } }
@@ -163,7 +163,7 @@ test('an answer that is cut off is told as such in the last round, too', async (
   expect(await settled(await submit('go'))).toMatchObject({ status: 'completed', stopReason: 'output_limit' })
 })
 
-test('a run that kills its process while it is loaded is given up after three takeovers, and nothing of it is loaded then', async () => {
+test('a run that kills its process while loading is abandoned unloaded after three takeovers', async () => {
   const loaded: string[] = []
   let ahead = 0
   const clock = {

@@ -30,7 +30,7 @@ function gate(): { readonly begun: Promise<void>; readonly release: () => void; 
 
 const oneCall = { calls: [{ name: 'slow' }] }
 
-test('handing over waits for the end of the round, says whose run it was, and another process finishes it', async () => {
+test('handing off waits for the end of the round, names the run, and another process finishes it', async () => {
   const { begun, release, pass } = gate()
   let ran = 0
   const slow = makeTool('slow', async () => {
@@ -55,7 +55,7 @@ test('handing over waits for the end of the round, says whose run it was, and an
   expect(harness.requests).toHaveLength(1)
 })
 
-test('a process that handed over begins nothing until it resumes, and what it was asked meanwhile is due, with a hint', async () => {
+test('a process that handed off starts nothing until it resumes; new work is due, with a hint', async () => {
   const hints: SessionKey[] = []
   const queue = { send: async (hint: SessionKey) => void hints.push(hint), consume: () => ({ stop: async () => {} }) }
   harness = await openHarness({ script: [{ text: 'one' }], change: (given) => ({ ...given, queue }) })
@@ -102,7 +102,7 @@ test('a hint of a deleted session removes its rows; the last step waits for late
   expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toMatchObject([{ key }])
 })
 
-test('the last step of a deletion takes away what a late writer has left, and is then due no more', async () => {
+test("the last step of a deletion removes a late writer's rows, and is then no longer due", async () => {
   harness = await openHarness({ script: [] })
   const { ports, key } = harness
   await ports.deletion.tombstone(key)
@@ -114,7 +114,7 @@ test('the last step of a deletion takes away what a late writer has left, and is
   expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([])
 })
 
-test('a session whose expiry was removed is deleted and hinted at; one that has been used since is not', async () => {
+test('a session with expired TTL is deleted and hinted; a session used since is kept', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   harness = await openHarness({ script: [], clock })

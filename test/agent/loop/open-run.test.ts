@@ -32,7 +32,7 @@ test('a call that was allowed is not executed any more once its run is cancelled
   expect((await log()).slice(-2)).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }])
 })
 
-test('who takes a run up knows the session as it is now, and gives ids after its last, whatever its own clock says', async () => {
+test('a new holder reads the current session, and assigns ids after its last, despite a wrong clock', async () => {
   let ahead = 3_600_000
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   harness = await openHarness({ script: [{ calls: [{ id: 'a', name: 'ask' }] }], clock })

@@ -109,7 +109,7 @@ describe('a tool that needs approval', () => {
     expect(ran).toEqual([])
   })
 
-  test('that has no check of its own is not asked about either, nor executed, if its arguments do not fit its schema', async () => {
+  test('without a check of its own is neither asked about nor executed, if its arguments violate the schema', async () => {
     const ran: string[] = []
     const tool = { ...careful(ran), parameters: { type: 'object', required: ['amount'] } }
     const script = [{ calls: [{ name: 'careful', arguments: '{}' }] }, { text: 'ok' }]
@@ -138,7 +138,7 @@ describe('a tool that needs approval', () => {
     expect(events.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
   })
 
-  test('is not asked about when its arguments are not JSON: the call fails, and the model may mend it', async () => {
+  test('fails without a question when its arguments are not JSON, and the model can correct it', async () => {
     const ran: string[] = []
     const { submit, settled, log } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful', arguments: '{"path": ' }] }, { text: 'ok' }],
@@ -149,7 +149,7 @@ describe('a tool that needs approval', () => {
     expect(statuses(await log())).toEqual(['error'])
   })
 
-  test('never runs when it was denied, and the model is told', async () => {
+  test('never runs when it was denied, and the model sees the denial', async () => {
     const ran: string[] = []
     const { submit, settled, service, requests, session } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
@@ -166,7 +166,7 @@ describe('a tool that needs approval', () => {
   })
 })
 
-test('a tool that the agent does not list asks nobody: there is no such tool', async () => {
+test('a tool that the agent does not list requests no approval: it is unknown', async () => {
   const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })
   const script = [{ calls: [{ name: 'careful' }] }, { text: 'ok' }]
   const { submit, settled, requests } = await set({ script, tools: [careful], listed: [] })
@@ -266,7 +266,7 @@ test('a queued input that does not steer stays behind one that does, and runs on
   expect(requests[1]?.messages.at(-1)).toMatchObject({ parts: [{ text: 'turn left' }] })
 })
 
-test('a session that is due without any work is due no longer once somebody has looked', async () => {
+test('a session that is due without work is no longer due after one check', async () => {
   const { ports, worker, key } = await set({ script: [] })
   const input = { parts: text('never mind') }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
@@ -277,7 +277,7 @@ test('a session that is due without any work is due no longer once somebody has 
   expect((await ports.lease.readHeader(key))?.due).toBeUndefined()
 })
 
-test('a stopping process hands its run over between two rounds, and another one goes on', async () => {
+test('a stopping process hands its run off between two rounds, and another one resumes it', async () => {
   let open = (): void => undefined
   const gate = makeTool('gate', () => new Promise((resolve) => (open = () => resolve({ text: 'open' }))))
   const first = await set({ script: [{ calls: [{ name: 'gate' }] }], tools: [gate] })

@@ -45,7 +45,7 @@ function writing(completeCall?: RunLog['completeCall']) {
   return { done, writer: createResultWriter({ log, outputs }, {} as Lease, createEventSequence(1, emit)) }
 }
 
-test('a result is stored after its object, and told when it is', async () => {
+test('a result is stored after its object, and emitted after that', async () => {
   const { done, writer } = writing()
   writer.write(RESULT)
   await writer.settled()
@@ -124,7 +124,7 @@ test('what a store refuses for good is asked once, but for a result: the call ha
   expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
 })
 
-test('an attempt that waits in the queue of a store for longer than its time counts when it comes back', async () => {
+test("an attempt that waits in the store's queue beyond its timeout counts when it returns", async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const queued = Promise.withResolvers<string>()
   const { store, tries } = retrying(() => queued.promise, never)

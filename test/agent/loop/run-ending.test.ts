@@ -84,7 +84,7 @@ test.each([
   },
 )
 
-test('calls that an end closes are told before it', async () => {
+test('calls that an end closes are emitted before it', async () => {
   const closed = [{ id: 'm2', role: 'tool', runId: 'r', status: 'cancelled' } as ToolMessage]
   const { state, events } = ending({ closed })
   await endRun(state, ANSWER)
@@ -94,7 +94,7 @@ test('calls that an end closes are told before it', async () => {
 test.each([
   ['itself', lost],
   ['as the cause of something else', new Error('the model gave no completion', { cause: lost })],
-])('who has lost its lease (%s) ends nothing, also when nobody has taken it yet', async (_, error) => {
+])('a process that lost its lease (%s) ends nothing, also before another holds it', async (_, error) => {
   const { state, asked } = ending()
   expect(await stopAfter(state, error)).toBe('lost')
   expect(asked).toEqual([])

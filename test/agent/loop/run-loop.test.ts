@@ -67,7 +67,7 @@ describe('a run', () => {
     ['a throwing tool', { name: 'throws' }, 'broken'],
     ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
     ['a tool that gives nothing', { name: 'mute' }, 'mute gave no text'],
-  ])('goes on after %s: the failure is a result that the model sees', async (_name, call, text) => {
+  ])('continues after %s: the failure is a result that the model sees', async (_name, call, text) => {
     const throws = makeTool('throws', () => Promise.reject(new Error('broken')))
     const hangs = makeTool('hangs', () => new Promise(() => undefined), { timeoutMs: 20 })
     const mute = makeTool('mute', async () => JSON.parse('{}') as ToolOutput)
@@ -141,7 +141,7 @@ describe('a run', () => {
     expect(results.map((result) => result.role === 'tool' && result.parts)).toEqual(rows.map(({ parts }) => parts))
   })
 
-  test('stores the rows of calls beyond those that execute, however many, and tells of each', async () => {
+  test('stores and emits the rows of all calls, also beyond those that execute', async () => {
     const count = makeTool('count', async () => ({ text: '' }))
     const calls = Array.from({ length: 200 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
     const written: number[] = []
@@ -167,7 +167,7 @@ describe('a run', () => {
       expect(events.find((event) => 'id' in event && 'id' in stored && event.id === stored.id)).toEqual(stored)
   })
 
-  test('waits for nobody in its last round: calls of client tools get an error result as well', async () => {
+  test('waits for no client in its last round: calls of client tools get an error result', async () => {
     const { submit, settled, log } = await set({
       script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'ask' }] }],
       tools: [echo],
@@ -191,7 +191,7 @@ describe('a run', () => {
     expect(requests[1]?.toolChoice).toBe('none')
   })
 
-  test('counts the tokens that a provider names, also where it does not say how many they are in all', async () => {
+  test('sums the token counts that a provider reports without a total', async () => {
     const { submit, settled } = await set({
       script: [{ calls: [{ name: 'echo' }], inputTokens: 500, tokens: null }, { text: 'that is all' }],
       tools: [echo],
@@ -213,7 +213,7 @@ describe('a run', () => {
   })
 })
 
-test('a run that has not made the call that require_tool demands may end without it in its last round', async () => {
+test('a run without the call that require_tool demands may end in its last round', async () => {
   const { submit, settled, requests } = await set({
     script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
     tools: [echo, makeTool('other', async () => ({ text: '' }))],
@@ -238,7 +238,7 @@ describe('a model that fails', () => {
     expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
   })
 
-  test('for good fails the run: the error and what had streamed stay in the log, the error leaves no request', async () => {
+  test('permanently fails the run: error and streamed text stay in the log, not in requests', async () => {
     const error = new ModelError('refused', 'no', { retryable: false })
     const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })

@@ -33,7 +33,7 @@ const saidBy = (message: Message): string =>
 const isMarked = (message: Message): boolean => message.role !== 'user' && message.searched === true
 
 describe('a team that has searched the history', () => {
-  test('is marked from the member that did so up to the leader, whatever stands between them', async () => {
+  test('is marked from that member up to the leader, over any number of levels', async () => {
     const marks = await marksOf([{ calls: [give('first')] }, { text: 'answer' }], {
       first: { script: [{ calls: [give('second')] }, { text: 'of first' }], members: ['second'] },
       second: { script: [{ calls: [give('third')] }, { text: 'of second' }], members: ['third'] },

@@ -56,7 +56,7 @@ async function leftBehind({ ports, key }: Harness, calls: readonly string[]): Pr
   return { lease, runId }
 }
 
-test('a call that a crash cut off becomes interrupted and is not executed again, unless its tool is idempotent', async () => {
+test('a call that a crash aborted becomes interrupted and is not executed again, unless its tool is idempotent', async () => {
   const ran: string[] = []
   const tool = (name: string, idempotent: boolean) =>
     makeTool(name, async () => ({ text: String(ran.push(name)) }), { idempotent })
@@ -99,7 +99,7 @@ test('a call of a tool that the agent no longer lists is not executed again, how
   expect((await it.log()).at(2)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
-test('an output that a dead holder stored before it died does not stand in the way of the one that counts', async () => {
+test('an output that a dead holder stored does not block the output of the next one', async () => {
   const look = makeTool('look', async () => ({ text: 'new '.repeat(20_000) }), { idempotent: true })
   const it = await set({ script: [{ text: 'done' }], tools: [look] })
   const { lease, runId } = await leftBehind(it, ['look'])
@@ -143,7 +143,7 @@ test('a run that is taken over three times without getting on ends failed, and t
   expect(await it.settled(next)).toMatchObject({ status: 'completed' })
 })
 
-test('a run whose model cannot be opened any more ends failed, and its cut-off call is no less interrupted', async () => {
+test('a run whose model can no longer be opened ends failed, and its aborted call is interrupted', async () => {
   const refusal = new ModelError('authentication', 'no credentials', { retryable: false })
   const models = { open: () => Promise.reject(refusal) }
   const it = await set({ script: [], tools: [], change: (ports) => ({ ...ports, models }) })
@@ -154,7 +154,7 @@ test('a run whose model cannot be opened any more ends failed, and its cut-off c
   expect((await it.log()).slice(2)).toMatchObject([{ status: 'interrupted' }, { round: 1, parts: [{ type: 'error' }] }])
 })
 
-test('who follows a run is told to discard what had streamed when this process loses the run and takes it up again', async () => {
+test('followers get a discard of the streamed content when this process loses and regains the run', async () => {
   const it = await set({
     script: [
       async function* (_request, signal) {
@@ -211,7 +211,7 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
-test('a completion that comes when the lease is nearly over is not stored: its calls would seem to have run', async () => {
+test('a completion that arrives as the lease expires is not stored: its calls would seem to have run', async () => {
   const it = await set({
     script: [
       async function* () {
@@ -247,7 +247,7 @@ test('a process that stood still until its lease was nearly over begins no furth
 test.each([
   ['before its summary was stored', false, ['so far', 'going on']],
   ['after that', true, ['going on']],
-])('a run that died %s goes on with one summary, counted once', async (_when, isStored, script) => {
+])('a run that died %s continues with one summary, counted once', async (_when, isStored, script) => {
   const policies = { consolidation: { threshold: 2, keepRecentRatio: 0.5 }, maxRunTokens: 10 }
   const texts = ['one', 'two', ...script].map((text) => ({ text, tokens: 10 }))
   const { ports, key, submit, settled, service, worker, requests } = await set({ script: texts, policies })
@@ -275,7 +275,7 @@ test.each([
   await expect(service.context(session ?? never(), undefined)).resolves.toMatchObject({ summary: { text: 'so far' } })
 })
 
-test('whoever takes a run over that has told nothing yet says that the context is nearly full, after what was steered', async () => {
+test('the next holder emits the warning of a nearly full context that its predecessor did not emit', async () => {
   const policies = { consolidation: { threshold: 5, keepRecentRatio: 0.5 } }
   const script = [{ text: 'one' }, { text: 'two' }, { text: 'on' }]
   const { ports, key, submit, settled, worker, events } = await set({ script, policies })

@@ -18,7 +18,7 @@ const messageOf = (id: string): Message => ({
   parts: [],
 })
 
-test('what is remembered stands in the order of ids, each message as it was last', () => {
+test('the thread keeps messages in order of their ids, each in its last form', () => {
   fc.assert(
     fc.property(fc.array(messages, { maxLength: 5 }), (batches) => {
       const thread = createLeader('r', AGENT)

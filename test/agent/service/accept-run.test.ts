@@ -38,7 +38,7 @@ async function accept(
 }
 
 test.each([false, true])(
-  'somebody is told of a queued input, also when it is repeated (%s): its first hint may be lost',
+  'a queued input sends a hint, also when it is repeated (%s): the first hint may be lost',
   async (repeated) => {
     expect(await accept({ repeated }, { here: false })).toEqual(['hint'])
     expect(await accept({ repeated }, { here: true })).toEqual(['serve'])

@@ -60,7 +60,7 @@ function recording({ header, queued = [], isComplete = false, isRemoved = false 
 test.each<[string, Found]>([
   ['that is active', { header: { activeRun: 'r' } }],
   ['that is queued', { queued: ['r'] }],
-])('`continue` joins a run %s, and wakes whoever may execute it', async (_, found) => {
+])('`continue` joins a run %s, and sends a hint to the workers', async (_, found) => {
   const { asked, service } = recording(found)
   expect(await service.continue(SESSION, {}, ELSEWHERE)).toEqual({ runId: 'r', repeated: false })
   expect(asked).toEqual(['hint'])
@@ -73,7 +73,7 @@ test('`continue` that joins a run keeps its idempotency key: a repeat is given w
   expect(asked).toEqual(['join r key', 'hint'])
 })
 
-test('a resolution wakes somebody when no call waits any more, and nobody before', async () => {
+test('a resolution sends a hint once no call waits any more', async () => {
   for (const isComplete of [false, true]) {
     const { asked, service } = recording({ isComplete })
     await service.resolve(SESSION, 'r', [{ toolCallId: 'call_0', approve: true }], ELSEWHERE)
@@ -81,7 +81,7 @@ test('a resolution wakes somebody when no call waits any more, and nobody before
   }
 })
 
-test('a deletion that is not over in its time goes on in the background', async () => {
+test('a deletion that exceeds its time continues in the background', async () => {
   for (const isRemoved of [false, true]) {
     const { asked, service } = recording({ isRemoved })
     await service.deleteSession(SESSION)

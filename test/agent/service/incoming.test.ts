@@ -11,7 +11,7 @@ const media = (type: 'image' | 'file', filename?: string) => ({
 })
 
 describe('the note on media that are no longer sent', () => {
-  test('tells of one by its name', () =>
+  test('names one by its name', () =>
     expect(mediaNote([media('image', 'mystery.png')])).toBe(
       '<system_note>The user added mystery.png to the message, but it is no longer available to view: infer its content from the messages before and after.</system_note>',
     ))

@@ -65,7 +65,7 @@ test('a worker whose take or start is refused looks again', async () => {
   expect(await asked({ activeRun: 'r' }, { queued: 1 }, { activeRun: 'r', lease: LEASE })).toEqual(['take', 'start'])
 })
 
-test('a worker that was told to stop begins nothing', async () => {
+test('a stopping worker starts nothing', async () => {
   harness = await openHarness({ script: [{ text: 'hello' }] })
   await harness.worker.stop()
   const input = { parts: [{ type: 'text', text: 'hi' }] } as const
@@ -81,7 +81,7 @@ test('a worker that was told to stop begins nothing', async () => {
   expect(await harness.ports.lease.readHeader(harness.key)).toMatchObject({ queued: 1 })
 })
 
-test('whoever has lost a lease leaves the session to the others: what it had begun may go on here', async () => {
+test('a holder that lost its lease leaves the session to others, and its started work may finish', async () => {
   let isLost = false
   const change = (ports: Ports): Ports => ({
     ...ports,

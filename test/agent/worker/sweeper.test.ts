@@ -114,7 +114,7 @@ describe('a sweep', () => {
     expect(backlog.dependencies.clock.now()).toBeLessThanOrEqual(300_000)
   })
 
-  test('reaches every session in turn while nobody serves any', async () => {
+  test('reaches every session while no worker serves one', async () => {
     const backlog = createBacklog({ due: many(2_000, 's'), stepMs: 100 })
     for (let n = 0; n < 10; n++) {
       const { clock } = backlog.dependencies
@@ -146,7 +146,7 @@ describe('a sweep', () => {
     expect(backlog.times.size).toBeLessThan(1_000)
   })
 
-  test('hints at a session that stands behind more deletions than it reads at a time, and ever so slow ones', async () => {
+  test('hints at a session behind more deletions than one sweep reads, also slow ones', async () => {
     const backlog = createBacklog({ due: [keyOf('lost')], tombstones: many(600, 'dead'), stepMs: 10 })
     backlog.dependencies.deletion.removeRows = async () => {
       await backlog.dependencies.clock.sleep(20_000)
@@ -169,7 +169,7 @@ describe('a sweep', () => {
   })
 })
 
-test('a sweeper that fails goes on, and its stop waits for the sweep under way', async () => {
+test('a failing sweeper retries, and its stop waits for the sweep in flight', async () => {
   let sweeps = 0
   const backlog = createBacklog({})
   const stopped = startSweeper(
@@ -191,7 +191,7 @@ test('a sweeper that fails goes on, and its stop waits for the sweep under way',
   expect(backlog.failed.length).toBeLessThanOrEqual(1)
 })
 
-test('a deletion begun a moment ago is left to whoever counts what it removes; one that stood still goes on', async () => {
+test('a fresh deletion is left to its caller, which counts the removed rows; a stalled one continues', async () => {
   const clock = createSystemClock()
   const harness = await openHarness({ script: [{ text: 'hello' }], clock })
   await harness.settled(await harness.submit('hi'))

@@ -27,7 +27,7 @@ async function say(page: Page, text: string): Promise<void> {
 }
 
 describe('an input that is refused', () => {
-  test('is given back with its files, and the refusal names the file', async () => {
+  test('is returned with its files, and the refusal names the file', async () => {
     const { page, id } = await openSession()
     await page.getByLabel('Attach').setInputFiles([FALSE_IMAGE])
     await say(page, 'look at this')
@@ -42,7 +42,7 @@ describe('an input that is refused', () => {
     expect((await opened.client.listRuns(id)).data.length).toBe(1)
   })
 
-  test('stands above what was written meanwhile, and leaves what waits where it is', async () => {
+  test('precedes what was written meanwhile, and leaves waiting inputs in place', async () => {
     const { page } = await openSession()
     await say(page, 'wait 12 seconds')
     await log(page).getByText('demo_wait(seconds=12)').waitFor()
@@ -61,7 +61,7 @@ describe('an input that is refused', () => {
     await page.getByRole('button', { name: 'Stop' }).click()
   })
 
-  test('is given back to its session when somebody has gone on to another', async () => {
+  test('is returned to its session when the person has opened another', async () => {
     const { page, id } = await openSession()
     const other = await opened.client.createSession({ title: 'Another one' })
     const row = page.locator(`.session-row[href="/sessions/${other.id}"]`)
@@ -85,7 +85,7 @@ describe('an input that is refused', () => {
     await expect.poll(() => field(page).inputValue()).toBe('look at this')
   })
 
-  test('is given back whether the key may not write, or has too many runs', async () => {
+  test('is returned if the key may not write, or has too many runs', async () => {
     const keyed = await openBrowser()
     try {
       const { id } = await keyed.client.createSession({})
@@ -143,7 +143,7 @@ describe('while the server is down,', () => {
     expect((await opened.client.listRuns(id)).data.length).toBe(2)
   })
 
-  test('an input to a run is given back', async () => {
+  test('an input to a run is returned', async () => {
     const { page } = await openSession()
     await say(page, 'wait 4 seconds')
     await log(page).getByText('demo_wait(seconds=4)').waitFor()
@@ -191,7 +191,7 @@ describe('an input to a run', () => {
     expect((await opened.client.listRuns(id)).data.length).toBe(2)
   })
 
-  test('is seen while it is queued, also by somebody who comes later, and once it runs no more', async () => {
+  test('is shown while it is queued, also in a window opened later, and after it ran', async () => {
     const { page, id } = await openSession()
     await say(page, 'wait 9 seconds')
     await log(page).getByText('demo_wait(seconds=9)').waitFor()

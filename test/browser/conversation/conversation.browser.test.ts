@@ -46,7 +46,7 @@ describe('a conversation', () => {
     )
   })
 
-  test('goes on when the program is killed in the middle of a run and started again', async () => {
+  test('continues after the program was killed during a run and started again', async () => {
     const { page, id } = await openSession()
     await say(page, 'what time is it, then wait 3 seconds, then what time is it')
     await log(page).getByText('demo_wait(seconds=3)').waitFor()
@@ -59,7 +59,7 @@ describe('a conversation', () => {
     expect(await log(page).locator('details.call').count()).toBe(data.filter(({ role }) => role === 'tool').length)
   })
 
-  test('asks for a decision, and goes on with it', async () => {
+  test('asks for a decision, and continues after it', async () => {
     const { page } = await openSession()
     await say(page, 'publish the report')
     await page.getByText('needs your decision').waitFor()

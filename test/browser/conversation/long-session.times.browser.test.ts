@@ -120,7 +120,7 @@ describe('a long session', () => {
     expect(await page.evaluate("document.querySelector('.scroller').scrollTop")).toBe(1500)
   })
 
-  test('opens at the message of a link, in the middle of 10,000, and goes on in both directions', async () => {
+  test('opens at the message of a link, in the middle of 10,000, and loads in both directions', async () => {
     const page = await opened.show('/')
     await withLongLog(page)
     await page.goto(`${opened.url}/sessions/long#${idOf(5_000)}`)

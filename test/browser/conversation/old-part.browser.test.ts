@@ -87,7 +87,7 @@ test('who sends from an old part is shown what comes of it', async () => {
   await expect.poll(() => page.evaluate(IS_AT_END)).toBe(true)
 })
 
-test('who scrolls up slowly from the end of the log leaves it, and is shown what comes once back at the end', async () => {
+test('scrolling up slowly leaves the end of the log, and new messages are shown after the return', async () => {
   const page = await opened.show(`/sessions/${session}`)
   await input(page, `question ${TURNS - 1}`).waitFor()
   await expect.poll(() => page.evaluate(SCROLL_TO_END)).toBe(true)

@@ -40,7 +40,7 @@ test('an output of one line is shown in pieces, and read to its end', async () =
   expect(await page.locator('.line.found').textContent()).toContain('item number 19999')
 })
 
-test('a part that could not be read is read at the next request, and a download that fails says so', async () => {
+test('a chunk that failed to load is read at the next request, and a failed download says so', async () => {
   const lines = Array.from({ length: 60_000 }, (_, at) => `line ${at}`)
   let requests = 0
   const page = await openOutput(lines.join('\n'), (shown) =>

@@ -70,7 +70,7 @@ test('what came all at once is shown without a hole', async () => {
   expect(await readAll(page, 'new 59')).toEqual([...inputs('old', 2), ...inputs('new', 60)])
 })
 
-test('a session whose log could not be read is read again, and until then says nothing of what is in it', async () => {
+test('a session whose log could not be read is retried, and shows no count until then', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 40)
   const page = await opened.show('/')
@@ -85,7 +85,7 @@ test('a session whose log could not be read is read again, and until then says n
   expect(await readAll(page, 'old 39')).toEqual(inputs('old', 40))
 })
 
-test('a session that somebody else deletes says so', async () => {
+test('a session that another person deletes says so', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 1)
   const page = await opened.show(`/sessions/${id}`)

@@ -67,7 +67,7 @@ test('the end of a run is sent once, signed, with the run and its messages', asy
   expect(shown).not.toHaveProperty('next_at')
 })
 
-test('a receiver that is down for a day is asked again by the schedule, with the same id and bytes, until it takes it', async () => {
+test('a receiver that is down for a day gets retries by the schedule, with one id and body', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 500 })
   await send()
@@ -111,7 +111,7 @@ test('after the last attempt it is kept as failed, and is sent again by hand', a
   await expect.poll(() => receiver.requests.length).toBe(11)
 }, 60_000)
 
-test('one that whoever began it has left again and again is failed, says so, and is sent again by hand', async () => {
+test('a callback whose workers keep crashing fails, says so, and can be sent by hand', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 503 })
   const run = await send()
@@ -181,7 +181,7 @@ test('each pause is a callback of its own, of the run as it was then', async () 
   await expect.poll(() => list('?status=delivered')).toHaveLength(2)
 })
 
-test('a body of more than 256 KB has pointers in place of long results, and keeps what was said', async () => {
+test('a body over 256 KB has pointers in place of long results, and keeps the texts', async () => {
   await open([{ calls: Array.from({ length: 8 }, () => ({ name: 'long' })) }, { text: 'All read.' }])
   await send()
   await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(1)
@@ -191,7 +191,7 @@ test('a body of more than 256 KB has pointers in place of long results, and keep
   expect(body).toContain('All read.')
 })
 
-test('what is sent of a run that was cancelled before it started has its input, cut where it would be too long', async () => {
+test('the body of a run cancelled before its start has its input, truncated if too long', async () => {
   const held = heldTurn()
   await open([held.turn])
   const key = { tenant: 'default', session: 's' }

@@ -31,7 +31,7 @@ async function deliver(text: string): Promise<unknown> {
 
 const remove = (session: unknown) => harness.ports.deletion.tombstone({ tenant: 'default', session: String(session) })
 
-test('a conversation whose session is deleted goes on in another one, and stays there', async () => {
+test('a conversation whose session is deleted continues in a new one, and stays there', async () => {
   expect(await deliver('first')).toBe('order-7')
   await remove('order-7')
   const second = await deliver('second')

@@ -168,7 +168,7 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
 })
 
 test.each(['chat.startStream', 'chat.postMessage'])(
-  'a program that is told to stop while Slack takes its time for %s leaves one reply',
+  'a program that is stopped while Slack is slow with %s leaves one reply',
   async (method) => {
     const { promise, resolve } = Promise.withResolvers<undefined>()
     let isFirst = true

@@ -11,7 +11,7 @@ afterEach(() => harness.close())
 const pending = async (): Promise<number> =>
   (await harness.http.ports.outbox.pending({ tenant: 'default', session: `slack-T1-D1-${TS}` }, 10)).length
 
-test('a Slack that does not say in time who the bot is: 503 before Slack gives up, and the next delivery is taken', async () => {
+test('if Slack names the bot too slowly, the response is 503, and the next delivery is accepted', async () => {
   harness = await openSlackHarness()
   const { promise, resolve } = Promise.withResolvers<undefined>()
   harness.slack.fault = ({ method }) => (method === 'auth.test' ? promise : undefined)

@@ -23,7 +23,7 @@ interface Thread {
 }
 
 test(
-  'a storm of repeated deliveries to four processes, with a Slack that fails at random: one reply each, threads in order',
+  'repeated deliveries to four processes, with random Slack failures: one reply each, threads in order',
   async () => {
     const random = randomNumbers(SEED)
     const [slack, place] = await Promise.all([startSlackServer(), localBackend.open()])

@@ -95,7 +95,7 @@ test('the ping with which a webhook begins is acknowledged and ignored', async (
   expect(await send('ping', 'ping', pingDelivery)).toMatchObject({ status: 200, body: { ignored: true } })
 })
 
-test('the example with which GitHub documents its signature is let in, and refused as no JSON; one letter less is not', async () => {
+test("GitHub's documented signature example passes and is refused as no JSON; one letter less fails", async () => {
   await open()
   const { body, signature } = SIGNED_EXAMPLE
   expect((await send('issues', 'example', body, signature)).status).toBe(400)

@@ -8,7 +8,7 @@ import type { Json } from '../../../functions/domain/json.ts'
 const headers = new Headers({ 'x-id': 'seven' })
 const fill = (template: string, body: Json): string => fillTemplate(template, { body, headers }).text
 
-test('what stands at a pointer is filled in: texts as they are, everything else as compact JSON, null as nothing', () => {
+test('a pointer is replaced by its value: texts unchanged, other values as compact JSON, null as nothing', () => {
   const body = { a: 'x', n: 1.5, yes: true, no: null, list: [1, { b: 2 }], 'a/b': 's', 'm~n': 't', '': 'empty' }
   expect(fill('{{/a}} {{/n}} {{/yes}} [{{/no}}] {{/list}} {{/list/1/b}}', body)).toBe('x 1.5 true [] [1,{"b":2}] 2')
   expect(fill('{{/a~1b}}{{/m~0n}}{{/}}{{header:X-Id}}{{header:none}}', body)).toBe('stemptyseven')
@@ -34,7 +34,7 @@ test('a template that cannot be used is refused at the start', () => {
     expect(templateFault(template)).toBeDefined()
 })
 
-test('every text names a session id, the same text the same one, and a short id is its own', () => {
+test('every text maps to a session id, deterministically; a short id maps to itself', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
       const id = sessionIdOf(text)

@@ -203,7 +203,7 @@ test('owners that are too long are cut, and stay two where they differ only at t
   for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
 })
 
-test('a session that somebody made for another owner under the id of a conversation gets none of it', async () => {
+test('a session of another owner under the id of a conversation gets none of its messages', async () => {
   await open()
   const make = (session: string, owner: string, ownerBound: boolean) =>
     harness.ports.sessions.create({
@@ -226,7 +226,7 @@ test('a session that somebody made for another owner under the id of a conversat
   expect(await deliver('4', 'eve')).toBe(202)
 })
 
-test('an address for the answer that is too long stands in no way of its run, and is listed as refused', async () => {
+test('an answer address that is too long does not block its run, and is listed as refused', async () => {
   await open()
   const url = `https://example.test/${'a'.repeat(500_000)}`
   expect((await post('keyed', { text: 'hi', key: 'k1', reply_to: url }, bearer)).status).toBe(202)
@@ -257,7 +257,7 @@ test('a delivery of GitHub is known by its body, too: nothing signs its id', asy
   expect(await harness.ports.sessions.read({ tenant: 'default', session: 'gh-5-3' })).toMatchObject({ owner: 'ann' })
 })
 
-test('what the tenant may use a day holds for its webhooks, too: 429 until the day is over, and no session is made', async () => {
+test("the tenant's daily budget applies to its webhooks: 429 until the next day, and no session", async () => {
   await open([], { keys: {}, tenants: { tokensPerDay: 1 } })
   const first = await sendSigned('orders', { id: 1 }, { id: 'a' })
   expect(first.status).toBe(202)
@@ -273,7 +273,7 @@ test('what the tenant may use a day holds for its webhooks, too: 429 until the d
   expect([await sessions(), await inputs('order-1')]).toEqual([['order-1'], ['Order 1:  ']])
 })
 
-test('a webhook is told of its run where the delivery asks for it; a forbidden address is listed as an attempt', async () => {
+test('a callback goes to the address in the delivery; a forbidden address is listed as an attempt', async () => {
   const receiver = await openReceiver()
   try {
     await open([receiver.host])

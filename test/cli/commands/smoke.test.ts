@@ -100,7 +100,7 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     ])
   })
 
-  test('tells the first failure, and which session is left where it cannot be deleted', async () => {
+  test('reports the first failure, and the session that it could not delete', async () => {
     const proxy = await startFaultProxy(program.client.url)
     const body = JSON.stringify({ status: 500 })
     proxy.decide(({ path, method }) =>
@@ -126,7 +126,7 @@ describe('npm run smoke', { timeout: 120_000 }, () => {
     [['--url', 'http://127.0.0.1', '--key', '']],
     [['--url', 'http://127.0.0.1', '--key', 'tt_a\nb']],
     [['--ulr', 'http://127.0.0.1']],
-  ])('%j is told what is wrong, and where it stands how it is used', async (words) => {
+  ])('%j prints the mistake, and the path of the usage text', async (words) => {
     const { code, error } = await smoke(...words)
     expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
     expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')

@@ -115,7 +115,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
     return of.map(({ id }) => id).toSorted((a, b) => a.length - b.length)[0] ?? ''
   }
 
-  test('is told with the message, once, and taken whole beside what it was', async () => {
+  test('is reported with the message, once, and imported whole beside the earlier session', async () => {
     put([
       ['user', 'q1'],
       ['assistant', 'a1'],
@@ -150,7 +150,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
     expect(await logs(id)).toEqual(['q1 a1 q2', 'q1 other q2 a2 q3'])
   })
 
-  test('because its beginning is left out goes on in its session', async () => {
+  test('because its beginning was removed continues in its session', async () => {
     const chat: Chat = Array.from({ length: 9 }, (_, n) => [n % 2 === 0 ? 'user' : 'assistant', `m${n}`] as const)
     put(chat.slice(0, 5))
     await importing.run(kind)

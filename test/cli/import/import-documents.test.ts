@@ -61,7 +61,7 @@ test.each([
   expect(importing.faults).toEqual([])
 })
 
-test('a document that is damaged is told, and loses no line that is a message', async () => {
+test('a damaged document is reported, and loses no line that is a message', async () => {
   const path = write('chat.json', `{"role":"us\n${lines(...chat)}`)
   expect(await run('openai')).toMatchObject({ messages: 2 })
   expect(importing.faults).toEqual([`${path}:1: is not JSON`])
@@ -79,7 +79,7 @@ test.each<[Kind, unknown, string[]]>([
   ['openai', { messages: [...chat, SILENT] }, ['1: messages[2]']],
   ['openai', [{ messages: chat }, { messages: [...chat, SILENT] }], ['[1].messages[2]']],
   ['ai-sdk', [...ui, EMPTY, 7], ['[3]', '[2]']],
-])('what is wrong in a document of %s is told by its place', async (kind, document, places) => {
+])('a mistake in a document of %s is reported with its location', async (kind, document, places) => {
   for (const text of [JSON.stringify(document), JSON.stringify(document, null, 2)]) {
     const path = write('chat.json', text)
     await run(kind)
@@ -124,7 +124,7 @@ test('a file is the same one from wherever it is named', async () => {
   expect(counts).toMatchObject({ messages: 0 })
 })
 
-test('a session that is not there and cannot be made is told as that', async () => {
+test('a missing session that cannot be created is reported as such', async () => {
   write('gone.jsonl', lines(claude('user', 'hi', 'gone')))
   await run('claude-code')
   await importing.program.client.send('DELETE', '/v1/sessions/claude-code-gone')
@@ -132,7 +132,7 @@ test('a session that is not there and cannot be made is told as that', async () 
   expect(importing.faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
 })
 
-test('a session of Claude Code has the title that its user gave it, else that of the program, else its summary', async () => {
+test("a session of Claude Code has the user's title, else the program's, else its summary", async () => {
   const session = 'titled'
   const talk = [claude('user', 'hi', session), claude('assistant', 'yo', session)]
   const summary = { type: 'summary', summary: 'Its summary', leafUuid: `${session}-assistant-yo` }
@@ -159,7 +159,7 @@ test('a session of Claude Code has the title that its user gave it, else that of
   expect([long?.startsWith('Zürich 🎉'), long?.length, long?.isWellFormed()]).toEqual([true, 500, true])
 })
 
-test('a later title of the program replaces an earlier one and that of the input, but none that was given', async () => {
+test("a program's later title replaces its earlier one and the input's, but no given title", async () => {
   const talk = [claude('user', 'hi', 'late'), claude('assistant', 'yo', 'late')]
   write('late.jsonl', lines(...talk))
   await run('claude-code')

@@ -82,7 +82,7 @@ describe('sessions of Claude Code', () => {
     expect(await log(id)).toHaveLength(12)
   })
 
-  test('whose call was taken without its result take one that comes later as a round of its own, once', async () => {
+  test('whose call was imported without its result get a late result as a round of its own, once', async () => {
     const id = ID.replace('0b9f', 'bbbb')
     const begun = [said('build'), answered('b1', call('l1', 'Bash', {}), call('l2', 'Bash', {})), returned('l1', 'one')]
     writeOld(`${id}.jsonl`, ...begun)
@@ -108,14 +108,14 @@ describe('sessions of Claude Code', () => {
     expect(hits.data).toHaveLength(1)
   })
 
-  test('in folders too deep to be looked into are told', async () => {
+  test('in folders that are too deep are reported', async () => {
     const deep = 'd/'.repeat(20)
     write(`${deep}x.jsonl`, said('deep'))
     expect(await run('claude-code')).toMatchObject({ files: 0, failed: 1 })
     expect(importing.faults).toEqual([expect.stringMatching(/(?:\/d){17}: is more than 16 folders deep: name it$/u)])
   })
 
-  test('with damage lose only the damaged lines, which are told', async () => {
+  test('with damage lose only the damaged lines, which are reported', async () => {
     const torn = said('torn').slice(0, 40)
     const path = writeOld(
       `${ID.replace('0b9f', 'aaaa')}.jsonl`,
@@ -142,7 +142,7 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('that are no session files are told by their first lines, and one line that counts the others', async () => {
+  test('that are no session files are reported by their first lines, and one line that counts the others', async () => {
     const path = writeOld('notes.jsonl', `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
     await run('claude-code')
     const reported = (line: number): string => `${path}:${line}: is not JSON`
@@ -271,7 +271,7 @@ test('chat logs, UI messages and exports come in, too', async () => {
   expect(await log('native-origin')).toHaveLength(2)
 })
 
-test('the command tells counts, damage and mistakes, each with its exit code', async () => {
+test('the command prints counts, damage and mistakes, each with its exit code', async () => {
   const { folder } = importing
   write('x.jsonl', `${said('hello')}{torn\n`)
   const command = (...words: string[]) =>

@@ -122,7 +122,7 @@ test.each([
   },
 )
 
-test('what a sub-agent writes for a call that has no result stands at the end after a day, and behind its call later', async () => {
+test("a sub-agent's messages for a call without result come last after a day, and behind its call later", async () => {
   const path = join(folder, `open-${ID}.jsonl`)
   const of = async (lines: readonly Line[], idle: number) => {
     const messages = await messagesOf('claude-code', path, lines, { idle, until: AGENT.at(-1)?.timestamp ?? '' })
@@ -134,7 +134,7 @@ test('what a sub-agent writes for a call that has no result stands at the end af
   expect(await of(SESSION, 0)).toEqual(['t3'])
 })
 
-test('a completion that may still be said is taken after ten minutes, calls without a result after a day', async () => {
+test('an unfinished completion is taken after ten minutes, calls without a result after a day', async () => {
   const path = join(folder, `patience-${ID}.jsonl`)
   const counts = async (lines: readonly Line[]) => {
     const taken: number[] = []

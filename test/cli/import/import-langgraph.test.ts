@@ -106,7 +106,7 @@ test('threads of LangGraph come in whole, subgraphs beside them, and again only 
   expect(data.length).toBeGreaterThan(0)
 })
 
-test('a damaged checkpoint is told, and costs nothing that another one has; what is no such file is told', async () => {
+test('a damaged checkpoint is reported and loses nothing of others; a file of another kind is reported', async () => {
   change((database) =>
     database.exec(
       "UPDATE checkpoints SET checkpoint = x'c1ff' WHERE json_extract(CAST(metadata AS TEXT), '$.step') = 1",
@@ -140,7 +140,7 @@ test('a file that an agent writes to is in use, whatever its main file says', as
   expect(await rolesOf(idOf(await sessions(), 'ship / 1'))).toEqual(['user', 'assistant', 'tool interrupted'])
 })
 
-test('a file in a folder that nobody may write to is read', async () => {
+test('a file in a read-only folder is read', async () => {
   change((database) => database.exec('PRAGMA journal_mode = WAL'))
   chmodSync(importing.folder, 0o555)
   const counts = await run()

@@ -60,7 +60,7 @@ const shapeOf = async (session: string) =>
 const INTERRUPTED = expect.stringMatching(/^interrupted: /)
 
 test.each(['openai', 'ai-sdk', 'native'] as const)(
-  'a result of a file of %s that comes when its call is closed is a round of its own, once, and found',
+  'a result in a file of %s for a closed call becomes a round, once, and is found',
   async (kind) => {
     const name = kind === 'native' ? 'a.jsonl' : 'a.json'
     const put = (messages: readonly object[]) =>
@@ -101,7 +101,7 @@ test.each(['openai', 'ai-sdk', 'native'] as const)(
   },
 )
 
-test('a result that comes in its file when its loop has gone on is a round of its own, and stays so', async () => {
+test('a result that arrives after its loop continued becomes a round of its own, and stays so', async () => {
   const second = { ...CALLED, id: 'c2' }
   const begun = [
     ...[question('ship it'), { role: 'assistant', content: null, tool_calls: [CALLED, second] }],

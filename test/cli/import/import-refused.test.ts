@@ -43,7 +43,7 @@ const problem = (status: number, code: string, detail: string): [number, string,
   JSON.stringify({ type: `urn:tooltrail:problem:${code}`, title: 'No', status, detail, instance: '', request_id: '' }),
 ]
 
-test('what every file would meet is told once, and ends the command', async () => {
+test('an error that concerns every file is reported once, and ends the command', async () => {
   expect(await against(...problem(401, 'unauthorized', 'an API key is needed'))).toBe(
     '1 an API key is needed; give one with --key\n',
   )
@@ -65,13 +65,13 @@ test('a key that may only write is refused before anything is stored', async () 
   expect(asked).toEqual(['GET'])
 })
 
-test('what one file meets is told with its name, and the others are taken', async () => {
+test('an error of one file is reported with its name, and the others are imported', async () => {
   const reported = await against(...problem(422, 'invalid_request', 'the request is not valid'))
   expect(reported).toMatch(/^1 0 files read; new: 0 messages in 0 sessions\n/)
   expect(reported.match(/\d+\.jsonl: the request is not valid\n/gu)).toHaveLength(20)
 })
 
-test('kinds whose files nobody knows the place of need a path', async () => {
+test('kinds without a known folder need a path', async () => {
   expect(await command('openai')).toMatch(/^2 name the files or folders/)
 })
 

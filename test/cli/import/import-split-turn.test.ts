@@ -17,7 +17,7 @@ const TURN = [
   { role: 'assistant', ...said('all done') },
 ]
 
-test('an export that goes on with members of an earlier turn is taken where it had ended, and they keep whose work they do', async () => {
+test('an export that continues members of an earlier turn is imported after them, and they keep their calls', async () => {
   const { client } = importing.program
   const bring = (more: object) => client.post('/v1/sessions/origin/import', { format: 'native', ...more })
   const take = async () => {

@@ -10,7 +10,7 @@ test('what was not asked for longest leaves first', () => {
   expect(['a', 'b', 'c'].map((name) => recent.get(name))).toEqual(['A', undefined, 'C'])
 })
 
-test('a value that is set again counts once, one that is taken no more, and one that is too large not at all', () => {
+test('a value set again counts once, a removed one not, and a too large one is not kept', () => {
   const recent = createRecent<string>(10)
   for (let time = 0; time < 5; time++) recent.set('a', 'A', 4)
   recent.set('b', 'B', 6)

@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 test(
-  'killed before and after the write of the calls that do not execute: all of them have their rows',
+  'killed before and after the write of refused calls: all of them have their rows',
   {
     timeout: 3_600_000,
   },

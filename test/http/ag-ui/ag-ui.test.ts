@@ -71,7 +71,7 @@ describe('a run', () => {
     expect(one.messages.find(({ role }) => role === 'tool')).toMatchObject({ content: 'seen' })
   })
 
-  test('goes on in its thread, of which only what is new counts', async () => {
+  test('continues in its thread; only the new messages count', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = agent([say('First')])
     await runAgUi(one)
@@ -122,7 +122,7 @@ describe('a run', () => {
 })
 
 describe('what waits', () => {
-  test("for the client's tools is pending, and goes on with their results in the next run", async () => {
+  test("for the client's tools is pending, and continues with their results in the next run", async () => {
     await open({
       script: [
         { text: 'Let me see.', calls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Bonn"}' }] },
@@ -270,7 +270,7 @@ describe('a bad input is refused with its field, and nothing is stored', () => {
     expect(await expectJson(harness, 200, 'GET', '/v1/sessions')).toMatchObject({ data: [] })
   })
 
-  test('a result or a decision for a thread that nobody knows', async () => {
+  test('a result or a decision for an unknown thread', async () => {
     await open()
     const resume = [{ interruptId: 'x', status: 'resolved', payload: true }]
     const body = { threadId: 'talk', runId: 'r', messages: [], resume }

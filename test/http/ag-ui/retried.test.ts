@@ -8,7 +8,7 @@ import { agUiAgent, runAgUi, say } from './client.ts'
 let harness: HttpHarness
 afterEach(() => harness.close())
 
-test('a run tells a call when it is stored: of a round that is tried again in the middle of one, only the new try', async () => {
+test('a call is emitted when it is stored: after a retried round, only the calls of the retry', async () => {
   const piece = { type: 'tool_call.delta', sequence: 0, toolCallId: 'c1', toolName: 'weather' } as const
   harness = await openHttpHarness({
     script: [

@@ -92,7 +92,7 @@ describe('a message', () => {
     expect(plain((await stored()).map(withoutSources))).toEqual(plain(one.messages.map(withoutSources)))
   })
 
-  test('goes on in the same session; only the last counts, and twice the same is the same run', async () => {
+  test('continues in its session; only the last message counts, and a repetition is one run', async () => {
     await open({ script: [{ text: 'One.' }, { text: 'Two.' }] })
     const one = chat()
     await one.sendMessage({ text: 'First' })
@@ -126,7 +126,7 @@ describe('a message', () => {
 })
 
 describe("the client's tools", () => {
-  test('are called, answered, and the run goes on in the same message', async () => {
+  test('are called and answered, and the run continues in one message', async () => {
     await open({
       script: [
         { text: 'Let me see.', calls: [{ id: 'c1', name: 'weather', arguments: '{"city":"Bonn"}' }] },

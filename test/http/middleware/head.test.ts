@@ -44,7 +44,7 @@ describe('a HEAD', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('does the same while the run goes on', async () => {
+  test('does so while the run continues', async () => {
     const held = heldTurn()
     await harness.close()
     harness = await openHttpHarness({ script: [held.turn] })

@@ -69,7 +69,7 @@ test('others have their turn while 20,000 messages are imported from one body', 
   expect(turn).toBeLessThan(1_000)
 })
 
-test('others have their turn while an import has few messages among many lines, and too many empty ones are refused', async () => {
+test('an import with many empty lines yields to other requests, and too many are refused', async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const message = JSON.stringify({ role: 'user', content: 'x' })
@@ -88,7 +88,7 @@ test('others have their turn while an import has few messages among many lines, 
   expect(turn).toBeLessThan(200)
 })
 
-test('metadata of too many texts, and lists of wrong items, are refused with what they are, not with an error of ours', async () => {
+test('metadata with too many texts, and lists with wrong items, are refused with their reason', async () => {
   harness = await openHttpHarness()
   const items = Array.from({ length: 90_000 }, () => ({}))
   const chat = await harness.send('POST', '/openai/v1/chat/completions', { model: 'default', messages: items })

@@ -29,7 +29,7 @@ async function roundsOf(bodies: readonly string[]): Promise<number[]> {
   return rounds
 }
 
-test('large bodies are taken in one after another, and others have their turn in between', async () => {
+test('large bodies are read one after another, and yield to other requests', async () => {
   const rounds = await roundsOf(Array.from({ length: 6 }, () => JSON.stringify('x'.repeat(300_000))))
   const gaps = rounds.slice(1).map((round, at) => round - (rounds[at] ?? 0))
   expect(gaps).toHaveLength(5)

@@ -188,7 +188,7 @@ describe('a request that cannot be served', () => {
     await expectJson(harness, 413, 'POST', '/v1/sessions/s/messages', '{}', { 'content-length': '99999999' })
   })
 
-  test('with more than 4 MB is refused once all of it is read: a client that still sends sees no response', async () => {
+  test('over 4 MB is refused after it was read: a sending client reads no response', async () => {
     const chunk = new TextEncoder().encode('x'.repeat(1024 * 1024))
     let left = 9
     const body = new ReadableStream<Uint8Array>({

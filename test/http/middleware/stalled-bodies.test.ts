@@ -30,7 +30,7 @@ describe('bodies on their way', () => {
     await expect(enter('acme', large).holds(64 * 1024)).resolves.toBeUndefined()
   })
 
-  test('have their turn when one leaves, in their order, and one whose length nobody knows takes the most', async () => {
+  test('are admitted in order when one leaves; one of unknown length takes the maximum', async () => {
     const { enter } = budget(5_000)
     const first = enter('acme', undefined)
     await first.holds(MB)
@@ -102,7 +102,7 @@ describe('a body that hardly comes', () => {
     await expect(inTime(read(coming(9 * 1024, 9_000, 32 * 1024)))).rejects.toMatchObject({ status: 408 })
   })
 
-  test('is read to its end when it is slow and goes on, or its own reader is slow', async () => {
+  test('is read to its end when it is slow but continues, or its own reader is slow', async () => {
     await expect(inTime(read(coming(8 * 1024, 4_000)))).resolves.toBe(196 * 1024)
     await expect(inTime(read(coming(1024, 1), 9_000))).resolves.toBe(112 * 1024)
   })
@@ -127,7 +127,7 @@ test('a client that leaves in the middle of its body is refused, and nothing has
   expect(status).toBe(400)
 })
 
-test('one that is refused because there is no room is a warning for operators, and a failure is an error', async () => {
+test('a body refused for lack of budget is a warning for operators, and a failure is an error', async () => {
   const lines: unknown[] = []
   const log = {
     info: () => undefined,

@@ -130,7 +130,7 @@ describe('useChat that sends by itself', () => {
     expect(partsOf((await stored())[1])).toEqual(partsOf(one.lastMessage))
   })
 
-  test('is told when the session has gone on without its answer', async () => {
+  test('gets an error when the session has continued without its answer', async () => {
     harness = await openHttpHarness({ script: [{ calls: [{ id: 'w', ...weather }] }, { text: 'Instead.' }] })
     const { one, sent } = chat()
     await one.sendMessage({ text: 'Go' })

@@ -88,7 +88,7 @@ describe('the pieces of a completion', () => {
     message,
   })
 
-  test('that are streamed again to somebody who fell behind are told once', () => {
+  test('that are streamed again to a slow client are emitted once', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), fc.nat(30), fc.nat(60), (parts, behind, seen) => {
         const message = messageOf(parts)
@@ -103,7 +103,7 @@ describe('the pieces of a completion', () => {
     )
   })
 
-  test('of a round that began anew while somebody was behind replace those of before', () => {
+  test('of a round that restarted while a client was behind replace the earlier ones', () => {
     const text = (said: string): RunEvent => ({ type: 'text.delta', ...round, part: 0, text: said })
     const steps = createRunSteps()
     const reported = [started, text('The cat'), again, text('The '), text('dog'), text(' barks')].flatMap((event) =>
@@ -122,7 +122,7 @@ describe('the pieces of a completion', () => {
     expect(ended.map(({ type }) => type)).toEqual(['round', 'text', 'discard', 'text', 'completion'])
   })
 
-  test('of a message that is known already are not told again', () => {
+  test('of a known message are not emitted again', () => {
     const message = messageOf([{ type: 'text', text: 'known' }])
     const steps = createRunSteps({ after: message.id })
     expect(steps.take({ type: 'message.completed', id: `${runId}:message.completed`, runId, message })).toEqual([])

@@ -60,7 +60,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 test.each(['native', 'markdown', 'openai'].flatMap((format) => [1, 2].map((pages) => [format, pages] as const)))(
-  'an export breaks off when its session is deleted meanwhile, and does not end as if it were whole: %s, after %i pages',
+  'an export aborts when its session is deleted meanwhile, without a regular end: %s, after %i pages',
   async (format, pages) => {
     const whole = await (await harness.send('GET', `/v1/sessions/s/export?format=${format}`)).text()
     expect(whole).toContain(`${TURN}${TURNS - 1}`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBuilds } from '../../../functions/http/streaming/document-queue.ts'
 
-test('long documents are made two at a time, and each asked for before it is begun is made once', async () => {
+test('long documents are built two at a time, and requests before the start share one', async () => {
   const { build } = createBuilds()
   let inFlight = 0
   let most = 0

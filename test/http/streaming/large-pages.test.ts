@@ -44,7 +44,7 @@ async function pages(
   return { all, sizes }
 }
 
-describe('a page ends by its bytes, too, and the next one goes on', () => {
+describe('a page also ends by its bytes, and the next one continues', () => {
   test.each(['order=asc', 'order=desc', 'format=openai'])('with %s', async (query) => {
     for (let at = 0; at < 9; at++)
       await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: text(at) })
@@ -89,7 +89,7 @@ describe('the response of a run that waited', () => {
   const CALLS = Array.from({ length: 64 }, (_, at) => ({ id: `c${at}`, name: 'big', arguments: '{}' }))
   const big = makeTool('big', async () => ({ text: 'x'.repeat(45_000) }))
 
-  test('ends where a page ends, says where the rest is, and is the same when it is asked for again', async () => {
+  test('ends where a page ends, names the next page, and is equal when it is requested again', async () => {
     await harness.close()
     harness = await openHttpHarness({ script: [{ calls: CALLS }, { calls: CALLS }, { text: 'done' }], tools: [big] })
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })

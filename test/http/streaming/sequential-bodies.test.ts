@@ -30,7 +30,7 @@ test('texts come whole and in their order, short, long and empty ones', async ()
   expect(await readAll(streamOf(texts(64 * MB), ['']))).toBe('')
 })
 
-test('any number of clients that read nothing hold one text that they share, and a longer one waits for room', async () => {
+test('any number of clients that read nothing hold one shared text; a longer one waits for budget', async () => {
   const shared = texts(1.5 * MB)
   const same = Array.from({ length: 50 }, () => streamOf(shared, [text('a')]))
   const pieces = await Promise.all(same.map((one) => one.next()))
@@ -121,7 +121,7 @@ test('who comes later does not take the room that the first who waits needs', as
   shared.assertBudget(2.5 * MB)
 })
 
-test('a text that has grown while it waited waits again, and one that has become short gives its room back', async () => {
+test('a text that grew while it waited waits again, and one that shrank returns its budget', async () => {
   const shared = texts(2.5 * MB)
   const first = streamOf(shared, [text('a').repeat(2)])
   await first.next()

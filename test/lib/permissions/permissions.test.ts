@@ -120,7 +120,7 @@ describe('the rights of the functions', () => {
         ).toEqual([])
   })
 
-  test('name every resource, but for objects, indexes and regions whose names nobody knows before', () => {
+  test('name every resource, except objects, indexes and regions with names that are unknown before', () => {
     const open = [...rightsOf(prod).values()].flat().filter((right) => right.includes('*'))
     expect([...new Set(open)].toSorted()).toEqual([
       'bedrock:InvokeModel arn:…:bedrock:*::foundation-model/anthropic.claude-sonnet-5-5',
@@ -145,7 +145,7 @@ describe('the rights of the functions', () => {
     )
   })
 
-  test('of a model that is named by its ARN are to that ARN, and through a profile of your own to its model', () => {
+  test('for a model with an ARN cover that ARN, and through an own profile its model', () => {
     const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
     const custom = 'arn:aws:bedrock:eu-central-1:111122223333:provisioned-model/d4e5f6'
     const statementsOf = (model: string): object[] => {

@@ -27,7 +27,7 @@ test.each([
   [`text/x; y=${'z'.repeat(300)}`, 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
   [`text/x; y=${'z'.repeat(240)}`, `text/x; y=${'z'.repeat(240)}`, 'text/plain; charset=utf-16le'],
   ['text/html; Charset="ISO-8859-1"; x=1', 'text/html; charset=utf-8; x=1', 'text/html; x=1; charset=utf-16le'],
-])('the media type %s tells how the bytes are encoded', (mediaType, whole, halves) => {
+])('the media type %s gives the encoding of the bytes', (mediaType, whole, halves) => {
   expect(encodeOutput('é', mediaType).mediaType).toBe(whole)
   expect(encodeOutput('\ud83d', mediaType).mediaType).toBe(halves)
 })

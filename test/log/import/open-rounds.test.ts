@@ -7,7 +7,7 @@ const call = (id: string) => ({ id, type: 'function', function: { name: 'shell',
 const asked = (...ids: string[]) => ({ role: 'assistant', tool_calls: ids.map(call) })
 const answered = (id: string) => ({ role: 'tool', tool_call_id: id, content: id })
 
-test('results go to the first open call of their name, and what is left when the log goes on was interrupted', () => {
+test('results go to the first open call of their name; calls that stay open are interrupted', () => {
   const log = createOpenAiImport()
   const given = [asked('a', 'a', 'b'), asked('a'), answered('b'), answered('a'), answered('a'), asked('c')]
   const read = given.flatMap((message, at) => log.take(message, `${at}`))

@@ -5,7 +5,7 @@ import { fc } from '../../generators/seeded.ts'
 const at = (text: string, { from, to }: { readonly from: number; readonly to: number }): string => text.slice(from, to)
 const spaces = fc.constantFrom(undefined, 1, '\t')
 
-test('a value, an item and a property stand where they are found, and are compact as JSON.stringify makes them', () => {
+test('a value, an item and a property are found, and are compact as JSON.stringify makes them', () => {
   fc.assert(
     fc.property(fc.json(), spaces, (json, space) => {
       const value: unknown = JSON.parse(json)
@@ -23,7 +23,7 @@ test('a value, an item and a property stand where they are found, and are compac
   )
 })
 
-test('numbers stay as they were written, strings get the escapes of JSON.stringify, and the last of equal names counts', () => {
+test('numbers keep their spelling, strings get the escapes of JSON.stringify, and the last of equal names counts', () => {
   const text = '{ "a" : 1, "\\u0061" : [ 12345678901234567890 , 1.0 , "\\u00e9\\/" , true ] }'
   const found = propertiesAt(text, valueAt(text, 0)).get('a')
   if (found === undefined) throw new Error('a property was not found')

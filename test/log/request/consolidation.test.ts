@@ -150,7 +150,7 @@ describe('what is consolidated', () => {
     expect(collect(log, { threshold: 1, keepRecentRatio: 0 })).toBeUndefined()
   })
 
-  it('comes in parts that fit a request, the oldest first, and names what is too long for all of them', () => {
+  it('has parts that fit a request, the oldest first, and names messages that are too long for any', () => {
     const { log } = exchanges(400)
     const found = collect(log, { threshold: 2, keepRecentRatio: 0 }, 500)
     expect(found?.parts).toHaveLength(4)
@@ -164,7 +164,7 @@ describe('what is consolidated', () => {
     expect(collect([], POLICY)).toBeUndefined()
   })
 
-  it('stands behind the former summary, which is folded in', () => {
+  it('follows the former summary, which is folded in', () => {
     expect(summaryRequestText('USER: hello', 'the former')).toBe(
       '<conversation_summary>\nthe former\n</conversation_summary>\n<conversation>\nUSER: hello\n</conversation>',
     )

@@ -83,7 +83,7 @@ describe('a cut', () => {
     expect(request[1]?.role).not.toBe('tool')
   })
 
-  it('is told after the summary', () => {
+  it('follows the summary', () => {
     const usage = {} as never
     const summary = { text: 'so far', through: '0', messages: 1, createdAt: 0, model: '', usage }
     const cut = { from: '1', kept: [], messages: 1, conversational: 1 }
@@ -119,7 +119,7 @@ describe('a cut', () => {
     expect(weighMessages(sent(writer.log, fit(writer.log, 500, { cut: first })))).toBeLessThan(500)
   })
 
-  it('keeps the inputs of the turn that a run without an input goes on with', () => {
+  it('keeps the inputs of a turn that a run without an input continues', () => {
     const writer = writeLog().run('failed').user('begin')
     for (let round = 0; round < 8; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9))
     const of = { ...measured(writer.log), currentRun: 'goes on' }
@@ -146,7 +146,7 @@ describe('a cut', () => {
     expect(cut.kept).toHaveLength(1)
   })
 
-  it('keeps the input of a turn that goes on, in later runs too, until the next cut', () => {
+  it('keeps the input of a continued turn, in later runs too, until the next truncation', () => {
     const writer = writeLog().run('now').user('the task')
     for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))
     const first = fit(writer.log, 1_500)

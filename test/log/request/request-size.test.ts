@@ -92,7 +92,7 @@ describe('how many tokens a request has', () => {
     expect(estimate(log)).toBe(Math.round(weightOf(log, 'now')))
   })
 
-  it('goes on from a decision until a provider has counted a request made after it', () => {
+  it('extrapolates from a decision until a provider has counted a later request', () => {
     const log = countedLog(
       5,
       () => WORDS,

@@ -26,7 +26,7 @@ const started = [
   record('user', returned('s1'), aside),
 ]
 
-test('what a sub-agent wrote into the same file stands behind the result of its call', () => {
+test("a sub-agent's messages in the same file follow the result of its call", () => {
   const whole = [...started, record('user', returned('t1')), record('assistant', [{ type: 'text', text: 'Found.' }])]
   expect(readAll(whole)).toEqual([
     ...['1 user ', '2 assistant ', '6 tool '],
@@ -34,7 +34,7 @@ test('what a sub-agent wrote into the same file stands behind the result of its 
   ])
 })
 
-test('what a sub-agent wrote whose call has no result stands behind its call, before what comes next', () => {
+test("a sub-agent's messages for a call without result follow the call, before the next message", () => {
   const rest = ['3 tool ', '3 user t1', '4 assistant t1', '5 tool t1']
   expect(readAll(started)).toEqual(['1 user ', '2 assistant ', ...rest])
   expect(readAll([...started, record('user', 'never mind')])).toEqual(['1 user ', '2 assistant ', ...rest, '6 user '])

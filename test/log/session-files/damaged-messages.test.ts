@@ -7,7 +7,7 @@ import type { Fault, FileLine } from '../../../functions/log/session-files/trans
 const linesOf = (records: readonly object[]): FileLine[] => records.map((value, place) => ({ line: place + 1, value }))
 const reported = (faults: readonly Fault[]) => faults.map(({ line, reason }) => `${line}: ${reason}`)
 
-test('lines of Claude Code that lack what a message must have are told, bookkeeping is not', () => {
+test('lines of Claude Code without required fields are reported, bookkeeping is not', () => {
   const said = (message?: object) => ({ type: 'user', uuid: 'u', message })
   const records = [
     { type: 'summary', summary: 'x' },
@@ -30,7 +30,7 @@ test('lines of Claude Code that lack what a message must have are told, bookkeep
   ])
 })
 
-test('lines of Codex that lack what an item must have are told', () => {
+test('lines of Codex without required fields are reported', () => {
   const records = [
     { type: 'response_item', payload: { type: 'message', role: 'user', content: [] } },
     { type: 'response_item', payload: { type: 'ghost_snapshot' } },
@@ -46,7 +46,7 @@ test('lines of Codex that lack what an item must have are told', () => {
   ])
 })
 
-test('UI messages that lack what one must have are told, and the rest of them is taken', () => {
+test('UI messages without required fields are reported, and the others are imported', () => {
   const part = { type: 'text', text: 'hi' }
   const records = [
     { role: 'user', parts: [part] },

@@ -64,7 +64,7 @@ const message = { role: { S: 'user' }, rev: { N: '1' }, documents: { N: '1' } }
 const expiryRemoved = (sequence: string) => at(sequence, { OldImage: itemOf(expiring, '#EXPIRY', { due: { N: '1' } }) })
 const messageRemoved = (sequence: string, key: SessionKey) => at(sequence, { OldImage: itemOf(key, MESSAGE, message) })
 
-test('the removal of an expiry begins the deletion of its session, and a hint goes out for the rest', async () => {
+test('an expired session is deleted, and a hint starts the rest', async () => {
   const { handle, hints } = open()
   ahead = 2 * DAY_MS
   expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })

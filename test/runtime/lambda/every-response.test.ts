@@ -55,7 +55,7 @@ const paths = (): string[] => {
   return [...described, '/', '/docs', '/openapi.json', '/nowhere']
 }
 
-test('every path has a status and headers for every method, without a body and with one that is wrong', async () => {
+test('every path has a status and headers for every method, without a body and with a wrong one', async () => {
   const statuses = new Set<number>()
   for (const path of paths())
     for (const httpMethod of ['HEAD', 'OPTIONS', 'GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'TRACE'])
@@ -71,7 +71,7 @@ test('a caller without a key is refused', async () => {
   expect(prelude.statusCode).toBe(401)
 })
 
-test('an output without a byte comes as what it is, and so does one that the caller has already', async () => {
+test('an empty output is sent with its type, and so is one that the caller has cached', async () => {
   const url = messages.find(({ output }) => output !== undefined)?.output?.url ?? ''
   const whole = await streamed(handler, eventOf(url))
   expect([whole.prelude.statusCode, whole.prelude.headers['content-length'], whole.body.length]).toEqual([200, '0', 0])

@@ -104,7 +104,7 @@ test('it ends so even if its response failed', async () => {
   expect(events.at(-1)?.type).toBe('run.completed')
 })
 
-test('an invocation does not end before a call that ignored its time limit has, so that nothing of it goes on in the next', async () => {
+test('an invocation waits for a call that ignored its timeout, so none of it continues later', async () => {
   let end = (): void => undefined
   const deaf = {
     ...makeTool('deaf', async () => {
@@ -128,7 +128,7 @@ test('an invocation does not end before a call that ignored its time limit has, 
   await invocation
 })
 
-test('a run that is still going near the end of the time is handed on, with one hop more', async () => {
+test('a run that is active near the end of the time is handed off, with one hop more', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
   const { loop, seen } = invoked(harness, untilBegun())
   const { submit, another, key } = harness
@@ -149,7 +149,7 @@ test('work that was handed on a hundred times without a pause is left to the swe
   expect(await ports.janitor.due(ports.clock.now(), 10)).toMatchObject([{ key }])
 })
 
-test('a run that waits for its model at the very end of the time is cut off and handed on', async () => {
+test('a run that waits for its model at the end of the time is aborted and handed off', async () => {
   async function* endless(_: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'Let me think' }
     begin()
@@ -167,7 +167,7 @@ test('a run that waits for its model at the very end of the time is cut off and 
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('a warm function serves as many invocations after a hand-over as before, among them the run that it handed on', async () => {
+test('after a hand-off, a warm function serves as many invocations as before, also of that run', async () => {
   const some = Array.from({ length: 6 }, () => ({ text: 'done' }))
   harness = await openHarness({
     script: [...some, { calls: [{ name: 'slow' }] }, { text: 'slept' }, ...some],

@@ -93,7 +93,7 @@ test('agents that are not configured share one name: dimensions are bounded', ()
   expect(lines.map(({ agent: name }) => name)).toEqual(['other'])
 })
 
-test('the lag of the index is told in milliseconds', () => {
+test('the lag of the index is emitted in milliseconds', () => {
   createLagMetric('dev')(1_234)
   expect(lines[0]).toMatchObject({ environment: 'dev', IndexLag: 1_234 })
   expect(lines[0]?._aws.CloudWatchMetrics[0]?.Dimensions).toEqual([['service', 'environment']])

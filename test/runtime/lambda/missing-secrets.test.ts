@@ -37,7 +37,7 @@ test('each setting whose secret is missing is named in the log, and counted', as
   expect(await said({ HOOK_SECRET: 'here' }, ['HOOK_SECRET'])).toMatchObject({ lines: [], counts: [0] })
 })
 
-test('a secret that cannot be read is told of, too', async () => {
+test('an unreadable secret is reported, too', async () => {
   expect(await said(undefined, ['HOOK_SECRET'])).toMatchObject({
     lines: ['secret models lacks what settings name: access denied'],
     counts: [1],

@@ -81,7 +81,7 @@ test.each([
   ['its base path alone', '/agents', undefined, '/agents', { base: '/agents', path: '/' }],
   ['escaped characters', '/v1/a%20%C3%A4', 'v1/a ä', '/live/v1/a%20%C3%A4', { base: '/live', path: '/v1/a%20%C3%A4' }],
   ['a slash at the end', '/v1/a/', 'v1/a', '/live/v1/a/', { base: '/live', path: '/v1/a/' }],
-])('base and path are told apart: %s', (_, path, proxy, requested, expected) => {
+])('base and path are separated: %s', (_, path, proxy, requested, expected) => {
   const requestContext = { path: requested } as APIGatewayProxyEvent['requestContext']
   const resource = proxy === undefined ? '/' : '/{proxy+}'
   const pathParameters = proxy === undefined ? null : { proxy }
@@ -207,7 +207,7 @@ function endless(next = (): void => undefined) {
   return { handler: createStreamingHandler(respond, (_context, work) => work()), body }
 }
 
-test('a reader who takes nothing for five minutes holds the function no longer, and what makes the body is told', async () => {
+test("a reader that reads nothing for five minutes is dropped, and the body's source is aborted", async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { handler, body } = endless()
   const settled = vi.fn<(reason: unknown) => void>()
@@ -222,7 +222,7 @@ test('a reader who takes nothing for five minutes holds the function no longer, 
 })
 
 test.each(['before a piece', 'while a piece waits'])(
-  'a response that is closed %s ends at once, and what makes the body is told',
+  "a response that is closed %s ends at once, and the body's source is aborted",
   async (when) => {
     const stream = new PassThrough({ highWaterMark: 1 })
     const { handler, body } = endless(() => stream.destroy())

@@ -34,7 +34,7 @@ test('what is deleted is overwritten in the file, and its words leave the index 
   expect(residue()).toEqual([])
 })
 
-test('soon after, no file of the data folder has a text of it, while the program goes on', async () => {
+test('soon after, no file of the data folder contains its text, while the program runs', async () => {
   harness = await openHarness({ script: [{ text: `ANSWERQZXQ ${'LONGQZXQ '.repeat(5_000)}` }] })
   const { ports, key, folder } = harness
   const files = (): string[] =>

@@ -44,7 +44,7 @@ async function serveSlowly() {
   return { ...server, asked: asked.promise, end: () => end.resolve() }
 }
 
-test('a server that is drained waits for the responses under way, which come whole, and accepts no more connections', async () => {
+test('a draining server completes the responses in flight, and accepts no more connections', async () => {
   const { url, drain, close, asked, end } = await serveSlowly()
   const response = fetch(url).then((response) => response.text())
   await asked
@@ -67,7 +67,7 @@ test('it does not wait for connections that ask nothing, and closes them', async
   await Promise.all([once(silent, 'close'), close()])
 })
 
-test('a client that has left is not waited for, and a response that takes too long can be cut', async () => {
+test('a client that has left is not awaited, and a response that takes too long can be aborted', async () => {
   const { url, drain, close, asked } = await serveSlowly()
   const left = new AbortController()
   const bodies = [fetch(url, { signal: left.signal }), fetch(url)].map(async (response) => (await response).text())
@@ -147,7 +147,7 @@ test.each([
 })
 
 test.each([PIECE, 512 * 1024])(
-  'a client that reads steadily keeps its response, in pieces of %i bytes, and the one that it asked for next',
+  'a client that reads steadily keeps its response, in chunks of %i bytes, and the next one',
   async (bytes) => {
     fakeLooks()
     const { client, response, responses } = await unreadBy(() => endless(bytes), { requests: 2 })

@@ -36,7 +36,7 @@ function watchLoop(): () => number {
 }
 
 test(
-  'a large output holds up no request while it is stored and indexed, and is found by its last word',
+  'a large output delays no request while it is stored and indexed, and its last word is found',
   { retry: PROMISED_TIME_RETRIES, timeout: MINUTES_MS },
   async () => {
     const search = async (): Promise<{ readonly incomplete?: boolean; readonly data: readonly unknown[] }> =>

@@ -46,7 +46,7 @@ describe('the program for one command', () => {
     await server.close()
   })
 
-  test('executes the runs of the session that the command follows, whoever left them, and no others', async () => {
+  test('executes pending runs of the session that the command follows, and no others', async () => {
     const [left, other] = [await leaveRun(), await leaveRun({ tenant: 'acme', session: 'other' })]
     const server = await startForCommand(settings(), { access, takesWork: true })
     const client = createClient({ url: server.url, key: access.secret })
@@ -60,7 +60,7 @@ describe('the program for one command', () => {
     await server.close()
   }, 60_000)
 
-  test('goes on at once with a run whose last result has come', async () => {
+  test('resumes a run at once after its last result', async () => {
     const server = await startForCommand(settings(), { access, takesWork: true })
     const client = createClient({ url: server.url, key: access.secret })
     const { id } = await client.createSession({})

@@ -47,7 +47,7 @@ describe('the program does not start', () => {
     other.close()
   })
 
-  test('and then leaves nothing behind that goes on: the process ends by itself, with 1', async () => {
+  test('and then leaves nothing running: the process ends by itself, with 1', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -73,7 +73,7 @@ describe('the program does not start', () => {
   })
 })
 
-test('an agent whose model lacks a key is told at the start, and stops nothing else', async () => {
+test('an agent whose model lacks a key is reported at the start, and blocks nothing else', async () => {
   const lines: string[] = []
   const { write } = process.stderr
   process.stderr.write = (line) => lines.push(String(line)) > 0

@@ -16,7 +16,7 @@ const moduleOf = (text: string): string => {
 }
 
 describe("a module with a team's own tools", () => {
-  test('stands behind the built-in ones', async () => {
+  test('follows the built-in ones', async () => {
     const tools = await readTools(resolve(import.meta.dirname, '../../lib/sample-tools.ts'))
     expect([...builtInTools(tools).keys()]).toEqual([...builtInTools().keys(), 'stock_level'])
   })

@@ -27,7 +27,7 @@ describe('agents', () => {
     expect(agent?.instructions).toContain('search_history')
   })
 
-  test('ask for as many tokens of output as their models are asked for anyway, which the request leaves room for', () => {
+  test('request the output tokens of their models, which the request leaves room for', () => {
     const models = [
       'anthropic/x',
       'bedrock/eu.anthropic.x',

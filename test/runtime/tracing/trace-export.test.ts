@@ -33,7 +33,7 @@ async function receiver(...respond: Parameters<typeof startReceiver>) {
 
 const span = (): void => trace.getTracer('test').startSpan('a span').end()
 
-test('the spans of a run reach an OTLP endpoint, each within its run, with names and counts and no content', async () => {
+test('the spans of a run reach an OTLP endpoint with names and counts, without content', async () => {
   const { endpoint, spans, refused, headers } = await receiver()
   const { traces } = start({ endpoint, headers: async () => ({ 'x-api-key': KEY }), environment: 'dev' })
   const echo = defineTool({
@@ -77,7 +77,7 @@ test('a flush also waits for what is being sent already', async () => {
   expect([spans.length, performance.now() - begun > 250]).toEqual([512, true])
 })
 
-test('an endpoint that is down costs a flush two seconds and a warning, in which no key stands', async () => {
+test('an endpoint that is down costs a flush two seconds and a warning without a key', async () => {
   const { traces, warnings } = start({ headers: async () => ({ 'x-api-key': KEY }) })
   const begun = performance.now()
   for (const _flush of [1, 2]) {

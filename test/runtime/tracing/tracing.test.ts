@@ -90,7 +90,7 @@ async function run(script: readonly Turn[]): Promise<void> {
   await harness.settled(await harness.submit(SAID))
 }
 
-test('a run is an invoke_agent span with a chat span for each request and an execute_tool span for each call', async () => {
+test('a run is an invoke_agent span, with a chat span a request and an execute_tool span a call', async () => {
   const spans = record()
   await run([
     { calls: [{ name: 'echo', arguments: `{"text":"${SAID}"}` }], tokens: 7 },
@@ -117,7 +117,7 @@ test('a run is an invoke_agent span with a chat span for each request and an exe
   expect(JSON.stringify(spans)).not.toContain(SAID)
 })
 
-test('what fails is told by its kind, without its message', async () => {
+test('a failure is recorded by its kind, without its message', async () => {
   const spans = record()
   await run([
     { calls: [{ name: 'echo', arguments: '{"text":"fail"}' }] },

@@ -105,7 +105,7 @@ describe('history documents', () => {
     )
   })
 
-  it('an output that comes in pieces has the documents of its whole text, secrets taken out wherever they stand', async () => {
+  it('a chunked output has the documents of its whole text, without secrets at any position', async () => {
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'x' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output, call: '' })
     const [, message] = log

@@ -53,7 +53,7 @@ describe('entries of the history', () => {
 })
 
 describe('hits for a model', () => {
-  it('are headed by session, time and pointer; the hit is bold between its neighbours; all is marked as data', () => {
+  it('have a header of session, time and pointer; the hit is bold between its neighbours, marked as data', () => {
     const text = renderEntries([
       entry({
         before: { label: 'USER', text: 'status?' },

@@ -10,7 +10,7 @@ describe('snippets', () => {
     expect(mark('refund', 'a Refund, please')).toBe('a «Refund», please')
   })
 
-  it('mark no pieces of other words where the word itself stands', () => {
+  it('mark no parts of other words if the word itself occurs', () => {
     expect(mark('art', 'art and party')).toBe('«art» and party')
     expect(mark('art', 'a party')).toBe('a p«art»y')
   })

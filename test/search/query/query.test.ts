@@ -53,7 +53,7 @@ describe('reading a query', () => {
     ['which call mentioned the invoice', 'tool'],
     ['when did I run the tests', 'tool'],
     ['invoice refund', undefined],
-  ])('tells whose words it looks for: %s', (query, speaker) => {
+  ])('returns the owners that it searches: %s', (query, speaker) => {
     expect(parseQuery(query).speaker).toBe(speaker)
   })
 

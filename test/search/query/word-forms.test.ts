@@ -41,7 +41,7 @@ describe('word forms', () => {
     expect(withinOneTypo(left, right)).toBe(false)
   })
 
-  it('every slip of a short word is one slip away, and every word of its letters one slip away is listed', () => {
+  it('every typo of a short word is one edit away, and every listed word is, too', () => {
     const short = fc.stringMatching(/^[a-d]{3,5}$/)
     fc.assert(
       fc.property(short, short, (word, other) => {

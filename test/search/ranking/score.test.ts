@@ -66,7 +66,7 @@ describe('ranking', () => {
     expect(await ranked('amouet', ['the amount', 'the amouet'])).toEqual(['the amouet', 'the amount'])
   })
 
-  it('a text that has the query as it stands, even within words, comes before similar words', async () => {
+  it('a text with the literal query, also within words, ranks before similar words', async () => {
     expect((await ranked('isibleWid', ['visible or wide', 'export visibleWidth']))[0]).toBe('export visibleWidth')
   })
 
@@ -126,18 +126,18 @@ describe('what was said about the history', () => {
     expect((await ranked('the crate', [event, question, answer]))[0]).toBe(event)
   })
 
-  it('is not what a person told in the same run', async () =>
+  it('is not an answer of the same run', async () =>
     expect((await ranked('the crate', [event, reported, answer])).at(-1)).toBe(answer.text))
 
   it.each([
     'Have moved the red crate to the attic.',
     'Please note that the red crate is in the attic',
     'It leaks. Do not touch the red crate',
-  ])('is not what a person told in words that open a question: %s', async (text) =>
+  ])('is not an answer that opens like a question: %s', async (text) =>
     expect((await ranked('red crate', ['a red car', { ...reported, text }, answer]))[0]).toBe(text),
   )
 
-  it('ranks as all else for a query for what somebody said', async () =>
+  it('ranks like other texts for a query about what a person said', async () =>
     expect((await ranked('what did the assistant say about the red crate', [event, answer]))[0]).toBe(answer.text))
 })
 
@@ -161,7 +161,7 @@ describe('texts that are hard to score', () => {
     expect(await leastTime(finder('a', texts))).toBeLessThan(6 * folding)
   })
 
-  it('are not told by each word of theirs that may be a slip of each word of the query', async () => {
+  it("are not recognised by typos of the query's words", async () => {
     const query = Array.from('abcdefgh', (letter) => `qqq${letter}`).join(' ')
     const typos = LETTERS.slice(8).flatMap((letter) => [`qqq${letter}`, `qqq${letter}a`])
     const text = `${typos.join(' ')} `.repeat(15).slice(0, 4_000)

@@ -22,7 +22,7 @@ it.each([
   ['PyPI', `pypi-AgEIcHlwaS5vcmc${letters(100)}`],
   ['temporary AWS credentials', `IQoJb3JpZ2lu${letters(300)}/+==`],
   ['a JSON web token', `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.${letters(43)}`],
-])('a token of another kind is gone, where it stands alone and in what quotes it: %s', async (_, secret) => {
+])('a token of another kind is removed, alone and in quotations: %s', async (_, secret) => {
   const core = secret.slice(-30, -8)
   expect(await redactSecrets(`it is ${secret} now`)).toBe('it is [redacted] now')
   expect(await redactSecrets(`f(${JSON.stringify({ [secret]: JSON.stringify({ a: secret }) })})`)).not.toContain(core)
@@ -69,7 +69,7 @@ it('a key in a form, and one of which only the end is in the text, are gone', as
   )
 })
 
-it.each([0, 25_000, 29_990])('a key of any length is gone, and what stands around it is not: at %i', async (place) => {
+it.each([0, 25_000, 29_990])('a key of any length is removed, and its surroundings are kept: at %i', async (place) => {
   const lines = keyLines(1_200)
   const text = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----`
   const before = 'word '.repeat(place / 5)

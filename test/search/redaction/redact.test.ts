@@ -62,7 +62,7 @@ describe('redaction', () => {
     expect(await redactSecrets(SAMPLES['aws'] ?? '')).not.toContain(letters(40))
   })
 
-  it('a secret that stands elsewhere too is gone there as well', async () => {
+  it('a secret that occurs elsewhere, too, is removed there as well', async () => {
     const secret = SAMPLES['github'] ?? ''
     expect(await redactSecrets(`${secret} and ${secret}`)).toBe('[redacted] and [redacted]')
   })
@@ -72,7 +72,7 @@ describe('redaction', () => {
     expect(await redactSecrets(`to ${address} now`)).toBe('to [redacted] now')
   })
 
-  it.each([0, 29_990, 39_990, 60_000])('a secret is found in a long text, wherever it stands: at %i', async (place) => {
+  it.each([0, 29_990, 39_990, 60_000])('a secret is found in a long text, at any position: at %i', async (place) => {
     const secret = SAMPLES['github'] ?? ''
     const rest = '\nword'.repeat(20_000)
     const text = `${rest.slice(0, place)}\n${secret}${rest}`
@@ -181,7 +181,7 @@ describe('redaction', () => {
       expect(await redactSecrets(plain)).toBe(plain)
   })
 
-  it('a private key whose end is cut off is gone, and what stands around it is not', async () => {
+  it('a private key without its end is removed, and its surroundings are kept', async () => {
     const begun = `-----BEGIN RSA PRIVATE KEY-----\n${`${letters(64)}\n`.repeat(70)}`
     expect(await redactSecrets(`before\n${begun}`)).toBe('before\n[redacted]')
     expect(await redactSecrets(`before\n${begun}"; the rest`)).toBe('before\n[redacted]"; the rest')

@@ -58,7 +58,7 @@ describe('tokens', () => {
     )
   })
 
-  it('the tokens of a text do not depend on what stands beside it', () => {
+  it('the tokens of a text do not depend on its neighbours', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (left, right) => {
         expect(words(`${left} ${right}`).filter((word) => !/[^\p{L}\p{N}\p{M}]/u.test(word))).toEqual(

@@ -53,7 +53,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(meter.units).toBeLessThanOrEqual(4)
   }, 120_000)
 
-  test('what is not flagged, as a version before the flags stored it, is found by who gets the hint of a sweep', async () => {
+  test('the sweep finds deliveries that an earlier version stored without a flag', async () => {
     const one = await add(1)
     await table.write([{ remove: pendingKey(one) }])
     expect(await pending(10)).toEqual([])

@@ -32,7 +32,7 @@ describe('texts of one write', () => {
     )
   })
 
-  test('are not spilled without need: none that is within its limit, unless the whole would be too large with it', () => {
+  test('are spilled only if a row or the whole write would exceed its limit', () => {
     fc.assert(
       fc.property(texts, (planned) => {
         const spilled = planSpill(planned)
@@ -90,7 +90,7 @@ const outputs: OutputStore = {
 
 // Rounds of many megabytes: they take a busy machine a while.
 describe('an atomic write', () => {
-  test('of a round of up to 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
+  test('of 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })
     await fc.assert(
       fc.asyncProperty(content, calls, async (completion, sizes) => {

@@ -80,7 +80,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     )
 
     test.for(FAULTS.filter((name) => !isSilent(name)))(
-      'a store that never gets better than %s fails with a clear error, and the log is as it was',
+      'a store that keeps failing with %s returns a clear error and leaves the log unchanged',
       async (name, { expect }) => {
         const { proxy, stores, close } = await openHarness(name)
         const fixture = await openFixture(stores)

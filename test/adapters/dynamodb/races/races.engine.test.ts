@@ -29,7 +29,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       return round.assistant.id
     }
 
-    test('of many writers that take one run again and again, each take has one winner, and the log has no fork', async () => {
+    test('concurrent claims of one run have one winner each, and the log has no fork', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const written: string[] = []

@@ -17,7 +17,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   const client = dynamodbClient(dynamodb)
   afterAll(() => client.destroy())
 
-  test('a list of active runs that fills its item is cleaned of those that have ended, before its key has all it may have', async () => {
+  test('a full list of active runs drops ended runs before its key reaches its cap', async () => {
     const [tableName, clock] = [await createTestTable(client), createManualClock()]
     const ports = dynamodbPorts({ client, tableName, outputs: createDiskOutputStore({ folder: tmpdir() }), clock })
     const stays = async (): Promise<void> => undefined

@@ -44,7 +44,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     return (Math.max(0, meter.units - 1) * 1_000) / (performance.now() - begun)
   }
 
-  test('callers who wait for a run that is executed elsewhere cost one read unit a second, however many they are', async () => {
+  test('any number of callers that wait for a remote run cost one read unit a second', async () => {
     const fixture = await openFixture(stores)
     const { lease } = await startRun({ ...fixture, ...fixture.peer })
     const round = roundAfter(fixture, lease, lease.head, CALLS)

@@ -203,7 +203,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
   })
 
-  test('a deletion between a list of deliveries and what it lists: the next page goes on behind it', async () => {
+  test('a page of deliveries continues after a delivery that was deleted meanwhile', async () => {
     const client = dynamodbClient(dynamodb)
     let remove: (() => Promise<unknown>) | undefined
     client.middlewareStack.add(

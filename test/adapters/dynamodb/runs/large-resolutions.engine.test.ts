@@ -40,7 +40,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await proxy.stop()
   }, 60_000)
 
-  test('calls of several rounds, none of them too large for its rows, are answered in as many writes as AWS takes', async () => {
+  test('answers to calls of several rounds are stored in as many writes as AWS accepts', async () => {
     const direct = dynamodbClient(dynamodb)
     const proxy = await startFaultProxy(dynamodb)
     proxy.decide(tooLarge(direct))

@@ -44,24 +44,27 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       { dies: 'after', write: 1, left: 40 },
       { dies: 'before', write: 2, left: 40 },
       { dies: 'after', write: 2, left: 0 },
-    ])('whoever dies $dies write $write leaves $left calls that wait, and a repetition stores these', async (death) => {
-      const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
-      let writes = 0
-      atWrite = async (send) => {
-        const isLast = ++writes === death.write
-        const sent = writes < death.write || (isLast && death.dies === 'after') ? await send() : undefined
-        // Nothing comes through any more, also where it is tried again.
-        if (writes >= death.write) throw new Error('dead')
-        return sent
-      }
-      await expectCode(inbox.resolve(key, runId, resolutions), 'storage_failed')
-      atWrite = (send) => send()
-      expect((await header({ ...fixture, key, inbox, peer })).waiting).toBe(death.left)
-      expect(await peer.inbox.resolve(key, runId, resolutions)).toEqual({ stored: death.left, complete: true })
-      expect((await header({ ...fixture, key, inbox, peer })).due).toBe(fixture.clock.now())
-    })
+    ])(
+      'a process killed $dies write $write leaves $left waiting calls, and a repetition stores them',
+      async (death) => {
+        const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
+        let writes = 0
+        atWrite = async (send) => {
+          const isLast = ++writes === death.write
+          const sent = writes < death.write || (isLast && death.dies === 'after') ? await send() : undefined
+          // Nothing comes through any more, also where it is tried again.
+          if (writes >= death.write) throw new Error('dead')
+          return sent
+        }
+        await expectCode(inbox.resolve(key, runId, resolutions), 'storage_failed')
+        atWrite = (send) => send()
+        expect((await header({ ...fixture, key, inbox, peer })).waiting).toBe(death.left)
+        expect(await peer.inbox.resolve(key, runId, resolutions)).toEqual({ stored: death.left, complete: true })
+        expect((await header({ ...fixture, key, inbox, peer })).due).toBe(fixture.clock.now())
+      },
+    )
 
-    test('a call that somebody else resolved otherwise between two writes is a conflict, and those of the first stay', async () => {
+    test('a call resolved differently between two writes is a conflict; the first write stays', async () => {
       const { key, inbox, peer, runId, resolutions, ...fixture } = await paused()
       const last = resolutions.at(-1)
       const other = resolutionOf(last?.toolCallId ?? '', 'another')

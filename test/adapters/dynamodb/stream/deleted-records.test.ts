@@ -44,7 +44,7 @@ test('of a deleted session stays what its documents are removed by, and nothing 
   expect(stripped && (await strip(stripped))).toBe(stripped)
 })
 
-test('records of other sessions and of no session stay as they are, and each session is asked for once', async () => {
+test('records of other sessions and of no session are unchanged, and each session is read once', async () => {
   const asked: string[] = []
   const strip = stripDeleted(async ({ session }) => {
     asked.push(session)

@@ -102,7 +102,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(batches.flat().join('')).toMatch(/^abcd(cd){2}e$/)
     })
 
-    test('goes on where another has got to, and an earlier position never replaces a later one', async () => {
+    test("continues at another process's position, and an earlier position never replaces a later one", async () => {
       const { dependencies, tableName, write, seen } = await harness()
       const positions = createStreamPositions({ client, tableName })
       const read = async (name: string): Promise<string> => {
@@ -136,7 +136,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect([seen.join(''), warnings, errors]).toEqual(['ab', [], []])
     })
 
-    test('asks once more, without a word, when the oldest record was dropped before it was read; then it is an error', async () => {
+    test('retries once silently if the oldest record was dropped before the read; then reports an error', async () => {
       const { dependencies, proxy, write, seen, warnings, errors } = await harness()
       await write('a')
       let refusals = 1
@@ -155,7 +155,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test.each(['GetRecords', 'GetShardIterator'])(
-      'begins with the oldest record when %s says that its place was dropped, and warns once that some may be lost',
+      'starts at the oldest record when %s says that its position was dropped, and warns once',
       async (operation) => {
         const { dependencies, proxy, write, seen, warnings, errors } = await harness()
         await write('a')
@@ -184,7 +184,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       },
     )
 
-    test('warns once when every shard that was ever read has gone, and says nothing at the very first start', async () => {
+    test('warns once when every known shard is gone, and is silent at the first start', async () => {
       const { dependencies, tableName, write, seen, warnings } = await harness()
       const positions = createStreamPositions({ client, tableName })
       const read = async (name: string): Promise<void> => {
@@ -205,7 +205,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(other.warnings).toEqual([expect.stringContaining('npm run rebuild')])
     })
 
-    test('asks ever less while the table is gone, and reads the stream of the one made in its place', async () => {
+    test('polls less often while the table is missing, and reads the stream of the new table', async () => {
       const { dependencies, tableName, proxy, write, seen } = await harness()
       await write('a')
       const clock = createHastyClock()

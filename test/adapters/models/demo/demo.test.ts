@@ -106,7 +106,7 @@ describe('the demo model', () => {
     expect(await calls('use rm with {}')).toEqual([])
   })
 
-  it('names a tool that nobody declared as unknown, once', async () => {
+  it('reports an undeclared tool as unknown, once', async () => {
     const reported = text(await completion(request([user('use launch_rocket with {} and use launch_rocket')])))
     expect(reported.match(/launch_rocket is unknown/g)).toHaveLength(1)
     expect(text(await completion(request([user('use rocket with {"to": "the moon"}')])))).toContain('rocket is unknown')

@@ -130,7 +130,7 @@ describe('the SQLite history', () => {
     expect(reported.splice(0)).toEqual([expect.objectContaining({ message: expect.stringContaining('is gone') })])
   })
 
-  test('a message that cannot be read hides no other, is reported, and is found once it can be read', async () => {
+  test('an unreadable message hides no other, is reported, and is found once it is readable', async () => {
     const { read } = outputs
     outputs = { read: () => Promise.reject(new Error('EIO')) }
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'the object' }
@@ -222,7 +222,7 @@ describe('the SQLite history', () => {
     expect(new Set(await find('zebra'))).toEqual(new Set(log.map(({ id }) => id)))
   })
 
-  test('a word that is common elsewhere is still corrected where nobody uses it', async () => {
+  test('a word that is common elsewhere is corrected for an owner who never used it', async () => {
     const { log } = writeLog().user('the amount')
     store(log)
     const other = writeLog()

@@ -104,7 +104,7 @@ describe('a message of many documents', () => {
     expect(await writer.find('giraffe')).toHaveLength(1)
   })
 
-  test('is completed after a crash, whoever searches next', async () => {
+  test('is completed after a crash by the next search', async () => {
     const crashed = open()
     const long = storeLong(crashed)
     const merged = crashed.projection.merge()
@@ -189,7 +189,7 @@ describe('a message of many documents', () => {
       expect(readAll(database, `SELECT * FROM ${table}`), table).toEqual([])
   })
 
-  test('is counted among what a deletion removed, though nobody had searched before', async () => {
+  test('counts pending documents among those that a deletion removed', async () => {
     const process = open()
     storeLong(process)
     const { database, projection: history } = process

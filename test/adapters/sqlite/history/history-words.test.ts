@@ -67,7 +67,7 @@ async function find(
 }
 
 describe('words that SQLite knows', () => {
-  test('are forgotten with the last document of their owner, and by the tenant when nobody else has them', () => {
+  test('are removed with the last document of their owner, and then of their tenant', () => {
     say({ session: 's-1', message: 'm-1', text: 'a zebra and a giraffe', owner: 'ann' })
     say({ session: 's-2', message: 'm-2', text: 'a zebra', owner: 'ann' })
     say({ session: 's-3', message: 'm-3', text: 'a giraffe', owner: 'bob' })
@@ -114,7 +114,7 @@ describe('words that SQLite knows', () => {
     expect(await find('zebar', { session: 's-1' })).toEqual(['m-3'])
   })
 
-  test('are known to nobody when the transaction that had them was undone', async () => {
+  test('are unknown after the transaction that added them rolled back', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
     const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
     const undone = (): void =>
@@ -128,7 +128,7 @@ describe('words that SQLite knows', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
-  test('are known to nobody when they could not be written, and are once they can', async () => {
+  test('are unknown until they are written', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
     const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
     database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
@@ -138,7 +138,7 @@ describe('words that SQLite knows', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
-  test('are known to nobody when their commit failed, also if another process has added as many since', async () => {
+  test('are unknown when their commit failed, also if another process added as many since', async () => {
     const merging = projectionOn({ database, outputs: { read: async () => new Uint8Array() }, report: () => undefined })
     const { log } = writeLog().user('a zebra')
     storeMessages(database, { tenant: 'acme', session: 's-1' }, log)
@@ -168,7 +168,7 @@ describe('words that SQLite knows', () => {
     expect(list("SELECT rowid AS word FROM historyWordParts WHERE historyWordParts MATCH 'wor'")).toEqual([])
   })
 
-  test('are those of their session, owner and tenant, in whatever order more of them come than are told apart', () => {
+  test('are those of their session, owner and tenant, in any order and beyond the counted number', () => {
     const random = randomNumbers(20_261_124)
     const pick = (count: number): number => Math.floor(random() * count)
     const wanted = {

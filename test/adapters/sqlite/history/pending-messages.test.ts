@@ -81,7 +81,7 @@ describe('words that are stored after their documents', () => {
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('are stored by whoever comes next when their process has crashed', async () => {
+  test('are stored by the next reader after their process crashed', async () => {
     const ids = store(MANY)
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-owed-'))
     const left = join(folder, 'left.db')
@@ -111,7 +111,7 @@ describe('words that are stored after their documents', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('of a message that changes in between are those that it says then', async () => {
+  test('of a message that changes during the read are those of its newest parts', async () => {
     const ids = store(MANY)
     await mergeAnd(() => {
       const [first] = writeLog().user('a giraffe').log
@@ -123,7 +123,7 @@ describe('words that are stored after their documents', () => {
     expect(readAll(database, "SELECT 1 FROM historyDocuments WHERE text LIKE '%word0x'")).toEqual([])
   })
 
-  test('are nobody’s when their session goes in between', async () => {
+  test('are dropped when their session is deleted meanwhile', async () => {
     const ids = store(MANY)
     await mergeAnd(() => {
       dropMessages(database, key, ids)
@@ -133,7 +133,7 @@ describe('words that are stored after their documents', () => {
       expect(count(table), table).toBe(0)
   })
 
-  test('are nobody’s when the transaction that put their documents was undone', async () => {
+  test('are dropped when the transaction that stored their documents rolled back', async () => {
     const ids = store(MANY)
     database.exec(`CREATE TABLE parents (id INTEGER PRIMARY KEY);
       CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
@@ -154,7 +154,7 @@ describe('words that are stored after their documents', () => {
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('of one message that two processes owe are for the last of them to settle, and read again by neither', () => {
+  test('of one message with two pending writers are flushed by the last one, and read once', () => {
     store(1)
     const [first, second] = [createPendingMessages(database), createPendingMessages(database)]
     for (const pending of [first, second]) pending.add(1, 5)

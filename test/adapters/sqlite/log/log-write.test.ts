@@ -134,7 +134,7 @@ describe('the history index and the log', () => {
     expect(readAll(database, 'SELECT DISTINCT owner FROM historyMessages')).toEqual([{ owner: 'ada' }])
   })
 
-  test('are in step soon after a write, though nobody searches', async () => {
+  test('are current soon after a write, also without a search', async () => {
     const { sessions, inbox, database } = open()
     await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
     await inbox.enqueue(KEY, newRun({ startAs: 'me' }))

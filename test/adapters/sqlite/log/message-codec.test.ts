@@ -170,7 +170,7 @@ describe('the stored form of a message', () => {
     database.close()
   })
 
-  test('tells a repeated message from a different one', () => {
+  test('distinguishes a repeated message from a different one', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const stored = decodeBody(columnsOf(message), encodeBody(message))

@@ -65,7 +65,7 @@ function openMigrated() {
 
 const uncounted = (): number => readAll(database, 'SELECT 1 FROM sessions WHERE messageCount IS NULL').length
 
-test('a session of an earlier version shows its title, times and count, and is stored with them by the sweeper', async () => {
+test('a session of an earlier version shows its title, times and count, and the sweeper stores them', async () => {
   storeOld('talked', 10 * HOUR, {}, [2_000, 3_000, 4_000, 5_000])
   storeOld('imported', 20 * HOUR, { title: 'Named', metadata: { source: 'codex', cwd: '/p' } }, [1_000])
   storeOld('empty', 30 * HOUR, {}, [])

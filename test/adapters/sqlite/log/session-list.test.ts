@@ -33,7 +33,7 @@ async function openSessions() {
 const PREFIX = { key: 'folder', value: '/p/100', isPrefix: true }
 
 test.each<Partial<SessionFilter>>([{}, { sort: 'created_at' }, { sort: 'updated_at' }])(
-  'a page compares a bounded number of sessions, and the next goes on behind them: %o',
+  'a page compares a bounded number of sessions, and the next page continues after them: %o',
   async (order) => {
     const { database, pagesOf } = await openSessions()
     // They are compared from s2499 to s1500, to s500, to s0.

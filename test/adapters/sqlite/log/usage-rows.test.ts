@@ -6,7 +6,7 @@ import { MAX_USAGE_ROWS } from '../../../../functions/ports/usage-ledger.ts'
 const DAY = '2026-11-22'
 const query = { tenant: 't', from: DAY, to: DAY } as const
 
-test('sums by session or owner take in 10,000 rows, and refuse one more; other sums and other days do not mind', async () => {
+test('sums by session or owner accept 10,000 rows and refuse one more; other sums are unaffected', async () => {
   const database = openDatabase(':memory:')
   const usage = createSqliteUsageLedger({ database })
   const add = (first: number, count: number): void => {

@@ -49,7 +49,7 @@ describe('consolidation of a conversation', () => {
     expect(run?.usage.totalTokens).toBe(17)
   })
 
-  it('bounds what later runs read: nothing of what it stands for', async () => {
+  it('limits later runs to reading the messages after the summary', async () => {
     const script = [...completions(4), { text: 'so far' }, ...completions(2, 4)]
     const read: string[] = []
     harness = await openHarness({
@@ -116,7 +116,7 @@ describe('consolidation of a conversation', () => {
     expect((await harness.ports.sessions.read(harness.key))?.summary).toMatchObject({ text: 'second', messages: 12 })
   })
 
-  it('warns from two messages before the threshold on, also in the run that consolidates, and tells who comes late the same', async () => {
+  it('warns from two messages before the threshold on, and repeats the warning for late followers', async () => {
     harness = await openHarness({
       script: [...completions(4), { text: 'so far' }, ...completions(1)],
       policies: { consolidation },
@@ -154,7 +154,7 @@ describe('consolidation of a conversation', () => {
     ],
     ['is empty', { text: ' \n', tokens: 7 }, 87],
   ])(
-    'leaves everything as it was when a summary %s: a warning, the turn goes on, the next run tries again',
+    'changes nothing when a summary %s: a warning, the turn continues, the next run retries',
     async (_what, turn, total) => {
       const script = [
         ...completions(4),
@@ -251,7 +251,7 @@ describe('consolidation of a conversation', () => {
     expect(await harness.service.consolidate(harness.session, {})).toMatchObject({ text: 'then' })
   })
 
-  it('by hand is refused where a run is going on, and stored only if nobody has worked on the session since', async () => {
+  it('by hand is refused while a run is active, and stored only if the session did not change', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     let began: (() => void) | undefined
     const summary: Turn = async function* (_request, _signal) {

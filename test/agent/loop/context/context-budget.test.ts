@@ -81,7 +81,7 @@ describe('the token budget', () => {
     expect(request?.messages.slice(0, before?.messages.length)).toEqual(before?.messages)
   })
 
-  it('goes on to hold after a summary by hand, and so does what the provider has said', async () => {
+  it("continues to apply after a manual summary, with the provider's token counts", async () => {
     const script = Array.from({ length: 22 }, () => counting(WORDS, 1.5))
     harness = await openHarness({ script, policies })
     await converse(20)

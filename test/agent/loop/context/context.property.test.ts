@@ -135,7 +135,7 @@ describe('the requests of any log under any policy', () => {
     expect(extended).toBeGreaterThan(RUNS.numRuns)
   })
 
-  it('keep to the room, unless nothing but inputs and one round is left; what was decided holds (promises R9)', async () => {
+  it('stay within the context, unless only inputs and one round are left; decisions persist (promises R9)', async () => {
     let cuts = 0
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {

@@ -8,7 +8,7 @@ import { writeLog } from '../../../generators/messages.ts'
 
 const LARGE = 'a text of some length '.repeat(100_000)
 
-test('the load of a context reads two more messages at the most than it needs, however large they are', async () => {
+test('loading a context reads at most two messages more than it needs, of any size', async () => {
   const writer = writeLog()
   for (let run = 0; run < 30; run++) writer.run(`run-${run}`).user(LARGE).assistant('done')
   let read = 0
@@ -31,7 +31,7 @@ test('the load of a context reads two more messages at the most than it needs, h
   expect(read / LARGE.length).toBeLessThan(4)
 })
 
-test('the load of a context goes on page after page, until it has all that goes out', async () => {
+test('loading a context reads pages until it has every message of the request', async () => {
   const writer = writeLog()
   for (let run = 0; run < 800; run++) writer.run(`run-${run}`).user('and?').assistant('so')
   const reader = {

@@ -14,7 +14,7 @@ const messages = [3, 2, 1].map((place): Message => ({
 }))
 const reader = { messages: async () => ({ messages, more: false }) } as unknown as LogReader
 
-test('a model that does not open is not waited for: no summary comes of it, and meanwhile it is expected', async () => {
+test('a model that does not open is not awaited: no summary is made, and the watchdog runs', async () => {
   const expected: number[] = []
   const met = vi.fn<() => void>()
   const keeper = { startWatchdog: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }

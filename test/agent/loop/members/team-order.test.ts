@@ -33,7 +33,7 @@ const withLog = (change: (log: RunLog) => Partial<RunLog>) => (ports: Ports) => 
   log: { ...ports.log, ...change(ports.log) },
 })
 
-test('members that complete at the same time extend the log one after the other, in the order of their ids', async () => {
+test('members that complete together extend the log one after the other, in order of their ids', async () => {
   let storing = 0
   let most = 0
   const it = await set({
@@ -100,7 +100,7 @@ test("a member's completion is stored after all of its results, also those that 
   expect(stored).toEqual(['after its result'])
 })
 
-test('a delegate call of a completion that was cut off is given to nobody', async () => {
+test('a delegate call of a truncated completion is not executed', async () => {
   const cutOff: Turn = async function* () {
     const completion = completionOf({ calls: [give('member', 'a')] })
     yield { type: 'completion', completion: { ...completion, finishReason: 'length' } }
@@ -113,7 +113,7 @@ test('a delegate call of a completion that was cut off is given to nobody', asyn
   expect(calls(log)).toMatchObject([{ status: 'error', parts: [{ text: expect.stringContaining('cut off') }] }])
 })
 
-test('what joins the run goes to its leader, and no member is told', async () => {
+test('a steered input goes to the leader of the run, not to members', async () => {
   let joined = false
   const it = await set({
     script: [{ calls: [give('member', 'a')] }, { text: 'done' }],
@@ -137,7 +137,7 @@ test('what joins the run goes to its leader, and no member is told', async () =>
   expect(steered?.parentMessageId).toBeUndefined()
 })
 
-test('who waits for a run of a team is not told that the messages of its leader are all', async () => {
+test("a client that waits for a team's run sees that it has messages of members", async () => {
   const it = await set({
     script: [{ calls: [give('member', 'a')] }, { text: 'done' }, { text: 'alone' }],
     team: { member: { script: [{ text: 'worked' }] } },
@@ -148,7 +148,7 @@ test('who waits for a run of a team is not told that the messages of its leader 
   expect((await (await submit('alone')).ended)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('what is decided for the requests of one member holds beside what is for another, until it has ended', async () => {
+test("decisions for one member's requests persist beside those for another, until it ends", async () => {
   const result = 'one two three four five six seven eight nine ten '.repeat(20)
   let firstEnded = false
   const recorded: string[][] = []

@@ -132,7 +132,7 @@ test('a delegate call whose member had no task yet is given to it', async () => 
   expect(results(log)).toEqual([[DELEGATE, 'completed', 'led']])
 })
 
-test('a member goes on from its own part of the log, and only what may not run twice is interrupted', async () => {
+test('a member resumes from its part of the log; only calls that may not repeat are interrupted', async () => {
   const it = await open()
   const left = await leftBehind(it)
   const [call] = await storeRound(it, left, 'default', 0, [
@@ -196,7 +196,7 @@ test('a member that had ended is not asked again', async () => {
   expect(results(log)[0]).toEqual([DELEGATE, 'completed', 'lead is done'])
 })
 
-test('a member goes on although its leader has no members any more', async () => {
+test('a member resumes although its leader no longer has members', async () => {
   const team = { lead: { script: says('led'), members: ['hand'] }, hand: { script: [], members: ['lead'] } }
   const it = (harness = await openHarness({ script: says('all done'), team, clock }))
   const left = await leftBehind(it)
@@ -213,7 +213,7 @@ test.each([
   // Summaries count under this name, too.
   ['summary', 60, 'answer', 'auto'],
 ] as const)(
-  'what members that have ended took counts once to the budget of the run, whoever goes on with it: %s, %i of 100',
+  "usage of ended members counts once to the run's budget for each holder: %s, %i of 100",
   async (member, tokens, stopReason, toolChoice) => {
     const it = await open(says('no more'), { maxRunTokens: 100 })
     const left = await leftBehind(it)
@@ -231,7 +231,7 @@ test.each([
   },
 )
 
-test('a run whose holder must stop is handed over inside of its members, which go on in the next', async () => {
+test('a run whose holder stops is handed off within its members, which resume in the next process', async () => {
   const it = await open()
   let entered = (): void => undefined
   const inside = new Promise<void>((resolve) => (entered = resolve))

@@ -28,7 +28,7 @@ const delegations = (messages: readonly Message[]): ToolMessage[] =>
 const results = (messages: readonly Message[]): [string, string][] =>
   delegations(messages).map(({ status, parts }) => [status, textOf(parts)])
 
-test('a member’s answer that its output limit cut off is told from a whole one', async () => {
+test('a member’s truncated answer differs from a whole one', async () => {
   const cut = { ...completionOf({ text: 'Ann and' }), finishReason: 'length' } as const
   const it = await set({
     script: [{ calls: [give('researcher', 'Who?')] }, { text: 'Ann and somebody.' }],
@@ -138,7 +138,7 @@ describe('a delegated task', () => {
     }
   })
 
-  test('for nobody, or of nothing, is an error that the model can mend', async () => {
+  test('without a known member or a task, is an error that the model can correct', async () => {
     const absent = { id: 'x', name: 'delegate_task_to_member' }
     const it = await set({
       script: [
@@ -164,7 +164,7 @@ describe('a delegated task', () => {
     expect(it.requests).toHaveLength(2)
   })
 
-  test('that fails, or takes too many rounds, is an error of its call; the run goes on', async () => {
+  test('that fails, or exceeds its rounds, is an error of its call; the run continues', async () => {
     const echo = makeTool('echo', async () => ({ text: '' }))
     const refuses: Turn = async function* () {
       yield { type: 'text.delta', part: 0, text: 'I' }

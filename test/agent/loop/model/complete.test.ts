@@ -69,7 +69,7 @@ test('an error that may pass is tried again three times, after growing waits', a
   expect(waits.map((wait, count) => wait >= 250 * 2 ** count && wait <= 500 * 2 ** count)).toEqual([true, true, true])
 })
 
-test('the provider says how long to wait; when it asks for more than a minute, nobody waits', async () => {
+test("the provider's delay applies; a delay over a minute fails the request", async () => {
   const { completion, waits } = ask([[busy(7_000)], [busy(60_000)], [done]])
   expect(await completion).toMatchObject({ parts: [{ text: 'done' }] })
   expect(waits).toEqual([7_000, 60_000])
@@ -94,7 +94,7 @@ test('under a lease that is over, nothing is asked, nor asked again', async () =
   expect([asked(), events]).toEqual([1, []])
 })
 
-test('each further attempt tells consumers to discard what had streamed, and leaves none of it behind', async () => {
+test('each retry emits a discard of the streamed content, and leaves none of it behind', async () => {
   const { completion, events } = ask([
     [text('first'), busy()],
     [text('sec'), text('ond'), { type: 'reasoning.delta', part: 1, text: 'hm' }, text('!'), refused],
@@ -149,7 +149,7 @@ test('a stream that ignores its signal is not waited for', async () => {
   expect(isOver).toBe(true)
 })
 
-test('what an attempt has taken counts when something had come of it, or when it is stopped from here; nothing else does', async () => {
+test('usage of an attempt counts if it streamed content or was aborted here, and not otherwise', async () => {
   const failed = ask([[busy()], [text('some words'), busy()], [{ ...tooled, arguments: '' }, busy()], [done]])
   await failed.completion
   expect(failed.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 2, totalTokens: 52 }])

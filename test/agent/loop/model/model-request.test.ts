@@ -98,13 +98,13 @@ test("a caller's tool hides the agent's of the same name", () => {
   expect(declaredTools(tools, [own])).toEqual([own, look])
 })
 
-test('an agent gets the tools that it lists, in its order; those that are not there are left out', async () => {
+test('an agent gets its listed tools in its order; missing tools are omitted', async () => {
   const all = new Map(['look', 'ask', 'unlisted'].map((name) => [name, makeTool(name, async () => ({ text: '' }))]))
   const opened = await createToolList(all).open({ ...agent, tools: ['ask', 'gone', 'look'] })
   expect([...opened.keys()]).toEqual(['ask', 'look'])
 })
 
-test('a request carries the bytes of its media, of inputs and of results, and is otherwise what it was', async () => {
+test('a request carries the bytes of its media, and is otherwise unchanged', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-request-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const outputs = createDiskOutputStore({ folder })

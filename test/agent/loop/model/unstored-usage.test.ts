@@ -74,7 +74,7 @@ test('the deletion of the session changes nothing of that', async () => {
   expect(await counted(harness as Harness)).toEqual({ default: [1, about(OF_REQUEST), about(OF_REQUEST)] })
 })
 
-test('a process that stops in the middle of a completion counts it; so does a stream that breaks off, before it is asked again', async () => {
+test('an aborted or broken completion counts its usage before it is requested again', async () => {
   const broken: Turn = async function* () {
     yield saying
   }
@@ -120,7 +120,7 @@ test('requests to a model that stays silent count, each time that one is given u
   expect(await counted(harness as Harness)).toEqual({ default: [4, about(4 * OF_REQUEST), about(4 * OF_REQUEST)] })
 })
 
-test('a run that is stored as ended counts its completion once, also where its process hears first that the lease is over', async () => {
+test('a run stored as ended counts its completion once, also after its lease expired', async () => {
   const { submit, key, ports, worker } = await set({
     script: [{ text: 'done', tokens: 7 }],
     change: (from) => ({
@@ -142,7 +142,7 @@ test('a run that is stored as ended counts its completion once, also where its p
   expect(await counted(harness as Harness)).toEqual({ default: [1, null, 7] })
 })
 
-test('a completion that is whole and not stored counts what its provider says: a cancel came first, or it lacks the demanded call', async () => {
+test("a whole but unstored completion counts the provider's usage: after a cancel, or without the required call", async () => {
   const slow = makeTool('slow', async () => ({ text: 'x'.repeat(60_000) }))
   const { submit, settled, service, key, requests } = await set({
     script: [{ text: 'no call', tokens: 3 }, { calls: [{ name: 'slow' }], tokens: 5 }, { calls: [{ name: 'slow' }] }],

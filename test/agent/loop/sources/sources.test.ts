@@ -86,7 +86,7 @@ describe('sources', () => {
     expect(resultsOf(next.requests[0])).toEqual(resultsOf(harness.requests[3]))
   })
 
-  it('stand after a blank line, none after an empty text; a title is one line, and what it lacks is left out', async () => {
+  it('follow a blank line, none after an empty text; a title is one line, missing fields are omitted', async () => {
     const bare = makeTool('bare', async () => ({
       text: '',
       sources: [{ title: 'A\r\ntitle\u2028of lines' }, { title: 'B', text: 'only text' }],
@@ -135,7 +135,7 @@ describe('sources', () => {
     expect(read[2]).toContain('there is no output behind')
   })
 
-  it('that cannot be numbered, because the store has lost the numbers, stay out with a warning, and the turn goes on', async () => {
+  it('that cannot be numbered, because the store lost the numbers, are dropped with a warning', async () => {
     harness = await openHarness({
       script: [calling('a'), { text: 'done' }],
       tools: [cite()],
@@ -224,7 +224,7 @@ describe('under the policy `cited`', () => {
   })
 })
 
-it('texts of sources are found by search, offloaded ones whole, and the agent is shown their numbers and titles', async () => {
+it('search finds the texts of sources, offloaded ones whole; the agent sees their numbers and titles', async () => {
   const large = `${'filler '.repeat(9_000)}the zebra crossing`
   const tool = makeTool('cite', async () => ({
     text: 'see there',

@@ -17,7 +17,7 @@ function reporter() {
   return { clock, events, report }
 }
 
-test('followers are told how far a call is, once a second at most, however often its tool says it', () => {
+test('followers get the progress of a call at most once a second', () => {
   const { clock, events, report } = reporter()
   for (let step = 1; step <= 3_000; step++) {
     report({ progress: step, total: 3_000, text: `hole ${step}` })
@@ -33,7 +33,7 @@ test('followers are told how far a call is, once a second at most, however often
   )
 })
 
-test('what is no number is not told, and no more of a text than a line', () => {
+test('progress that is no number is dropped, and its text is limited to one line', () => {
   const { clock, events, report } = reporter()
   const says = (howFar: object): void => {
     clock.advance(1_000)

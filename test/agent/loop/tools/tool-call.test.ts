@@ -33,7 +33,7 @@ const logger = {
 }
 const execute = (tool: Tool, work = new AbortController()) => executeCall(tool, CALL, contextOf(work.signal), logger)
 
-test("a storage that fails in a tool is told without its own words, which are the operator's", async () => {
+test("a storage failure in a tool hides the store's message from the model", async () => {
   const failure = new TooltrailError('storage_failed', 'DynamoDB: arn:aws:sts::1:assumed-role/x may not')
   const outcome = await execute(makeTool('work', () => Promise.reject(failure)))
   expect(outcome).toEqual({ status: 'error', text: 'error: the storage did not respond: try again' })
@@ -43,7 +43,7 @@ test("a storage that fails in a tool is told without its own words, which are th
   expect(logged).toEqual([failure, outage])
 })
 
-test('a tool is told that its time is over, and whatever it then does, so is the model', async () => {
+test('a tool learns of its timeout, and the model does, too, for each reaction of the tool', async () => {
   let reported: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
@@ -73,7 +73,7 @@ test('when the lease is lost, a call ends with that, whatever the tool does', as
   expect(reported).toBeInstanceOf(LeaseLost)
 })
 
-test('when the run is cancelled, what a call still comes to is kept, and one that ignores it is given up', async () => {
+test("after a cancel, a call's late result is kept, and a call that ignores the cancel is abandoned", async () => {
   const [work, other] = [new AbortController(), new AbortController()]
   const call = execute(
     makeTool('work', async (_, { signal }) => {

@@ -104,7 +104,7 @@ test.each([
   expect(scopes).toEqual([expected])
 })
 
-test('a session that became bound to its owner during the run keeps the agent from the rest of the tenant', async () => {
+test('a session bound to its owner during the run excludes the rest of the tenant', async () => {
   const { context, queries, scopes } = contextOf('ada', 'tenant', true)
   await context.searchHistory('words', {}, 7)
   await context.readOutput(`output:${THERE}`)

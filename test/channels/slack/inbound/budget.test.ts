@@ -29,7 +29,7 @@ const notices = (channel: string, thread: string): string[] =>
     .filter(({ metadata }) => (metadata as { event_type?: string } | undefined)?.event_type === 'tooltrail_notice')
     .map(({ text }) => text)
 
-test('when the tenant has used up its day, no run begins, and a thread is told so once', async () => {
+test("no run starts after the tenant's daily budget is used up, and a thread gets one notice", async () => {
   await open()
   await ask(THREAD, 'hello')
   await replied(THREAD)

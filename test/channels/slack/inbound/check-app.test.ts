@@ -56,7 +56,7 @@ test('in Socket Mode an app token takes the place of the signing secret', async 
   )
 })
 
-test('an address where nobody listens is wrong, not missing', async () => {
+test('an address without a listener is wrong, not missing', async () => {
   const lines = await check({ signingSecret: 's', url: new URL('http://127.0.0.1:9') })
   expect(lines.at(-1)).toMatch(/^wrong: http:\/\/127\.0\.0\.1:9\/slack\/events cannot be reached/)
 })

@@ -53,7 +53,7 @@ test('an answer asks what people think of it; the API and search show it with it
   expect((await harness.http.send('GET', '/v1/search?q=weather&feedback=great')).status).toBe(400)
 })
 
-test('a press that comes twice or late counts once, and whoever changes their mind has one rating', async () => {
+test('a repeated or late press counts once, and each person has one rating, the latest', async () => {
   await askAndWait({ script: [{ text: 'The weather is fine.' }] })
   await Promise.all([press('positive', '1700000001.000100'), press('positive', '1700000001.000100')])
   await press('negative', '1700000003.000100')
@@ -63,7 +63,7 @@ test('a press that comes twice or late counts once, and whoever changes their mi
   expect(await found('feedback=positive')).toEqual([])
 })
 
-test('a rating changes nothing of where its message stands in search', async () => {
+test('a rating does not change the rank of its message in search', async () => {
   await askAndWait({ script: [{ text: 'The weather is fine.' }, { text: 'The weather is fine.' }] })
   const rated = last()
   await harness.deliver(directMessage({ ts: '1600000009.000100', thread_ts: TS, text: 'And now?' }))
@@ -95,7 +95,7 @@ test('only allowed users of a workspace that is known may rate, and nothing but 
   expect((await assistants())[0]).not.toHaveProperty('feedback')
 })
 
-test('a streamed answer, one that is posted whole, and one that goes on in more messages: the last asks, once', async () => {
+test('a streamed answer, a posted one, and one over several messages: the last message asks, once', async () => {
   const { turn, letGo } = streamed(['One ', 'two.'])
   await harnessFor(turn)
   await expect.poll(() => harness.slack.replies('D1', TS)[0]?.text).toBe('One ')

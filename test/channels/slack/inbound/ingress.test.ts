@@ -67,7 +67,7 @@ describe('the signature', () => {
 })
 
 describe('a message', () => {
-  test('goes into no session that somebody made for another owner under the id of its thread', async () => {
+  test('enters no session that was made for another owner under the id of its thread', async () => {
     harness = await openSlackHarness()
     const key = { tenant: 'default', session: 'slack-T1-D1-1700000001.000100' }
     const bobs = { ...key, agent: 'default', owner: 'bob', ownerBound: true, metadata: {} } as const
@@ -189,7 +189,7 @@ test.each([
       files: Array.from({ length: 50 }, () => ({ name: '\u0001'.repeat(200), url_private: '\u0001'.repeat(2_000) })),
     },
   ],
-])('a message with too much %s is ignored, and the operator told', async (_what, field, more) => {
+])('a message with too much %s is ignored, and operators get an error', async (_what, field, more) => {
   harness = await openSlackHarness()
   const response = await harness.deliver(directMessage({ ts: '1700000001.000100', ...more }))
   expect([response.status, await harness.sessions()]).toEqual([200, []])
@@ -216,7 +216,7 @@ test('a body over 4 MB is refused with 413', async () => {
   expect(response.status).toBe(413)
 })
 
-test('a body that is too large is read to its end, so that its sender looks for the response', async () => {
+test('a body that is too large is read to its end, so that its sender reads the response', async () => {
   harness = await openSlackHarness()
   let left = 6
   const body = new ReadableStream<Uint8Array>(
@@ -232,7 +232,7 @@ test('a body that is too large is read to its end, so that its sender looks for 
   expect(left).toBeLessThan(0)
 })
 
-test('who is not on the lists of channels and users gets no run, and is told so once in a thread', async () => {
+test('a person outside the lists of channels and users gets no run, and one notice in a thread', async () => {
   harness = await openSlackHarness({ slack: { allow: { channels: ['C1'], users: ['U1'] } } })
   await harness.deliver(mention({ ts: '1700000001.000100', text: '<@UBOT> a', user: 'U2' }))
   await harness.deliver(
@@ -247,7 +247,7 @@ test('who is not on the lists of channels and users gets no run, and is told so 
   ])
 })
 
-test('a workspace of the settings has a tenant, an agent and a token of its own; a channel may have an agent', async () => {
+test('a workspace of the settings has its own tenant, agent and token; a channel may have an agent', async () => {
   harness = await openSlackHarness({
     slack: {
       channels: { C9: { agent: 'other' } },

@@ -38,7 +38,7 @@ async function deliverInTime(event: object): Promise<void> {
   expect(performance.now() - begun).toBeLessThan(ACK_TIMEOUT_MS)
 }
 
-test('slow files and a slow thread hold up no 200; what comes behind them waits, and each is one input, in order', async () => {
+test('slow files and a slow thread delay no 200; later inputs wait, each becomes one input, in order', async () => {
   harness = await openSlackHarness()
   const { slack } = harness
   slack.fault = async ({ method }) => {

@@ -200,7 +200,7 @@ test('a ping is a sign of life', async () => {
   expect(server.opened()).toBe(1)
 })
 
-test('a connection that does not open, or over which nothing has come, is given up and said; the next waits longer', async () => {
+test('a connection that does not open, or stays silent, is replaced and logged; the next one waits longer', async () => {
   const { clock, pass } = heldClock()
   server.hang()
   const warnings = listen([server.host], clock)
@@ -213,7 +213,7 @@ test('a connection that does not open, or over which nothing has come, is given 
   expect(warnings[0]).toContain('nothing came over it')
 })
 
-test('whoever stops does not wait for a connection that is dead', async () => {
+test('a shutdown does not wait for a dead connection', async () => {
   listen()
   await opened(1)
   server.hang()

@@ -43,7 +43,7 @@ test('where a message takes no edit any more, only what it lacks comes in a new 
   expect(repliesOf(harness.slack, 'D1', TS)).toHaveLength(1)
 })
 
-test('a message that somebody has deleted is not posted again', async () => {
+test('a message that a person deleted is not posted again', async () => {
   const letGo = await begun('chat.appendStream', { refusal: 'message_not_found' })
   harness.slack.state.messages.length = 0
   letGo()
@@ -62,7 +62,7 @@ test('a stream that cannot begin leaves the reply whole', async () => {
 
 const LONG = Array.from({ length: 3_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
 
-test('where Slack takes no file, a long answer is whole in its messages, and what comes after it gets its reply', async () => {
+test('where Slack refuses files, a long answer is posted in messages, and later messages get replies', async () => {
   harness = await openSlackHarness({ script: [{ text: LONG }, { text: 'Next.' }] })
   harness.slack.fault = ({ method }) =>
     method === 'files.getUploadURLExternal' ? { refusal: 'missing_scope' } : undefined

@@ -18,7 +18,7 @@ test.each([
   [true, 'tooltrail_approve', 'approved'],
   [false, 'tooltrail_deny', 'denied'],
 ] as const)(
-  'the API says approve=%s, U1 presses %s later: the thread says that it was %s, and names no person',
+  'the API says approve=%s, U1 presses %s later: the thread shows %s, and names no person',
   async (approve, press, word) => {
     const last = streamed(['Do', 'ne.'])
     const script: Turn[] = [{ calls: [{ name: 'guarded', arguments: '{"secret":"x"}' }] }, last.turn]

@@ -70,7 +70,7 @@ test('tools show with their names and states; no text of a call or a result reac
   expect(shown.at(-1)).toMatchObject({ title: 'leaky', status: 'complete' })
 })
 
-test('nothing of a call that fails, of a member’s words and calls, or of a failed run reaches Slack', async () => {
+test("Slack gets nothing of failed calls, members' texts and calls, or failed runs", async () => {
   const task = JSON.stringify({ member: 'clerk', task: 'SECRET-TASK' })
   harness = await openSlackHarness({
     script: [
@@ -116,7 +116,7 @@ test('a long answer takes several messages, and one of more than five comes whol
   expect(files).toEqual([text])
 })
 
-test('a stream that lasts too long goes on in a new message', async () => {
+test('a stream that lasts too long continues in a new message', async () => {
   const { turn, letGo } = streamed(['First paragraph.\n\n', 'Second paragraph.'])
   harness = await openSlackHarness({ script: [turn], streamSeconds: 0.5 })
   await ask()
@@ -128,7 +128,7 @@ test('a stream that lasts too long goes on in a new message', async () => {
   expect(wholeText(harness.slack, 'D1', TS)).toBe('First paragraph.\n\nSecond paragraph.')
 })
 
-test('a run that fails says so with a button, without the provider’s words; the button runs the message again', async () => {
+test('a failed run posts a button without the provider’s text; the button runs the message again', async () => {
   const fails: Turn = async function* () {
     yield { type: 'text.delta', part: 0, text: '' }
     throw new ModelError('invalid_request', 'PROVIDER-WORDS', { retryable: false })
@@ -145,7 +145,7 @@ test('a run that fails says so with a button, without the provider’s words; th
   expect(harness.slack.replies('D1', TS)[0]?.text).toBe('<@U1> tried again.')
 })
 
-test('Retry of a run that the thread does not have, or of a session that was deleted, leaves nothing behind', async () => {
+test('Retry of an unknown run, or of a deleted session, leaves nothing behind', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Fine.' }] })
   await ask()
   await delivered()
@@ -188,7 +188,7 @@ test('Slack’s own Stop cancels the run, and what was said stays', async () => 
   expect(texts()).toEqual(['So far. '])
 })
 
-test('a Stop that Slack delivers again means the run that it meant at first, and cancels no later one', async () => {
+test('a redelivered Stop applies to its first run, and cancels no later one', async () => {
   const [first, second] = [streamed(['One. ', 'Never said.']), streamed(['Two. ', 'And done.'])]
   const cancelled = new Set<string>()
   harness = await openSlackHarness({
@@ -230,24 +230,27 @@ describe('an approval', () => {
   test.each([
     ['tooltrail_approve', '*guarded* was approved by <@U1>.', 'completed'],
     ['tooltrail_deny', '*guarded* was denied by <@U1>.', 'denied'],
-  ] as const)('%s by the one who asked goes on, and the message names who decided', async (action, text, status) => {
-    await begin()
-    const message = await buttons()
-    expect(JSON.stringify(message)).not.toContain('SECRET')
-    await harness.press({ message, action, user: 'U1', channel: 'C1' })
-    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 15_000 }).toBe('Done.')
-    expect(harness.slack.state.messages.find(({ ts }) => ts === message?.ts)?.text).toBe(text)
-    const key = { tenant: 'default', session: `slack-T1-C1-${TS}` }
-    const { messages } = await harness.http.ports.reader.messages(key, {
-      order: 'ascending',
-      limit: 20,
-      roles: ['tool'],
-    })
-    const approved = status === 'completed'
-    expect(messages).toMatchObject([{ status, decision: { approved, by: 'slack-T1-U1', at: expect.any(Number) } }])
-  })
+  ] as const)(
+    '%s by the person who asked continues the run, and the message names who decided',
+    async (action, text, status) => {
+      await begin()
+      const message = await buttons()
+      expect(JSON.stringify(message)).not.toContain('SECRET')
+      await harness.press({ message, action, user: 'U1', channel: 'C1' })
+      await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 15_000 }).toBe('Done.')
+      expect(harness.slack.state.messages.find(({ ts }) => ts === message?.ts)?.text).toBe(text)
+      const key = { tenant: 'default', session: `slack-T1-C1-${TS}` }
+      const { messages } = await harness.http.ports.reader.messages(key, {
+        order: 'ascending',
+        limit: 20,
+        roles: ['tool'],
+      })
+      const approved = status === 'completed'
+      expect(messages).toMatchObject([{ status, decision: { approved, by: 'slack-T1-U1', at: expect.any(Number) } }])
+    },
+  )
 
-  test('by somebody else changes nothing, unless the settings name them', async () => {
+  test('by another person changes nothing, unless the settings name them', async () => {
     await begin(['U9'])
     const message = await buttons()
     await harness.press({ message, action: 'tooltrail_approve', user: 'U2', channel: 'C1' })

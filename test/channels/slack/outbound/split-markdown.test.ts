@@ -108,7 +108,7 @@ describe('an answer in pieces', () => {
     )
   })
 
-  test('ends where it ended before, however the answer goes on', () => {
+  test('a chunk keeps its end when the answer grows', () => {
     fc.assert(
       fc.property(document, document, (text, more) => {
         if (text.length < 13_000) return
@@ -121,7 +121,7 @@ describe('an answer in pieces', () => {
 
 const filler = (length: number): string => `${'word '.repeat(length / 5)}`.trimEnd()
 
-test('a cut prefers the end of a paragraph to the middle of a list, a fence or a table', () => {
+test('a split prefers the end of a paragraph to a list, a fence or a table', () => {
   for (const block of [
     '- item\n'.repeat(500),
     `\`\`\`ts\n${'code()\n'.repeat(500)}\`\`\``,

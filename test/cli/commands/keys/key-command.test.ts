@@ -118,7 +118,7 @@ describe('tooltrail keys', () => {
     expect(await run('list --tenant b')).toMatch(/^key_\S+ {2}tenant b {2}read {2}created \S+Z\n$/)
   })
 
-  test('revoke tells whether there was such a key', async () => {
+  test('revoke says whether the key existed', async () => {
     const { stored, run } = harness()
     for (let count = 0; count < 2; count++) await run('create --tenant a --scope read')
     const [key] = stored.values()

@@ -53,7 +53,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
   afterEach(() => pool.recycle())
   afterAll(() => rm(folder, { recursive: true }))
 
-  test('a process sees its own variables alone, and stands still between two invocations', asPromised, async () => {
+  test('a process sees only its own variables, and is frozen between two invocations', asPromised, async () => {
     pools('index.buffered', { GIVEN: 'value' })
     const first = await responseOf({})
     expect(first.variable).toBe('value')
@@ -94,7 +94,7 @@ withEngines(['lambda'], ({ lambda: client }) => {
     await eventually(() => expect(pool.leftBehind).toHaveLength(1))
   })
 
-  test('a streamed response comes in pieces, and one that breaks off is told as failed', asPromised, async () => {
+  test('a streamed response arrives in chunks, and an aborted one is reported as failed', asPromised, async () => {
     pools('index.streamed')
     const times: number[] = []
     const sink = { start: () => {}, chunk: () => void times.push(Date.now()) }

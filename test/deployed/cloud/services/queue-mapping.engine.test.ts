@@ -16,7 +16,7 @@ interface Received {
 }
 
 withEngines(['sqs'], ({ sqs }) => {
-  test('what a function reports as failed comes again alone, and ends in the dead letters after its last attempt', async () => {
+  test('only the records that a function reports as failed are redelivered, and are dead-lettered after the last attempt', async () => {
     const client = sqsClient(sqs)
     const name = `mapping-${randomUUID()}`
     const deadLetters = await makeQueue(client, `${name}-dead`, QueueProperties.parse({}))

@@ -53,7 +53,7 @@ test('a grant without a call is named, those of data access policies, too', () =
   ])
 })
 
-test('what cannot be told by actions and resources is refused', () => {
+test('a rule that actions and resources cannot express is refused', () => {
   const names = namesWith([])
   const policy = names.stacks.get('app')?.Resources['Policy']
   Object.assign(policy?.Properties ?? {}, {

@@ -169,7 +169,7 @@ describe("the client's tools", () => {
     expect(await runner.finalContent()).toBe('It rains.')
   })
 
-  test('with results for calls that nobody made are refused, and nothing is stored', async () => {
+  test('with results for unknown calls are refused, and nothing is stored', async () => {
     const client = await open()
     const call = { id: 'c9', type: 'function', function: { name: 'weather', arguments: '{}' } } as const
     const messages: Messages = [
@@ -246,7 +246,7 @@ describe('an interrupted request', () => {
     expect(harness.requests).toHaveLength(1)
   })
 
-  test('whose client has left goes on', async () => {
+  test('whose client has left continues', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn] })
     const stream = await client.chat.completions.create(

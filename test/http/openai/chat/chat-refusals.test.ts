@@ -23,7 +23,7 @@ const sessions = async (): Promise<Record<string, unknown>[]> =>
 
 describe('an error', () => {
   test.each([true, false])(
-    'of the model before the first byte has a status, and is not sent again by the package: stream %j',
+    'of the model before the first byte has a status that the package does not retry: stream %j',
     async (stream) => {
       const client = await open({ script: [failing()] })
       const error = await refusal(client.chat.completions.create({ model: 'default', messages: hello, stream }))

@@ -22,7 +22,7 @@ const sessions = () => sessionsOf(harness)
 const conversationOf = ({ conversation }: OpenAI.Responses.Response): string => conversation?.id ?? ''
 
 describe('a Response after another', () => {
-  test('goes on in its session while that is the newest, and in a copy when something else has gone on', async () => {
+  test('continues in its session if it is the newest there, else in a copy', async () => {
     const client = await open({ script: ['One.', 'Two.', 'Three.', 'Four.'].map((text) => ({ text })) })
     const first = await client.responses.create(hello)
     const second = await client.responses.create({ ...hello, previous_response_id: first.id })
@@ -55,7 +55,7 @@ describe('a Response after another', () => {
     expect(conversationOf(second)).not.toBe(conversationOf(first))
   })
 
-  test('of three that go on at once, one goes on in the session, the others in copies', async () => {
+  test('of three concurrent continuations, one is in the session, the others are in copies', async () => {
     const client = await open()
     const first = await client.responses.create(hello)
     const all = await Promise.all(
@@ -98,7 +98,7 @@ describe('a Response after another', () => {
   })
 })
 
-describe('a Response that goes on', () => {
+describe('a Response that continues', () => {
   test('in the background is polled, followed from the middle, and cancelled', async () => {
     const held = heldTurn()
     const client = await open({ script: [held.turn, { text: 'Two.' }] })
@@ -135,7 +135,7 @@ describe('a Response that goes on', () => {
     await expect.poll(async () => (await client.responses.retrieve(id)).status).toBe('completed')
   })
 
-  test('until somebody decides is incomplete, and is whole afterwards', async () => {
+  test('that waits for a decision is incomplete, and is whole afterwards', async () => {
     const client = await open({
       tools: [makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })],
       script: [{ calls: [{ id: 'p1', name: 'pay' }] }, { text: 'Done.' }],
@@ -265,7 +265,7 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
     expect(await sessions()).toEqual([])
   })
 
-  test('a conversation that nobody knows, and an item that is not of it', async () => {
+  test('an unknown conversation, and an item of another one', async () => {
     const client = await open()
     const error = await refusal(client.responses.create({ ...hello, conversation: 'nobody' }))
     expect([error.status, error.code]).toEqual([404, 'conversation_not_found'])

@@ -48,7 +48,7 @@ describe('a Response of which a round is tried again', () => {
   const shapeOf = ({ output }: OpenAI.Responses.Response): unknown[] =>
     output.map((item) => [item.id, item.type, item.type === 'message' ? item.content : ''])
 
-  test('ends with what is stored, and tells of what was given up as incomplete', async () => {
+  test('ends with the stored items, and shows discarded ones as incomplete', async () => {
     const client = await open(script())
     const stream = client.responses.stream(hello)
     const events: Events = []
@@ -83,7 +83,7 @@ describe('a Response of which a round is tried again', () => {
     expect(new Set(ended.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('reads the same for a client that was cut off in the first try and asks for the rest', async () => {
+  test('reads equally for a client that lost its connection in the first try and resumes', async () => {
     const client = await open(script())
     const seen: Events = []
     for await (const event of await client.responses.create({ ...hello, stream: true })) {

@@ -249,7 +249,7 @@ describe("the client's tools", () => {
     expect(both.output_text).toBe('Both.')
   })
 
-  test('that nobody answers are cancelled by a new input', async () => {
+  test('without an answer are cancelled by a new input', async () => {
     const client = await open(script())
     const asked = await client.responses.create({ ...hello, tools: [weather] })
     const next = await client.responses.create({ ...hello, previous_response_id: asked.id, input: 'Never mind.' })

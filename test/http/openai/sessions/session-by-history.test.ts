@@ -129,7 +129,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(await sessions()).toHaveLength(3)
   })
 
-  test('is told from others who begin with the same words', async () => {
+  test('is distinct from others that begin with the same messages', async () => {
     const client = await open({ script: Array.from({ length: 8 }, () => ({ text: 'Hello.' })) })
     const { authorization } = await harness.key({})
     const other = openAiClient(harness, { apiKey: authorization.slice('Bearer '.length) })
@@ -148,7 +148,7 @@ describe('a client that sends its whole history and names no session', () => {
     expect(listed.data).toHaveLength(3)
   })
 
-  test('sent twice at once goes on once in the session', async () => {
+  test('sent twice together continues once in the session', async () => {
     const held = heldTurn()
     const client = await open({ script: [{ text: 'One.' }, held.turn] })
     const page = createPage(client)

@@ -79,7 +79,7 @@ describe('a log as Chat Completions messages', () => {
     )
   })
 
-  test('is read as far as a page needs, however long it is', async () => {
+  test('is read only up to the end of a page, at any length', async () => {
     const writer = writeLog()
     for (let run = 0; run < 1_000; run++)
       writer.run(`run-${run}`).user('hi').assistant(callTo('shell', '{}')).result(0, 'ok').assistant('done')

@@ -81,7 +81,7 @@ test.each([
   ['of a type that is none', PNG, 'image/foo'],
   ['of a type that is none, and rare', BMP, 'image/foo'],
 ])(
-  'an image that is %s is refused with its path, wherever it stands, and nothing is stored',
+  'an image that is %s is refused with its path, at any position, and nothing is stored',
   async (_what, data, type = 'image/png') => {
     await open({ script: [{ calls: [{ id: 'c1', name: 'ask' }] }, { text: 'done' }] })
     const content = [{ type: 'text', text: 'x' } as const, { type: 'image', media_type: type, data }]
@@ -114,7 +114,7 @@ test.each(['image/bmp', 'image/x-ms-bmp', 'IMAGE/X-BMP'])('an image may have any
   await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
 })
 
-test('an input is refused whose agent must call a tool that nobody has', async () => {
+test('an input is refused if its agent must call an unknown tool', async () => {
   await open({ policies: { requireTool: { name: 'look' } }, script: [{ calls: [{ id: 'c1', name: 'look' }] }] })
   const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x' })
   expect(problem['errors']).toMatchObject([{ path: 'body.tools' }])

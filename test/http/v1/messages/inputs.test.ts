@@ -152,7 +152,7 @@ describe('an input', () => {
     })
   })
 
-  test('with fields that there are not is told of each at its path', async () => {
+  test('with unknown fields gets an error for each at its path', async () => {
     await open()
     const body = { content: 'hi', colour: 'red', tools: [{ name: 'a', description: '', parameters: {}, size: 1 }] }
     expect(await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)).toMatchObject({
@@ -163,7 +163,7 @@ describe('an input', () => {
     })
   })
 
-  test('whose body is empty or no JSON, and said to be JSON, is told so', async () => {
+  test('with an empty or invalid body that claims to be JSON gets an error that says so', async () => {
     await open()
     const path = '/v1/sessions/s/messages'
     expect(await expectJson(harness, 400, 'POST', path, '')).toMatchObject({ errors: [{ path: 'body.content' }] })
@@ -172,7 +172,7 @@ describe('an input', () => {
     expect(await expectJson(harness, 201, 'POST', '/v1/sessions', '')).toHaveProperty('id')
   })
 
-  test('that is wrong is told in plain words, the first thing also in the detail', async () => {
+  test('with mistakes gets plain errors, the first one also in the detail', async () => {
     await open()
     const send = (body: unknown) => expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
     const missing = await send({ content: [{ type: 'text' }] })

@@ -154,7 +154,7 @@ describe('reading the log', () => {
     expect(refused).toMatchObject({ errors: [{ path: 'query.order' }] })
   })
 
-  test.each(['-1', '0', '1001', 'x', '1.5'])('with limit=%s is told which ones there are', async (limit) => {
+  test.each(['-1', '0', '1001', 'x', '1.5'])('with limit=%s gets the allowed values', async (limit) => {
     await open()
     const problem = await expectJson(harness, 400, 'GET', `/v1/sessions/s/messages?limit=${limit}`)
     expect(problem['errors']).toEqual([{ path: 'query.limit', message: 'must be an integer from 1 to 1000' }])

@@ -93,7 +93,7 @@ describe('the input of a run that has not started', () => {
     (await post<{ id: string }>('later', { user: 'bob', metadata: { ticket: 'T-1' } }, { prefer: 'respond-async' })).id
   const read = (id: string) => expectJson<object>(harness, 200, 'GET', `/v1/sessions/s/runs/${id}`)
 
-  test('is shown while it is queued, and kept when it is cancelled; once it has started, it is a message', async () => {
+  test('is shown while queued, and kept when cancelled; after the start it is a message', async () => {
     const held = heldTurn()
     await open({ script: [held.turn, { text: 'done' }] })
     const first = await post<{ id: string }>('go', {}, { prefer: 'respond-async' })

@@ -53,7 +53,7 @@ const get = (url: string, headers: Record<string, string> = {}, method = 'GET'):
 
 describe('a file of a tool', () => {
   test.each([['text/plain\r\nx-evil: 1'], ['звук/wav'], [`audio/${'x'.repeat(5_000)}`]])(
-    'whose media type is %.30j is stored at once as bytes of an unknown type, and can be downloaded',
+    'whose media type is %.30j is stored as bytes of an unknown type, and can be downloaded',
     async (mediaType) => {
       const data = Buffer.from('hello')
       const listen = makeTool('listen', async () => ({ text: 'heard', media: [{ type: 'file', mediaType, data }] }))
@@ -169,7 +169,7 @@ describe('an output', () => {
     expect(await response.text()).toBe('')
   })
 
-  test('asked for via a link comes by itself where the store gives no links, and by redirect where it does', async () => {
+  test('requested by link is sent directly if the store has no links, and by redirect otherwise', async () => {
     const through = `${urlOf('large')}?via=link`
     const whole = await get(through)
     expect([whole.status, (await whole.arrayBuffer()).byteLength]).toEqual([200, LARGE_BYTES.length])

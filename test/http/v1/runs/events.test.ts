@@ -56,7 +56,7 @@ describe('a streamed input', () => {
     })
   })
 
-  test('tells the run from its start to its end', () => {
+  test('show the run from its start to its end', () => {
     const stored = frames.filter(({ id }) => id !== undefined).map(({ event }) => event)
     expect(stored).toEqual([
       'run.started',
@@ -144,7 +144,7 @@ describe('a stream', () => {
     })
   })
 
-  test('goes on from a warning or an event of the context, whose ids have a number', async () => {
+  test('resumes from a warning or an event of the context, whose ids have a number', async () => {
     const consolidation = { threshold: 3, keepRecentRatio: 0.5 }
     await open({ script: [{ text: 'one' }, { text: 'two' }], policies: { consolidation } })
     for (const content of ['hi', 'ho']) await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content })
@@ -158,7 +158,7 @@ describe('a stream', () => {
     expect(rest.at(-1)?.event).toBe('run.completed')
   })
 
-  test('that begins in the middle of a round has that round from its start, and nothing from before it', async () => {
+  test('that starts in the middle of a round has that round from its start, and nothing earlier', async () => {
     const held = heldTurn()
     await open({ script: [{ text: 'Let me see.', calls: [{ id: 'c1', name: 'echo' }] }, held.turn], tools: [echo] })
     const headers = { prefer: 'wait=0' }

@@ -34,7 +34,7 @@ const expectResults = async (run: Run, results: unknown, status = 200): Promise<
   (await expectJson(harness, status, 'POST', `/v1/sessions/s/runs/${run.id}/tool-results`, { results })) as Run
 
 describe('a run with client tools', () => {
-  test('pauses with the calls that wait, and goes on when the last result is in', async () => {
+  test('pauses with the waiting calls, and continues after the last result', async () => {
     await open({ script: [twoCalls, { text: 'Sunny at noon.' }] })
     const paused = await send({ content: 'Weather and time?', tools })
     expect(paused).toMatchObject({
@@ -78,7 +78,7 @@ describe('a run with client tools', () => {
     await expectResults(run, [{ tool_call_id: 'c2', output: 'Midnight' }], 409)
   })
 
-  test('takes none for a call that is executed here, whatever other round its id has a waiting call in', async () => {
+  test('accepts none for a call executed here, even if another round waits for its id', async () => {
     const here = { name: 'here', id: 'c1' }
     await open({
       script: [

@@ -95,7 +95,7 @@ describe('a team', () => {
     expect(new Set(found.data.map(({ agent }) => agent))).toEqual(new Set(['clock']))
   })
 
-  test('waits for approvals deep inside, and goes on there', async () => {
+  test('waits for approvals at any depth, and continues there', async () => {
     const paused = await say(
       'delegate "delegate publish the plan to hand" to lead and delegate what time is it to clock at once',
     )
@@ -119,7 +119,7 @@ describe('a team', () => {
     expect((await list('agent=hand')).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 
-  test('tells its events with the member, and none of a run of its own', async () => {
+  test("emits its events with the member's name, and none of a run of its own", async () => {
     const response = await harness.send(
       'POST',
       '/v1/sessions/s/messages',

@@ -54,7 +54,7 @@ test('an agent that may search the tenant finds and reads others for a key witho
   expect(resultsOf(await say('bobs', 'look', all))).toMatch(/aubergine[^]*aubergine/)
 })
 
-test('the same agent finds and reads nothing of others in a session that a key bound to an owner has made', async () => {
+test('the agent finds and reads nothing of others in a session made by an owner-bound key', async () => {
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs' }, bob)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')
@@ -69,7 +69,7 @@ test('nor in one that was made for the owner, from the first input of such a key
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 
-test('a key uses the agents that it names: for new sessions, changes, runs and what moves a run on', async () => {
+test('a key uses only the agents that it names: for sessions, changes, runs and resolutions', async () => {
   harness = await openHttpHarness()
   const all = await harness.key()
   const key = await harness.key({ agents: ['other'] })
@@ -117,7 +117,7 @@ test('nor does it cancel the runs of another agent, or delete its sessions', asy
     expect((await harness.send(method, path, undefined, all)).status, `${method} ${path}`).toBeLessThan(300)
 })
 
-test('nor does it move a session of another agent to one of its own, or change what that agent is told', async () => {
+test('nor does it move a session of another agent to one of its own, or change its instructions', async () => {
   harness = await openHttpHarness()
   const all = await harness.key()
   const key = await harness.key({ agents: ['other'] })

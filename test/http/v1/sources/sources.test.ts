@@ -34,7 +34,7 @@ const textsOf = (request: ModelRequest | undefined): unknown[] =>
     .filter(({ role }) => role === 'tool')
     .map(({ parts }) => parts.map((part) => 'text' in part && part.text))
 
-test('sources of a client tool come before those of a later call, whatever ended first, and messages show their numbers', async () => {
+test('sources of a client tool precede those of later calls, and messages show their numbers', async () => {
   const run = await give([source])
   expect(run).toMatchObject({ status: 'completed' })
   expect(textsOf(harness.requests[1])).toEqual([

@@ -149,7 +149,7 @@ describe('what comes between two steps of a turn', () => {
   )
 
   test.each(HOW.slice(1))(
-    '%s, a repetition goes on with the rest, wherever it is cut off again',
+    '%s, a repetition continues with the rest, wherever it is aborted again',
     async (_how, more, headers) => {
       const { fault, used } = await open()
       await create('whole')
@@ -177,7 +177,7 @@ describe('what comes between two steps of a turn', () => {
     },
   )
 
-  test('a source that sends only what is new goes on in its run with the next round', async () => {
+  test('a source that sends only new messages continues in its run with the next round', async () => {
     await open()
     await create('s')
     const source = { source: 'f', from: 0 }

@@ -118,7 +118,7 @@ test('no step has more rows than a transaction of DynamoDB takes, however short 
   expect(Math.max(...rows)).toBeLessThanOrEqual(90)
 })
 
-test('a fork that is cut off is gone on with only by who may use its agent, and is then bound to their owner', async () => {
+test('an aborted fork is continued only by callers that may use its agent, bound to their owner', async () => {
   let isCut = true
   harness = await openHttpHarness({
     change: (ports) => ({

@@ -52,7 +52,7 @@ const SCRIPT = [
 const KEPT = ['1 member', '2 second', '3 leader', '4 later']
 
 describe('a source keeps its number', () => {
-  test('in a fork, in what a native export brings, and in copies of these; new ones come after the highest', async () => {
+  test('in a fork, in a native import, and in copies of these; new numbers follow the highest', async () => {
     const more = Array.from({ length: 4 }, () => [{ calls: [looks('new')] }, { text: 'See [source5].' }]).flat()
     harness = await openHttpHarness({ tools: [look], agents: TEAM, script: [...SCRIPT, ...more] })
     await create('s')
@@ -153,7 +153,7 @@ async function openFaulty(): Promise<{ fault: Fault; steps: ImportStep[] }> {
   return { fault, steps }
 }
 
-test('an import and a fork that are cut off keep the numbers of sources when they are repeated, wherever they broke', async () => {
+test('an aborted import or fork keeps the source numbers when it is repeated, wherever it stopped', async () => {
   const { fault, steps } = await openFaulty()
   await create('whole')
   await bring('whole', LONG)
@@ -218,7 +218,7 @@ test('no step has more rows than a transaction of DynamoDB takes, those with num
   expect(Math.max(...rows)).toBeGreaterThan(70)
 })
 
-describe('numbers that cannot be kept are given anew, and the import goes on:', () => {
+describe('numbers that cannot be kept are assigned anew, and the import continues:', () => {
   test.each<readonly [what: string, messages: readonly object[]]>([
     ['of a result that did not come', [numbering(['x', 1, 1])]],
     ['of a result that comes later', [numbering(['x', 1, 1]), ...sourced('x', 'X')]],

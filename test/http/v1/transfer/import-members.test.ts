@@ -42,7 +42,7 @@ const placesById = byId.map((one, place) => {
   return place < 2 * 102 + 4 ? (place < 102 + 4 ? 2 : 3) : 2 * 102 + 5
 })
 
-test('members of an import name the message of the call that they work for, wherever it is cut off', async () => {
+test('members of an import name the message of the call that they work for, wherever it is aborted', async () => {
   const fault = { used: 0, at: 0 }
   harness = await openHttpHarness({ change: (ports) => ({ ...ports, imports: faulty(ports.imports) }) })
   await create('whole')
@@ -71,7 +71,7 @@ test('members of an import name the message of the call that they work for, wher
   }
 })
 
-test('a member whose own calls have the id of the call that it works for comes in whole, and so do its members', async () => {
+test('a member whose own calls repeat the id of its delegate call is imported whole, with its members', async () => {
   harness = await openHttpHarness()
   const [leaders, members] = ['row2', 'row4'].map((row) => ({ parent_tool_call_id: 'call_0', parent_message_id: row }))
   const nested = [
@@ -98,7 +98,7 @@ test('a member whose own calls have the id of the call that it works for comes i
   }
 })
 
-test('a message that stands before the result of its call, or names none that came, keeps the id of the call alone', async () => {
+test("a message before its call's result, or with an unknown message id, keeps only the call id", async () => {
   harness = await openHttpHarness()
   await create('s')
   const before = [

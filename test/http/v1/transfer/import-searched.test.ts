@@ -48,7 +48,7 @@ async function hits(harness: HttpHarness): Promise<string[]> {
 
 const SESSIONS = ['did', 'asked', 'team', 'leader']
 
-test('what was looked up in the history and told ranks below what happened, also after an export and an import', async () => {
+test('results of searches and their retellings rank below the events, also after an export and an import', async () => {
   const here = await start({ script: SCRIPT })
   for (const id of SESSIONS) {
     await create(here, id)
@@ -67,7 +67,7 @@ test('what was looked up in the history and told ranks below what happened, also
   expect(await hits(there)).toEqual(found)
 })
 
-test('what an agent told after it had searched is known from its calls, where the source does not say so', async () => {
+test('answers after a search are recognised by their calls, if the source has no marks', async () => {
   const here = await start({ script: SCRIPT })
   const there = await start({})
   for (const id of SESSIONS) {

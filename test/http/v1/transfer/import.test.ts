@@ -211,7 +211,7 @@ describe('import', () => {
     expect(await lines('s')).toHaveLength(12)
   })
 
-  test('with its place in a source, an import takes what is new and goes on with the run that it left', async () => {
+  test('with its position in a source, an import takes only new messages and continues its run', async () => {
     await open()
     const body = (count: number, from = 0) => ({
       format: 'openai',
@@ -235,7 +235,7 @@ describe('import', () => {
     await post(400, 's', body(3), { 'idempotency-key': 'k' })
   })
 
-  test('of a source that has changed before its end, the results of a call that is not here are refused for good', async () => {
+  test('of a source that changed before its end, results of unknown calls are refused permanently', async () => {
     await open()
     const said = (...ids: string[]) => [
       { role: 'user', content: 'go' },
@@ -252,7 +252,7 @@ describe('import', () => {
     expect(await lines('s')).toHaveLength(2)
   })
 
-  test('is refused while a run goes on', async () => {
+  test('is refused while a run is active', async () => {
     await open({ script: [{ text: '', calls: [{ name: 'ask' }] }] })
     const ask = { name: 'ask', description: 'Asks.', parameters: { type: 'object' } }
     await expectJson(harness, 200, 'POST', at('s', '/messages'), { content: 'ask', tools: [ask] })

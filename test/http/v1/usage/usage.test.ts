@@ -38,7 +38,7 @@ describe('GET /v1/usage', () => {
   const ask = (query: string, as = admin): Promise<UsagePage> =>
     expectJson<UsagePage>(harness, 200, 'GET', `/v1/usage${query}`, undefined, as)
 
-  test('sums up by day, agent, owner, session and model; a model without a price is named and costs nothing', async () => {
+  test('sums by day, agent, owner, session and model; a model without a price is named and costs nothing', async () => {
     const today = new Date().toISOString().slice(0, 10)
     const { data, has_more: more, price_lists: lists } = await ask('')
     expect(lists).toEqual({ anthropic: '2026-11', openai: '2026-06' })
@@ -141,7 +141,7 @@ describe('GET /v1/usage', () => {
   })
 })
 
-test('whoever cancels each completion uses up the tokens of the day all the same', async () => {
+test('a client that cancels each completion still uses up its daily tokens', async () => {
   const harness = await openHttpHarness({
     script: [heldTurn().turn, heldTurn().turn, heldTurn().turn],
     settings: { caps: { keys: {}, tenants: { tokensPerDay: 1_500 } } },
