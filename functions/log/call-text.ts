@@ -1,4 +1,6 @@
+import { isExactNumber } from '../domain/json.ts'
 import type { ToolCall } from '../domain/messages/message.ts'
+import { readJson } from './json/exact-json.ts'
 import { jsonFault } from './json/json-size.ts'
 
 /**
@@ -20,8 +22,8 @@ export function callText(call: Pick<ToolCall, 'name' | 'arguments'>): string {
 function isJsonObject(text: string): boolean {
   if (jsonFault(text) !== undefined) return false
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
+    const value = readJson(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
   } catch (error) {
     if (error instanceof SyntaxError) return false
     throw error

@@ -1,6 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { PLAIN_IDS } from '../../log/request/wire-names.ts'
+import { readJson } from '../../log/json/exact-json.ts'
 import type { Model } from '../../ports/model.ts'
 import type { FetchFunction, KeySettings } from './model-settings.ts'
 import { outputTokensFor } from './output-tokens.ts'
@@ -41,7 +42,7 @@ export function openOpenAi(modelId: string, settings: KeySettings, fetch: FetchF
 /** Puts the raw arguments into the body. The package would wrap arguments that are not JSON in a second string. */
 function patchedBody(body: unknown, raw: readonly string[]): { body?: string } {
   if (raw.length === 0 || typeof body !== 'string') return {}
-  const request = JSON.parse(body) as { input?: unknown }
+  const request = readJson(body) as { input?: unknown }
   const items = Array.isArray(request.input) ? request.input : []
   return { body: JSON.stringify({ ...request, input: withRawArguments(items, 'function_call', raw) }) }
 }

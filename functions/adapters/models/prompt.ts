@@ -10,7 +10,7 @@ import type { ProviderMetadata } from '../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, RequestMessage, RequestText } from '../../domain/model-request.ts'
 import { mediaText, toolText } from '../../log/formats/openai-format.ts'
 import { createCallIds } from './call-ids.ts'
-import { exactArguments } from './exact-json.ts'
+import { exactArguments } from './exact-arguments.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
 type AssistantRequest = Extract<RequestMessage, { role: 'assistant' }>

@@ -1,6 +1,6 @@
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
-import { exactArguments } from '../../../functions/adapters/models/exact-json.ts'
+import { exactArguments } from '../../../functions/adapters/models/exact-arguments.ts'
 
 describe('arguments that are parsed and serialised again', () => {
   it.each([
