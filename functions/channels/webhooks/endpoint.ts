@@ -7,6 +7,7 @@ import type { Agent } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { Json } from '../../domain/json.ts'
+import { withFoldedNumbers } from '../../log/json/exact-json.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { InboundEndpoint, Refusal } from '../../ports/inbound-endpoint.ts'
@@ -16,7 +17,7 @@ import type { SessionDeletion } from '../../ports/session-deletion.ts'
 import type { SessionStore } from '../../ports/session-store.ts'
 import { callbackDelivery } from '../callbacks/state.ts'
 import { readBytes, TOO_LARGE } from '../read-bytes.ts'
-import { isSigned, readJson, sessionIdOf, sessionOfDelivery } from './receive.ts'
+import { isSigned, readBody, sessionIdOf, sessionOfDelivery } from './receive.ts'
 import type { WebhookSettings } from './settings.ts'
 import { fillTemplate, valueAt, type Delivered } from './template.ts'
 
@@ -75,7 +76,7 @@ async function take(dependencies: WebhookDependencies, request: Request): Promis
     return { status: 503, code: 'webhook_unavailable', detail: 'this webhook cannot check signatures now: retry later' }
   }
   if (!isSigned(preset, known, request.headers, bytes)) return UNSIGNED
-  const read = readJson(bytes, request.headers.get('content-type') ?? '')
+  const read = readBody(bytes, request.headers.get('content-type') ?? '')
   if ('status' in read) return read
   return accept(dependencies, webhook, { ...read, headers: request.headers, bytes })
 }
@@ -207,7 +208,9 @@ async function sessionOf(
 const isWanted = ({ when }: WebhookSettings, body: Json): boolean =>
   Object.entries(when).every(([pointer, wanted]) => {
     const value = valueAt(body, pointer)
-    return wanted.some((one) => isDeepStrictEqual(one, value))
+    // `10.00` is 10, and an integer beyond 2^53 is only itself.
+    const found = withFoldedNumbers(value)
+    return wanted.some((one) => isDeepStrictEqual(withFoldedNumbers(one), found))
   })
 
 const unusable = (field: string, missing: readonly string[]): Refusal => ({

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import type { Json } from '../../domain/json.ts'
+import { readJson } from '../../log/json/exact-json.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
 import type { Refusal } from '../../ports/inbound-endpoint.ts'
 import type { SessionDeletion } from '../../ports/session-deletion.ts'
@@ -9,8 +10,8 @@ import { channelMayEnter } from '../../access/sessions.ts'
 import { sha256, sha256Bytes } from '../../domain/hash.ts'
 import type { WebhookSettings } from './settings.ts'
 
-/** Parses the JSON of a body. Returns a refusal if that fails. */
-export function readJson(bytes: Buffer, contentType: string): { readonly body: Json } | Refusal {
+/** Parses the JSON of a body with its numbers as they were sent. Returns a refusal if that fails. */
+export function readBody(bytes: Buffer, contentType: string): { readonly body: Json } | Refusal {
   if (/^application\/x-www-form-urlencoded/i.test(contentType)) {
     const detail = 'this webhook takes JSON: choose the content type application/json where you have set it up'
     return { status: 415, code: 'unsupported_media_type', detail }
@@ -19,7 +20,7 @@ export function readJson(bytes: Buffer, contentType: string): { readonly body: J
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     const fault = jsonFault(text)
     if (fault !== undefined) return malformed(fault)
-    return { body: JSON.parse(text) as Json }
+    return { body: readJson(text) as Json }
   } catch {
     return malformed('is not JSON in UTF-8')
   }

@@ -1,3 +1,4 @@
+import { isExactNumber } from '../../domain/json.ts'
 import type { Json } from '../../domain/json.ts'
 
 /** Matches `{{/json/pointer}}` and `{{header:name}}`. */
@@ -26,7 +27,8 @@ export function valueAt(body: Json, pointer: string): Json | undefined {
   let value: Json | undefined = body
   for (const token of pointer.split('/').slice(1)) {
     const name = token.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    if (typeof value !== 'object' || value === null || isExactNumber(value)) return undefined
+    if (!Object.hasOwn(value, name)) return undefined
     // Rejects `length` and indexes such as `01` for arrays.
     if (Array.isArray(value) && !/^(?:0|[1-9][0-9]*)$/.test(name)) return undefined
     value = (value as { readonly [key: string]: Json | undefined })[name]

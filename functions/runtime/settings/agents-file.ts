@@ -5,8 +5,10 @@ import { outputTokensOf } from '../../adapters/models/models.ts'
 import { DEFAULT_CONSOLIDATION, DEFAULT_POLICIES, MAX_OFFLOAD_BYTES } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Agent, Consolidation } from '../../domain/agent.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { isExactNumber } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { DELEGATE_TOOL, teamFault } from '../../domain/runs/team.ts'
+import { readJson, withPlainNumbers } from '../../log/json/exact-json.ts'
 import type { Tools } from '../../ports/tool.ts'
 import { channelFields, channelSettings } from './channel-settings.ts'
 import type { ChannelSettings } from './channel-settings.ts'
@@ -140,7 +142,7 @@ function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Re
   if (text === undefined) return read({ agents: {} })
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = readSettings(text)
   } catch (error) {
     throw new SettingsError(`${at.path}: ${(error as Error).message}`)
   }
@@ -149,6 +151,24 @@ function readFile<Result>(at: AgentsPlace, read: (value: unknown) => Result): Re
   } catch (error) {
     throw error instanceof SettingsError ? new SettingsError(beforeEachLine(`${at.path}: `, error.message)) : error
   }
+}
+
+/** Parses the file with plain numbers. Only the values that webhooks wait for keep theirs: deliveries are compared with them. */
+function readSettings(text: string): unknown {
+  const exact = readJson(text) as Json
+  const plain = withPlainNumbers(exact)
+  const [webhooks, copies] = [fieldOf(exact, 'webhooks'), fieldOf(plain, 'webhooks')]
+  for (const [name, copy] of Object.entries(copies))
+    if (isObject(copy) && isObject(copy['when'])) Object.assign(copy, { when: fieldOf(webhooks, name)['when'] })
+  return plain
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
+
+function fieldOf(value: Json | undefined, name: string): JsonObject {
+  const field = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return isObject(field) ? field : {}
 }
 
 /** Returns the agents by name. Missing fields get their defaults. A `default` agent is always included. */
