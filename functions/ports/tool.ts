@@ -74,6 +74,12 @@ export interface Tool {
   readonly idempotent: boolean
   readonly timeoutMs: number
   readonly needsApproval: boolean
+  /**
+   * `execute` gets each number that JavaScript would spell otherwise (`10.00`, integers beyond 2^53) as an `ExactNumber`: for tools
+   * that send their input on as JSON. Without it, the input has numbers of JavaScript alone, which are rounded. Such a tool
+   * declares ids with more than 15 digits as strings.
+   */
+  readonly takesExactNumbers?: true
   /** Set if the tool belongs to an MCP server of the agent: a client's tool with the same name is ignored. */
   readonly isOfServer?: true
   /** Executes a call. Rejects with a message for the model if the arguments do not fit the schema. */

@@ -1,5 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
+import { readJson } from '../../log/json/exact-json.ts'
 import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.ts'
 
 /**
@@ -109,7 +110,7 @@ const tooManyRequests = (host: string): RangeError =>
 function messageIn(text: string): unknown {
   if (text === '') return undefined
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     return undefined
   }
@@ -128,6 +129,8 @@ interface StreamedEvent {
   readonly data: string
 }
 
+const isData = (line: string): boolean => line.startsWith('data:') || line === 'data'
+
 /** Yields the events of a stream, each with the lines before it. Lines outside events are passed on as they arrive. */
 async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let lines: string[] = []
@@ -135,7 +138,7 @@ async function* eventsOf(host: string, body: AsyncIterable<Uint8Array>): AsyncGe
   for await (const line of linesOf(body)) {
     lines.push(line)
     if (lines.length > MAX_JSON_VALUES) throw tooManyLines(host)
-    if (line.startsWith('data:') || line === 'data') data.push(line.slice('data:'.length))
+    if (isData(line)) data.push(line.slice('data:'.length))
     if (line !== '' && data.length > 0) continue
     yield { text: lines.map((one) => `${one}\n`).join(''), data: data.join('\n') }
     lines = []

@@ -1,4 +1,5 @@
 import { SdkHttpError } from '@modelcontextprotocol/client'
+import { isExactNumber } from '../../domain/json.ts'
 import { nameOf } from './connection.ts'
 import type { McpConnection } from './connection.ts'
 
@@ -93,6 +94,7 @@ function hideDeep<Value>(value: Value, hide: Hide): Value {
   if (typeof value === 'string') return hide(value) as Value
   if (Array.isArray(value)) return value.map((one: unknown) => hideDeep(one, hide)) as Value
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  if (isExactNumber(value)) return value
   const isMedia =
     'mimeType' in value || 'blob' in value || ('type' in value && (value.type === 'image' || value.type === 'audio'))
   return Object.fromEntries(

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { sha256 } from '../../domain/hash.ts'
 import type { Agent, McpServer } from '../../domain/agent.ts'
 import { TooltrailError } from '../../domain/errors.ts'
+import { isExactNumber } from '../../domain/json.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { readJson } from '../../log/json/exact-json.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { Tool, ToolRegistry, Tools, ToolsOfRun } from '../../ports/tool.ts'
 import type { McpConnection } from './connection.ts'
@@ -96,11 +98,12 @@ function toolOf(connect: Connect, name: string, declared: DeclaredTool, server: 
     parameters,
     timeoutMs,
     isOfServer: true,
+    takesExactNumbers: true,
     idempotent,
     needsApproval: server?.needsApproval === true || server?.needsApproval.includes(declared.name) === true,
     async execute(input, { tenant, signal, progressed }) {
       if (server === undefined) throw new Error(`the server of ${name} is no longer configured`)
-      if (typeof input !== 'object' || input === null || Array.isArray(input))
+      if (typeof input !== 'object' || input === null || Array.isArray(input) || isExactNumber(input))
         throw new TypeError('the arguments must be an object')
       try {
         const options = { tenant, signal, timeoutMs, progressed, repeatable: idempotent }
@@ -143,7 +146,7 @@ async function recall(
 ): Promise<readonly Declared[] | undefined> {
   try {
     const bytes = await outputs.read(run, objectOf(agent, run))
-    return kept.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+    return kept.parse(readJson(Buffer.from(bytes).toString('utf8')))
   } catch (error) {
     if (error instanceof TooltrailError && error.code === 'output_not_found') return undefined
     throw error

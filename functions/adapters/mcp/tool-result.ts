@@ -1,5 +1,7 @@
+import { isExactNumber } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Source } from '../../domain/messages/source.ts'
+import { readJson, withFoldedNumbers } from '../../log/json/exact-json.ts'
 import type { IncomingMedia, ToolOutput } from '../../ports/tool.ts'
 import { readBlock } from './result-blocks.ts'
 import type { ReadBlock } from './result-blocks.ts'
@@ -42,7 +44,7 @@ interface ReadResult {
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 
 function readResult(result: Json | undefined): ReadResult {
   if (result === undefined || result === null)
@@ -110,7 +112,7 @@ const isWithin = (value: string, texts: readonly string[]): boolean =>
 
 function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return readJson(text) as Json
   } catch {
     return text
   }
@@ -120,7 +122,7 @@ const denseText = (text: string): string => text.replaceAll(/\s+/gu, '')
 
 /** JSON with sorted names: equal values have equal texts. */
 const canonical = (value: Json): string =>
-  JSON.stringify(value, (_name, one: Json) =>
+  JSON.stringify(withFoldedNumbers(value) ?? null, (_name, one: Json) =>
     isObject(one)
       ? Object.fromEntries(Object.entries(one).toSorted(([left], [right]) => (left < right ? -1 : 1)))
       : one,

@@ -57,7 +57,8 @@ interface Message {
   readonly method: string
   readonly params?: { readonly name?: string; readonly cursor?: string; readonly protocolVersion?: string }
 }
-export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage) => unknown
+/** `text`: the message as it was sent. */
+export type Respond = (message: Message, response: ServerResponse, request: IncomingMessage, text?: string) => unknown
 
 /**
  * A server of the revision 2025-11-25 that answers whatever `respond` makes of a message, and introduces itself properly. `stream`
@@ -77,7 +78,8 @@ export function startRawServer(
         return stream(response)
       }
       if (request.method !== 'POST') return void response.writeHead(405).end()
-      const message = JSON.parse(Buffer.concat(chunks).toString()) as Message
+      const text = Buffer.concat(chunks).toString()
+      const message = JSON.parse(text) as Message
       if (message.method === 'initialize')
         return reply(response, message, {
           protocolVersion: message.params?.protocolVersion ?? '2025-11-25',
@@ -90,7 +92,7 @@ export function startRawServer(
           .writeHead(200, { 'content-type': 'application/json' })
           .end(JSON.stringify({ jsonrpc: '2.0', id: message.id, error: { code: -32601, message: 'Method not found' } }))
       if (message.id === undefined) return void response.writeHead(202).end()
-      return respond(message, response, request)
+      return respond(message, response, request, text)
     })
   })
 }

@@ -6,6 +6,7 @@ import type { Json } from '../../../domain/json.ts'
 import type { Run } from '../../../domain/runs/run.ts'
 import { raceAbort } from '../../../domain/time/time-limit.ts'
 import { checkableSchema } from '../../../log/json/checkable-schema.ts'
+import { withPlainNumbers } from '../../../log/json/exact-json.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { parseArguments } from './tool-call.ts'
 
@@ -103,7 +104,7 @@ interface Found {
  */
 function faultsWithin(timeout: number, { parameters }: Declared, input: Json): Found | 'late' | 'unreadable' {
   const check = (): Found | 'unreadable' => {
-    const { schema, draft, reading } = checkableSchema(parameters)
+    const { schema, draft, reading } = checkableSchema(withPlainNumbers(parameters))
     if (reading === 'unreadable') return reading
     const { errors } = new Validator(schema as Schema, draft, false).validate(input)
     const faults = errors.map(({ instanceLocation, error }) => `- ${instanceLocation}: ${error}`)

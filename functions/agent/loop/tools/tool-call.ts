@@ -8,6 +8,7 @@ import type { Session } from '../../../domain/session.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import { MAX_TIMEOUT_FACTOR } from '../../../ports/tool.ts'
 import type { Tool, ToolContext, ToolOutput } from '../../../ports/tool.ts'
+import { readJson, withPlainNumbers } from '../../../log/json/exact-json.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import { readableOutput } from '../../readable-output.ts'
 import { limitTime, raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
@@ -52,7 +53,8 @@ export async function executeCall(
   }
   try {
     signal.throwIfAborted()
-    const running = tool.execute(input, { ...context, signal, progressed })
+    const exact = tool.takesExactNumbers === true ? exactArguments(call.arguments) : undefined
+    const running = tool.execute(exact ?? input, { ...context, signal, progressed })
     return outcomeOf(
       call.name,
       await raceAbort(running, signal).catch((error: unknown) => late(running, context, error)),
@@ -83,11 +85,14 @@ async function late(running: Promise<unknown>, { signal }: ToolContext, error: u
  * Parses the arguments; an empty text means no arguments. Returns undefined if they are not JSON or exceed its size
  * limits: then no tool is executed.
  */
-export function parseArguments(raw: string): Json | undefined {
+export const parseArguments = (raw: string): Json | undefined => withPlainNumbers(exactArguments(raw))
+
+/** Parses the arguments with their numbers as they were sent. */
+function exactArguments(raw: string): Json | undefined {
   if (raw.trim() === '') return {}
   if (jsonFault(raw) !== undefined) return undefined
   try {
-    return JSON.parse(raw) as Json
+    return readJson(raw) as Json
   } catch {
     return undefined
   }
