@@ -1,3 +1,4 @@
+import { exactValuesContract } from './exact-values.ts'
 import { keyStoreContract } from './key-store.ts'
 import { itemLimitsContract } from './item-limits.ts'
 import { keptNumbersContract } from './kept-numbers.ts'
@@ -55,6 +56,7 @@ export function sessionPortsContract(engine: Engine): void {
   keptNumbersContract(engine)
   logReaderContract(engine)
   logWindowContract(engine)
+  exactValuesContract(engine)
   sessionContextContract(engine)
   sourceNumbersContract(engine)
   itemLimitsContract(engine)

@@ -21,6 +21,7 @@ import { absent, all, is, type Change, type Condition } from '../../expressions.
 import { messageKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { BYTES_AT_ONCE, bytesOf } from '../write-limits.ts'
+import { readJson } from '../../../../log/json/exact-json.ts'
 
 /** The result of a call. It is written once, when the call ends, so that it can be stored without reading the row. */
 interface Result {
@@ -116,14 +117,14 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
   const id = requiredText(item, 'sk')
   const [body, result] = await Promise.all([bodies.read(key, item, 'body'), bodies.read(key, item, 'result')])
   if (body === undefined) throw new Error(`message ${id} has no body`)
-  const fixed = JSON.parse(body) as Fixed
+  const fixed = readJson(body) as Fixed
   if (fixed.role !== 'tool') return { id, ...fixed, ...parsedField(item, 'feedback') } as Message
   const resolutionHash = textAt(item, 'resolution_hash')
   return {
     id,
     ...fixed,
     parts: [],
-    ...(result === undefined ? {} : (JSON.parse(result) as Result)),
+    ...(result === undefined ? {} : (readJson(result) as Result)),
     status: requiredText(item, 'status') as ToolStatus,
     generation: numberAt(item, 'gen') ?? 0,
     ...definedFields({ resolutionHash }),
@@ -133,7 +134,7 @@ export async function messageOf(bodies: Bodies, key: SessionKey, item: Item): Pr
 
 function parsedField(item: Item, name: 'feedback' | 'decision'): object {
   const text = textAt(item, name)
-  return text === undefined ? {} : { [name]: JSON.parse(text) as unknown }
+  return text === undefined ? {} : { [name]: readJson(text) as unknown }
 }
 
 /** Like `messageOf`, for an item that must be a tool message. */
@@ -158,7 +159,7 @@ export function batchOf(calls: readonly ToolMessage[]): readonly ToolMessage[] {
 
 /** Whether a stored message equals one that is about to be stored, apart from ratings. */
 export const isSame = (stored: Message, message: Message): boolean =>
-  isDeepStrictEqual(unrated(stored), JSON.parse(JSON.stringify(message)))
+  isDeepStrictEqual(unrated(stored), readJson(JSON.stringify(message)))
 
 /**
  * Returns the maximum number of history documents of a message. It is stored in the row, so that the documents can be

@@ -8,6 +8,7 @@ import { absent, is, type Change, type Condition } from '../../expressions.ts'
 import { RUN_PREFIX, runKey, steeringKey, type ItemKey } from '../../keys.ts'
 import type { Action } from '../../table.ts'
 import { usageOf } from '../usage/usage-counters.ts'
+import { readJson } from '../../../../log/json/exact-json.ts'
 
 /*
  * In addition to the run's own fields, an item has `since` and `last`: the log's last message when the run started and
@@ -108,7 +109,7 @@ export function decidedAs(run: Item): Condition {
 /** Returns the notices of an item. */
 export async function noticesOf(bodies: Bodies, key: SessionKey, item: Item): Promise<RunNotice[]> {
   const text = await bodies.read(key, item, 'notices')
-  return text === undefined ? [] : (JSON.parse(text) as RunNotice[])
+  return text === undefined ? [] : (readJson(text) as RunNotice[])
 }
 
 /**
@@ -128,9 +129,9 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
   const usageByAgent = active === undefined ? usageOf(item) : joinUsages(usageOf(item), usageOf(active))
   return {
     id,
-    ...(JSON.parse(body) as Fixed),
+    ...(readJson(body) as Fixed),
     status: runStatusOf(item),
-    ...(input === undefined ? {} : { input: JSON.parse(input) as RunInput }),
+    ...(input === undefined ? {} : { input: readJson(input) as RunInput }),
     ...definedFields({
       mergedInto: textAt(item, 'merged_into'),
       startedAt: numberAt(item, 'started_at'),
@@ -139,7 +140,7 @@ export async function runOf(bodies: Bodies, key: SessionKey, item: Item, header:
     rounds: numberAt(active ?? item, 'rounds') ?? 0,
     usage: sumOf(usageByAgent),
     usageByAgent,
-    ...(end === undefined ? {} : (JSON.parse(end) as End)),
+    ...(end === undefined ? {} : (readJson(end) as End)),
     ...(notices.length === 0 ? {} : { notices }),
     ...definedFields({ decisions: numberAt(item, 'decisions') }),
   }

@@ -8,6 +8,7 @@ import type { Action } from '../../table.ts'
 import type { TextFields } from '../messages/bodies.ts'
 import type { Listed } from './lists/list-entries.ts'
 import type { SessionRows } from './session-rows.ts'
+import { readJson } from '../../../../log/json/exact-json.ts'
 
 /** The fields of a session that are stored as JSON in its details. */
 export type Details = Pick<
@@ -43,7 +44,7 @@ export const putDetails = (key: SessionKey, body: TextFields): Action => ({
 export async function detailsOf({ bodies }: SessionRows, key: SessionKey, item: Item | undefined): Promise<Details> {
   const body = item && (await bodies.read(key, item, 'body'))
   if (body === undefined) throw new Error(`session ${key.session} has no details`)
-  const details = JSON.parse(body) as Details
+  const details = readJson(body) as Details
   return details.title === undefined ? details : { ...details, titleSource: details.titleSource ?? 'given' }
 }
 

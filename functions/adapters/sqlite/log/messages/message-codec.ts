@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { unrated } from '../../../../domain/messages/message.ts'
 import type { Message, ToolStatus } from '../../../../domain/messages/message.ts'
+import { readJson } from '../../../../log/json/exact-json.ts'
 
 /** The fields of a message that are separate columns, so that queries can use them. */
 export interface MessageColumns extends Pick<Message, 'id' | 'runId' | 'role' | 'agent'> {
@@ -23,11 +24,11 @@ export function encodeBody(message: Message): string {
 
 /** Decodes a message from its columns and its text. `encodeBody` wrote the text from a message of this role. */
 export const decodeBody = (columns: MessageColumns, body: string): Message =>
-  ({ ...columns, ...(JSON.parse(body) as object) }) as Message
+  ({ ...columns, ...(readJson(body) as object) }) as Message
 
 /** Whether a stored message equals one that is about to be stored, apart from ratings. */
 export function isSameMessage(stored: Message | undefined, message: Message): boolean {
   return stored !== undefined && isDeepStrictEqual(asJson(unrated(stored)), asJson(message))
 }
 
-const asJson = (message: Message): unknown => JSON.parse(JSON.stringify(message))
+const asJson = (message: Message): unknown => readJson(JSON.stringify(message))

@@ -2,6 +2,7 @@ import type { Run } from '../../../../domain/runs/run.ts'
 import { runStatusCode, runStatusOf } from '../codes.ts'
 import { readAll, readOne, write, type Database } from '../../database.ts'
 import { pack, unpack } from '../messages/packed-text.ts'
+import { readJson } from '../../../../log/json/exact-json.ts'
 
 export interface RunRow {
   readonly number: number
@@ -28,9 +29,9 @@ export function runOf(row: RunRow): StoredRun {
     status: runStatusOf(row.status),
     ...(row.apiKey === null ? {} : { keyId: row.apiKey }),
   }
-  const request = row.request === null ? { clientTools: [] } : (JSON.parse(unpack(row.request)) as object)
+  const request = row.request === null ? { clientTools: [] } : (readJson(unpack(row.request)) as object)
   // The cast is safe: `bodyOf` and `requestOf` wrote the texts from a run.
-  return { number: row.number, run: { ...(JSON.parse(row.body) as object), ...columns, ...request } as Run }
+  return { number: row.number, run: { ...(readJson(row.body) as object), ...columns, ...request } as Run }
 }
 
 /** Adds a run, and returns it with its number. */

@@ -6,6 +6,7 @@ import { metadataText } from '../../../../domain/metadata-text.ts'
 import { readOne, write, type Database } from '../../database.ts'
 import { toColumn } from '../../exact-text.ts'
 import type { SessionRow } from './session-rows.ts'
+import { readJson } from '../../../../log/json/exact-json.ts'
 
 /** The fields of a session that are stored as JSON in `details`. */
 export type Details = Pick<
@@ -46,7 +47,7 @@ export function writeDetails(database: Database, row: SessionRow, details: Detai
 export function readDetails(database: Database, row: SessionRow): Details {
   const details = readOne<{ body: string }>(database, 'SELECT body FROM details WHERE session = ?', row.number)
   if (details === undefined) throw new Error(`session ${row.session} has no details`)
-  return JSON.parse(details.body) as Details
+  return readJson(details.body) as Details
 }
 
 /** Returns the columns of the metadata fields that have indexes. */

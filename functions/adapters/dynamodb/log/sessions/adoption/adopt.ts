@@ -11,6 +11,7 @@ import { openSession } from '../opening-item.ts'
 import { runStatusOf } from '../../runs/run-item.ts'
 import { detailsOf, listedAs, placedDetails, replaceDetails, storeDetails } from '../session-details.ts'
 import { readResolvedRun, type SessionRows } from '../session-rows.ts'
+import { readJson } from '../../../../../log/json/exact-json.ts'
 
 /** Messages at each end of a log that are read for its times and its opening. */
 const MESSAGES_READ = 20
@@ -89,7 +90,7 @@ async function messagesAt(rows: SessionRows, key: SessionKey, end: 'first' | 'la
   }
   const bodies = await Promise.all(items.map((item) => rows.bodies.read(key, item, 'body')))
   // The body of a message has its immutable fields: role, time and names, and the parts of all but tool messages.
-  return bodies.flatMap((body) => (body === undefined ? [] : [JSON.parse(body) as Message]))
+  return bodies.flatMap((body) => (body === undefined ? [] : [readJson(body) as Message]))
 }
 
 async function countMessages({ table }: SessionRows, key: SessionKey, header: Item, most: number): Promise<number> {
@@ -99,7 +100,7 @@ async function countMessages({ table }: SessionRows, key: SessionKey, header: It
   for await (const item of most === 0 ? [] : table.query({ keys: range(key) })) {
     const body = textAt(item, 'body')
     // A body in the output store is not read here, but counted. Nearly all such messages are the leader's.
-    if (textAt(item, 'role') !== 'tool' && (body === undefined || isCounted(JSON.parse(body) as Message))) count++
+    if (textAt(item, 'role') !== 'tool' && (body === undefined || isCounted(readJson(body) as Message))) count++
     if (--left === 0) break
   }
   return left > 0 && most > 0 ? count : Math.max(count, estimate)
