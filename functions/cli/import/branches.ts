@@ -63,6 +63,8 @@ function createStored() {
     },
     take(digest: Digest, isLog: boolean): 'there' | 'late' | 'none' {
       if (take(keyOf(digest))) return 'there'
+      const { rounded } = digest
+      if (rounded !== undefined && take(keyOf({ ...digest, text: rounded }))) return 'there'
       const { call } = digest
       if (call === undefined || !calls.has(call)) return 'none'
       // The file has no result yet, but the session may have one.
@@ -71,7 +73,10 @@ function createStored() {
       return isLog ? 'there' : 'none'
     },
     isNewest: (digest: Digest | undefined): boolean =>
-      digest !== undefined && newest !== undefined && digest.call === newest.call && digest.text === newest.text,
+      digest !== undefined &&
+      newest !== undefined &&
+      digest.call === newest.call &&
+      [digest.text, digest.rounded].includes(newest.text),
   }
 }
 
@@ -86,7 +91,7 @@ const interrupted = (call: string): string => JSON.stringify([call])
 
 /** The conversation of a diverged file, completely, in a session named after the first different message. */
 export function branchAt(source: string, session: FileSession, { digest }: Message) {
-  const mark = sha256(JSON.stringify(digest)).slice(0, 8)
+  const mark = sha256(JSON.stringify({ ...digest, rounded: undefined })).slice(0, 8)
   const metadata = { ...session.metadata, branch_of: session.id }
   return { source: `${source}#${mark}`, session: { ...session, id: `${session.id.slice(0, 119)}-${mark}`, metadata } }
 }

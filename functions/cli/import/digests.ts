@@ -2,11 +2,15 @@ import { sha256 } from '../../domain/hash.ts'
 import type { ClosedMessage } from '../../domain/messages/closed-message.ts'
 import type { ToolStatus } from '../../domain/messages/message.ts'
 import { encodeOutput } from '../../log/formats/output-encoding.ts'
+import { hasExactNumbers, readJson, withPlainNumbers } from '../../log/json/exact-json.ts'
+import { jsonFault } from '../../log/json/json-size.ts'
 
 /** Identifies a message within its conversation. A file's message and its stored row have the same digest. */
 export interface Digest {
   /** Digest of the content. Empty for results of log files, because their outputs may differ between two reads. */
   readonly text: string
+  /** The hash with numbers as earlier versions read them, rounded, where it differs. */
+  readonly rounded?: string
   /** For a result: its call's id and the call's status. */
   readonly call?: string
   readonly status?: ToolStatus
@@ -19,13 +23,17 @@ export function digestOf(message: ClosedMessage, isLog: boolean): Digest {
   if (message.role !== 'tool') {
     const { role, parts, createdAt } = message
     const calls = message.role === 'assistant' ? message.toolCalls : []
-    return { text: spoken(role, parts, calls), ...(isLog && createdAt !== undefined && { at: timeOf(createdAt) }) }
+    const rounded = calls.map((one) => ({ ...one, arguments: roundedJson(one.arguments) }))
+    const texts = withRounded(spoken(role, parts, calls), spoken(role, parts, rounded))
+    return { ...texts, ...(isLog && createdAt !== undefined && { at: timeOf(createdAt) }) }
   }
   const { of, sequence, status, parts, mediaType } = message
   const call = of.toolCalls[sequence]?.id ?? ''
-  if (isLog || mediaType === undefined) return { call, status, text: isLog ? '' : hashOf(textsOf(parts)) }
-  const whole = encodeOutput(textsOf(parts).join('\n'), mediaType).bytes
-  return { call, status, text: sha256(whole) }
+  if (isLog) return { call, status, text: '' }
+  const hash = (texts: readonly string[]): string =>
+    mediaType === undefined ? hashOf(texts) : sha256(encodeOutput(texts.join('\n'), mediaType).bytes)
+  const texts = textsOf(parts)
+  return { call, status, ...withRounded(hash(texts), hash(texts.map(roundedJson))) }
 }
 
 /** A message as the API returns it. */
@@ -47,6 +55,20 @@ export function digestOfStored(message: StoredMessage, isLog: boolean): Digest {
 }
 
 type Calls = readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+
+const withRounded = (text: string, rounded: string): Pick<Digest, 'text' | 'rounded'> =>
+  rounded === text ? { text } : { text, rounded }
+
+/** JSON as earlier versions wrote it, which rounded its numbers. Other texts stay as they are. */
+function roundedJson(text: string): string {
+  if (!/^[[{]/u.test(text) || jsonFault(text) !== undefined || !hasExactNumbers(text)) return text
+  try {
+    return JSON.stringify(withPlainNumbers(readJson(text)))
+  } catch (error) {
+    if (error instanceof SyntaxError) return text
+    throw error
+  }
+}
 
 const spoken = (role: string, parts: readonly object[], calls: Calls): string =>
   hashOf([role, ...textsOf(parts), ...parts.map(bytesOf), ...calls.map((one) => [one.id, one.name, one.arguments])])

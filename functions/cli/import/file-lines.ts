@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { linesOf, utf8Of } from '../../log/import/lines.ts'
+import { readJson } from '../../log/json/exact-json.ts'
 import type { Fault, FileLine } from '../../log/session-files/transcript.ts'
 
 /** Bytes in one read. */
@@ -64,14 +65,15 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error)
 
 /**
- * Parses bytes as JSON. Returns the value or the fault; the fault is empty for an empty line. Skips a byte order mark.
+ * Parses bytes as JSON, with numbers as they were written. Returns the value or the fault; the fault is empty for an
+ * empty line. Skips a byte order mark.
  */
 export function valueOf(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
   const text = utf8Of(bytes)
   if (text === undefined) return { fault: 'is not UTF-8' }
   if (text.trim() === '') return { fault: '' }
   try {
-    return { value: JSON.parse(text) as unknown }
+    return { value: readJson(text) }
   } catch (error) {
     // Deep nesting causes a RangeError.
     if (error instanceof SyntaxError || error instanceof RangeError) return { fault: 'is not JSON' }

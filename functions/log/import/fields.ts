@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { ImportRefused } from '../../domain/messages/closed-message.ts'
+import { isExactNumber } from '../../domain/json.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { faultsOf } from '../faults.ts'
+import { withPlainNumbers } from '../json/exact-json.ts'
 
 /** The latest time that JavaScript writes with a four-digit year, in milliseconds since 1970. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -19,9 +21,12 @@ export const time = z
 const inRange = (milliseconds: number): boolean => milliseconds >= 0 && milliseconds <= LATEST
 
 export const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value),
   'must be an object',
 )
+
+/** A field that is computed with: a number, however it is spelled. */
+export const numeric = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(withPlainNumbers, schema)
 
 /** Schema of the names in a message. */
 export const shortText = z.string().max(2_048)

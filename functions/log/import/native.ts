@@ -13,13 +13,15 @@ import { HIGHEST_NUMBER, MAX_SOURCES, sourceFault } from '../../domain/messages/
 import type { Source } from '../../domain/messages/source.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import { encodeOutput } from '../formats/output-encoding.ts'
-import { jsonObject, parse, shortText, time } from './fields.ts'
+import { withPlainNumbers } from '../json/exact-json.ts'
+import { jsonObject, numeric, parse, shortText, time } from './fields.ts'
 import { createMemberCalls, type MemberCalls } from './member-calls.ts'
 import type { MessageImport } from './message-import.ts'
 import { createOpenRounds, loopOf } from './open-rounds.ts'
 import { isSessionLine } from './session-line.ts'
 
-const provider = jsonObject.transform((value) => value as ProviderMetadata).optional()
+/** A provider's package checks its own fields, and takes numbers of JavaScript alone. */
+const provider = jsonObject.transform((value) => withPlainNumbers(value) as ProviderMetadata).optional()
 const text = z.object({ type: z.literal('text'), text: z.string(), provider })
 const bytes = z
   .string('must be there: export with outputs=inline')
@@ -40,7 +42,7 @@ const data = z.object({
 const result = z
   .array(z.discriminatedUnion('type', [text, image, file, data]))
   .refine((parts) => parts.filter(({ type }) => type === 'data').length < 2, 'must have at most one part with data')
-const tokens = z.number().int().nullable().default(null)
+const tokens = numeric(z.number().int().nullable()).default(null)
 const usage = z
   .object({
     input_tokens: tokens,
@@ -74,7 +76,7 @@ const base = {
   /** Ids and names of calls are accepted as models and their servers make them. Some put a signature into the id. */
   parent_tool_call_id: z.string().optional(),
   parent_message_id: shortText.optional(),
-  round: z.number().int().min(0).optional(),
+  round: numeric(z.number().int().min(0)).optional(),
   created_at: time.optional(),
 }
 /** A field of our exports that is not documented as a field of messages. */
@@ -86,8 +88,8 @@ const searched = z
 const numbered = z
   .object({
     message_id: shortText,
-    from: z.number().int().min(1).max(HIGHEST_NUMBER),
-    count: z.number().int().min(1).max(MAX_SOURCES),
+    from: numeric(z.number().int().min(1).max(HIGHEST_NUMBER)),
+    count: numeric(z.number().int().min(1).max(MAX_SOURCES)),
   })
   .transform(({ message_id: row, from, count }) => ({ message: row, from, count }))
 /** The limit is low because all ratings of a message share one row. */
@@ -144,10 +146,10 @@ const message = z.discriminatedUnion(
       role: z.literal('tool'),
       parts: result,
       tool_call_id: z.string(),
-      sequence: z.number().int().min(0).optional(),
+      sequence: numeric(z.number().int().min(0)).optional(),
       status: z.enum(TOOL_STATUS).default('completed'),
       completed_at: time.optional(),
-      duration_ms: z.number().min(0).optional(),
+      duration_ms: numeric(z.number().min(0)).optional(),
       decision: decision.optional(),
       origin: z.literal('client').optional(),
       searched,

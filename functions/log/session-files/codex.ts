@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts'
+import { readJson } from '../json/exact-json.ts'
 import { damagedOfCodex } from './damaged-messages.ts'
 import { typedInputs } from './codex-inputs.ts'
 import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
@@ -151,7 +152,7 @@ function resultOf(output: unknown, parser: Parser): Result {
 
 function parsedOutput(text: string): Result | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = readJson(text)
     if (!isRecord(value) || typeof value['output'] !== 'string') return undefined
     const meta = value['metadata']
     const failed = isRecord(meta) && typeof meta['exit_code'] === 'number' && meta['exit_code'] !== 0

@@ -1,4 +1,5 @@
 import { decode, ExtensionCodec } from '@msgpack/msgpack'
+import { readJson } from '../json/exact-json.ts'
 import { isRecord } from './transcript.ts'
 
 /**
@@ -21,24 +22,47 @@ for (const type of WITH_FIELDS)
     type,
     encode: () => null,
     decode: (bytes): GraphObject | undefined => {
-      const [, className, fields] = decode(bytes, { extensionCodec: codec }) as unknown[]
+      const [, className, fields] = unpacked(bytes) as unknown[]
       return typeof className === 'string' && isRecord(fields) ? { className, fields } : undefined
     },
   })
-codec.register({ type: SNAPSHOT, encode: () => null, decode: (bytes) => decode(bytes, { extensionCodec: codec }) })
+codec.register({ type: SNAPSHOT, encode: () => null, decode: (bytes) => unpacked(bytes) })
+
+/** Integers of eight bytes come as `bigint`, because a number cannot hold all of them. */
+const unpacked = (bytes: Uint8Array): unknown => decode(bytes, { extensionCodec: codec, useBigInt64: true })
 
 /**
  * Decodes a value of LangGraph's serializer: MessagePack or, in older versions, JSON. Executes nothing in it. Throws
  * for bytes that are neither.
  */
 export function graphValue(type: string, bytes: Uint8Array): unknown {
-  if (type === 'msgpack') return decode(bytes, { extensionCodec: codec })
-  if (type === 'json') return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), revive)
+  if (type === 'msgpack') return withoutBigInts(unpacked(bytes))
+  if (type === 'json') return revived(readJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
   throw new Error(`is of an unknown type: ${type.slice(0, 40)}`)
 }
 
+/** Large integers as exact numbers, which JSON can carry. */
+function withoutBigInts(value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    const number = Number(value)
+    return Number.isSafeInteger(number) ? number : JSON.rawJSON(String(value))
+  }
+  return mapped(value, withoutBigInts)
+}
+
+/** The value with each of its entries replaced. Bytes and times have none. */
+function mapped(value: unknown, replaced: (entry: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(replaced)
+  if (!isRecord(value) || value instanceof Uint8Array || value instanceof Date) return value
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, replaced(entry)]))
+}
+
+function revived(value: unknown): unknown {
+  return objectIn(mapped(value, revived))
+}
+
 /** `{"lc": 1, "type": "constructor", "id": [..., class], "kwargs": {…}}` */
-function revive(_name: string, value: unknown): unknown {
+function objectIn(value: unknown): unknown {
   if (!isRecord(value) || value['type'] !== 'constructor' || value['lc'] === undefined) return value
   const [id, fields] = [value['id'], value['kwargs']]
   const className: unknown = Array.isArray(id) ? id.at(-1) : undefined

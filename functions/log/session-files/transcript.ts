@@ -1,3 +1,4 @@
+import { isExactNumber } from '../../domain/json.ts'
 import type { JsonObject } from '../../domain/json.ts'
 
 /** A position in a session file. */
@@ -53,7 +54,7 @@ export interface Transcript {
 export const placeOf = ({ line, at }: FilePlace): FilePlace => (at === undefined ? { line } : { line, at })
 
 export const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 
 export const textIn = (record: { readonly [name: string]: unknown }, name: string): string | undefined => {
   const value = record[name]

@@ -1,6 +1,7 @@
 import { appendFileSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { digestOf, digestOfStored } from '../../../functions/cli/import/digests.ts'
 import { declareImporting } from '../../e2e/backend/importing.ts'
 
 const importing = declareImporting()
@@ -163,4 +164,18 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
     expect(await run(kind)).toBe(2)
     expect(await logs(id)).toEqual(['m0 m1 m2 m3 m4 m5 m6 m7 m8'])
   })
+})
+
+test('a message of which an earlier version stored rounded numbers is found again', () => {
+  const call = (text: string) => ({ id: 'c', name: 'pay', arguments: text })
+  const own = digestOf(
+    { role: 'assistant', parts: [], toolCalls: [call('{"id":9007199254740993,"total":10.00}')] },
+    false,
+  )
+  const stored = (text: string) =>
+    digestOfStored({ role: 'assistant', created_at: '', parts: [], tool_calls: [call(text)] }, false).text
+  expect(own.text).toBe(stored('{"id":9007199254740993,"total":10.00}'))
+  expect(own.rounded).toBe(stored('{"id":9007199254740992,"total":10}'))
+  const plain = { role: 'assistant', parts: [], toolCalls: [call('{ "id": 1.5 }')] } as const
+  expect(digestOf(plain, false)).not.toHaveProperty('rounded')
 })
