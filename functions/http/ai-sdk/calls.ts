@@ -1,5 +1,6 @@
 import type { AssistantMessage, ToolMessage } from '../../domain/messages/message.ts'
 import { textOf } from '../../domain/messages/message.ts'
+import { readJson } from '../../log/json/exact-json.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
 import { clientCallId, roundCallId } from '../run-steps/call-id.ts'
 import type { RunStep } from '../run-steps/run-step.ts'
@@ -17,7 +18,7 @@ export const MEMBER_WAITS = '[waiting for an answer]'
 export function uiInput(text: string): unknown {
   if (jsonFault(text) !== undefined) return text
   try {
-    return JSON.parse(text) as unknown
+    return readJson(text)
   } catch {
     return text
   }

@@ -1,5 +1,7 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono'
 import { BODY_TOO_LARGE, bodyBytes } from '../../domain/body-bytes.ts'
+import { isExactNumber } from '../../domain/json.ts'
+import { readJson, withPlainNumbers } from '../../log/json/exact-json.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
 import { others } from '../streaming/document-queue.ts'
 import type { AppEnv } from '../dependencies.ts'
@@ -45,11 +47,24 @@ export function requestBody(budget: BodyBudget): MiddlewareHandler<AppEnv> {
       if (bytes.length > LARGE) await others()
       // Passed as bytes, because a string would set its own content type.
       c.req.raw = bytes.length === 0 ? untyped(c.req.raw) : new Request(c.req.raw, { body: bytes })
+      c.req.json = async <Value>() => readBody(await c.req.text()) as Value
     } finally {
       entering.leave()
     }
     await next()
   }
+}
+
+/**
+ * Parses a body with its numbers as they were sent. Numbers that are fields of the body itself are settings of the request, such
+ * as `ttl_days`: they are numbers of JavaScript, however they are spelled.
+ */
+function readBody(text: string): unknown {
+  const body = readJson(text)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  for (const [name, value] of Object.entries(body))
+    if (isExactNumber(value)) Object.assign(body, { [name]: withPlainNumbers(value) })
+  return body
 }
 
 /** A request without a body. Its `Content-Type` is removed, because some clients set one on every request. */

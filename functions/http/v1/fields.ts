@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { SESSION_PATTERN, ULID_PATTERN } from '../../domain/ids.ts'
+import { isExactNumber } from '../../domain/json.ts'
 import type { JsonObject } from '../../domain/json.ts'
 
 /** Limit of the metadata's JSON, in bytes. */
@@ -29,7 +30,7 @@ export const moment = z
   .openapi({ type: 'string', example: '2026-11-14T00:00:00Z' })
 
 export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 
 /** Any JSON object. */
 export const jsonObject = z

@@ -1,4 +1,6 @@
 import { sha256 } from '../../../domain/hash.ts'
+import type { Json } from '../../../domain/json.ts'
+import { readJson, withFoldedNumbers } from '../../../log/json/exact-json.ts'
 import { jsonFault } from '../../../log/json/json-size.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
 import { scopeOf } from './chat-turn.ts'
@@ -53,11 +55,14 @@ function shownOf(message: ChatMessage, form: TextForm): unknown {
   return [message.role, content, calls]
 }
 
-/** Arguments in one way of writing them: some clients read them and write them anew. What is no JSON stays as it is. */
+/**
+ * Arguments in a normalized form, because some clients parse them and serialize them again. Numbers are equal if their
+ * values are, also beyond the precision of JavaScript. Text that is not JSON is returned unchanged.
+ */
 function jsonOf(text: string): string {
   if (jsonFault(text) !== undefined) return text
   try {
-    return JSON.stringify(JSON.parse(text))
+    return JSON.stringify(withFoldedNumbers(readJson(text) as Json))
   } catch {
     return text
   }

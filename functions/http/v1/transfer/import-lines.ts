@@ -3,6 +3,7 @@ import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { linesOf, utf8Of } from '../../../log/import/lines.ts'
+import { readJson } from '../../../log/json/exact-json.ts'
 import { others } from '../../streaming/document-queue.ts'
 import { requireBearable } from '../../middleware/request-body.ts'
 import { RequestError } from '../../middleware/request-error.ts'
@@ -114,7 +115,7 @@ function valueOf(bytes: Uint8Array, number: number): unknown {
   if (text.trim() === '') return undefined
   requireBearable(text, `line ${number}`)
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch (cause) {
     if (cause instanceof SyntaxError) throw malformed(`line ${number} is not JSON: ${cause.message}`.slice(0, 300))
     throw cause
