@@ -1,3 +1,4 @@
+import { cutBefore } from '../domain/session-title.ts'
 import { definedFields } from '../domain/defined-fields.ts'
 import type { HistoryEntries, HistoryEntry, HistoryHit, HistoryNeighbour, HistoryQuery } from '../domain/history.ts'
 import type { Message } from '../domain/messages/message.ts'
@@ -124,7 +125,7 @@ async function hitText(hit: HistoryHit, own: LogEntry | undefined): Promise<stri
 /** Renders a neighbour with its secrets redacted. Search shows no secret, neither in a hit nor beside it. */
 async function shown(entry: LogEntry): Promise<HistoryNeighbour> {
   const { label, text } = neighbour(entry)
-  const redacted = await redactSecrets(entry.text.slice(0, REDACTED_PART))
+  const redacted = await redactSecrets(cutBefore(entry.text, REDACTED_PART))
   return entry.text.startsWith(redacted) ? { label, text } : { label, text: shorten(redacted) }
 }
 

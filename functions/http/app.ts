@@ -12,6 +12,7 @@ import { headOnly } from './middleware/head.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestBody } from './middleware/request-body.ts'
 import { refuseWhenStopping } from './middleware/stopping.ts'
+import { wellFormedBodies } from './middleware/well-formed-bodies.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { createBuilds } from './streaming/document-queue.ts'
 import { callbackRoutes } from './v1/callbacks/routes.ts'
@@ -56,7 +57,7 @@ export function createApp(dependencies: AppDependencies): App {
   const app: App = new OpenAPIHono<AppEnv>({ defaultHook: refuseInvalid })
   app.onError((error, c) => errorResponse(error, c, log))
 
-  app.use(requestLog(dependencies), headOnly())
+  app.use(requestLog(dependencies), headOnly(), wellFormedBodies())
   // Registered first: the health check must respond even if the storage fails, which all other routes need.
   healthRoutes(app, dependencies)
   const budget = createBodyBudget()

@@ -1,3 +1,4 @@
+import { jsonText } from '../log/json/well-formed.ts'
 import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf } from '../domain/history.ts'
@@ -45,7 +46,7 @@ export const searchHistoryTool: MemoryTool<typeof input> = {
       sort,
       ...definedFields({ after, group }),
     })
-    const none = next === undefined ? `Nothing in the history matches ${JSON.stringify(query)}.` : NONE_YET
+    const none = next === undefined ? `Nothing in the history matches ${jsonText(query)}.` : NONE_YET
     const found = entries.length > 0 ? renderHits(entries) : none
     const late = incomplete === true ? ['The latest entries are not indexed yet: search again in a moment.'] : []
     return {

@@ -1,6 +1,7 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 import { lenientBody } from './lenient-request.ts'
+import { createPieceJoiner } from '../log/json/well-formed.ts'
 import type { MemoryDependencies, Visit } from './memory-tool.ts'
 import { addTool } from './memory-tool.ts'
 import { readOutputTool } from './read-output.ts'
@@ -50,7 +51,7 @@ export function createMcpServing(dependencies: McpDependencies): (request: Reque
     if (/^\s*\[/u.test(body)) return refuseBatch()
     // The key itself is not passed on, because no tool needs it.
     const authInfo = { token: '', clientId: key?.id ?? 'open', scopes: [...scopes], extra: { ...visit } }
-    return handler.fetch(withBody(request, body, lenientBody(body, INPUTS)), { authInfo })
+    return wellFormedResponse(await handler.fetch(withBody(request, body, lenientBody(body, INPUTS)), { authInfo }))
   }
 }
 
@@ -59,6 +60,21 @@ function withBody(request: Request, body: string, read: string): Request {
   const headers = new Headers(request.headers)
   headers.delete('content-length')
   return new Request(request.url, { method: request.method, headers, body: read, signal: request.signal })
+}
+
+/** The package writes the JSON of its responses: half of a surrogate pair leaves them here. */
+function wellFormedResponse({ body, status, statusText, headers }: Response): Response {
+  const { take, end } = createPieceJoiner({ isJson: true })
+  const mended = body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeThrough(
+      new TransformStream<string, string>({
+        transform: (chunk, controller) => controller.enqueue(take(chunk)),
+        flush: (controller) => controller.enqueue(end()),
+      }),
+    )
+    .pipeThrough(new TextEncoderStream())
+  return new Response(mended ?? null, { status, statusText, headers })
 }
 
 /** Rejects a batch. A request counts once for the rate limit of its key, so it must not contain many calls. */

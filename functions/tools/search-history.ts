@@ -1,3 +1,4 @@
+import { jsonText } from '../log/json/well-formed.ts'
 import { z } from 'zod'
 import { definedFields } from '../domain/defined-fields.ts'
 import { filtersOf, HISTORY_LABELS, type HistoryFilters } from '../domain/history.ts'
@@ -80,5 +81,5 @@ function nothingFound(query: string, { role, tool, since, until, metadata = [] }
     ...(until === undefined ? [] : [`until ${new Date(until).toISOString()}`]),
   ]
   const filtered = within.length === 0 ? '' : ` (${within.join(', ')})`
-  return `Nothing in the earlier history matches ${JSON.stringify(query)}${filtered}.`
+  return `Nothing in the earlier history matches ${jsonText(query)}${filtered}.`
 }

@@ -19,6 +19,15 @@ const MAKES_FILES: Rule = {
 }
 const WRITES_TO_TERMINALS: Rule = { breaks: /\bprocess\.(?:stdout|stderr)\.write\b|\bconsole\.\w+\(/g }
 
+/** Frames, bodies and documents written without `jsonText`, which leaves no half of a surrogate pair. Names and hashes may be. */
+const WRITES_JSON: Rule = {
+  breaks:
+    /(?:data: \$\{|new Response\(|Buffer\.from\(|\bbody: |body = |const text = |const line = .*)JSON\.stringify\([^\n]*/g,
+  // Stored, or of constants.
+  allowed: /^(?:Buffer\.from\(JSON\.stringify\(declared\)|body = JSON\.stringify\(\{ type: 'url_verification')/,
+}
+const WIRES = /^functions\/(?:http|channels|mcp|adapters\/mcp)\//
+
 const offences = ({ breaks, allowed }: Rule, text: string): string[] =>
   [...text.matchAll(breaks)].map(([found]) => found).filter((found) => allowed?.test(found) !== true)
 
@@ -44,4 +53,14 @@ describe('texts for a terminal', () => {
     'are found where they are not: %s',
     (text) => expect(offences(WRITES_TO_TERMINALS, text)).toHaveLength(1),
   )
+})
+
+describe('JSON for other programs', () => {
+  test('is written by one function', () => expect(inTree(WRITES_JSON).filter((found) => WIRES.test(found))).toEqual([]))
+
+  test.each([
+    '`data: ${JSON.stringify(value)}\\n\\n`',
+    'new Response(JSON.stringify(document))',
+    'body: JSON.stringify(args)',
+  ])('is found where it is not: %s', (text) => expect(offences(WRITES_JSON, text)).toHaveLength(1))
 })

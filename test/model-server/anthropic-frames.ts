@@ -15,7 +15,7 @@ export function anthropicFrames(completion: ScriptedCompletion, model = 'claude-
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage }
   const blocks = completion.parts.flatMap((part, index) => [
     event({ type: 'content_block_start', index, content_block: startOf(part) }),
-    ...deltasOf(part).map((delta) => event({ type: 'content_block_delta', index, delta })),
+    ...deltasOf(part, completion.pieceSize).map((delta) => event({ type: 'content_block_delta', index, delta })),
     event({ type: 'content_block_stop', index }),
   ])
   return [
@@ -38,14 +38,14 @@ function startOf(part: ScriptedPart): object {
   return { type: 'tool_use', id: part.id, name: part.name, input: {} }
 }
 
-function deltasOf(part: ScriptedPart): object[] {
+function deltasOf(part: ScriptedPart, size: number | undefined): object[] {
   if (part.type === 'redacted') return []
-  if (part.type === 'text') return piecesOf(part.text).map((text) => ({ type: 'text_delta', text }))
+  if (part.type === 'text') return piecesOf(part.text, size).map((text) => ({ type: 'text_delta', text }))
   if (part.type === 'tool_call') {
-    return piecesOf(part.arguments).map((piece) => ({ type: 'input_json_delta', partial_json: piece }))
+    return piecesOf(part.arguments, size).map((piece) => ({ type: 'input_json_delta', partial_json: piece }))
   }
   const thinking =
-    part.text === '' ? [] : piecesOf(part.text).map((text) => ({ type: 'thinking_delta', thinking: text }))
+    part.text === '' ? [] : piecesOf(part.text, size).map((text) => ({ type: 'thinking_delta', thinking: text }))
   const signature = part.signature === undefined ? [] : [{ type: 'signature_delta', signature: part.signature }]
   return [...thinking, ...signature]
 }

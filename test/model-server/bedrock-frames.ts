@@ -13,7 +13,9 @@ const STOP = {
 export function bedrockFrames(completion: ScriptedCompletion): Uint8Array[] {
   const blocks = completion.parts.flatMap((part, contentBlockIndex) => [
     ...startOf(part).map((start) => eventFrame('contentBlockStart', { contentBlockIndex, start })),
-    ...deltasOf(part).map((delta) => eventFrame('contentBlockDelta', { contentBlockIndex, delta })),
+    ...deltasOf(part, completion.pieceSize).map((delta) =>
+      eventFrame('contentBlockDelta', { contentBlockIndex, delta }),
+    ),
     eventFrame('contentBlockStop', { contentBlockIndex }),
   ])
   const usage = {
@@ -68,11 +70,11 @@ function startOf(part: ScriptedPart): object[] {
   return part.type === 'tool_call' ? [{ toolUse: { toolUseId: part.id, name: part.name } }] : []
 }
 
-function deltasOf(part: ScriptedPart): object[] {
-  if (part.type === 'text') return piecesOf(part.text).map((text) => ({ text }))
-  if (part.type === 'tool_call') return piecesOf(part.arguments).map((input) => ({ toolUse: { input } }))
+function deltasOf(part: ScriptedPart, size: number | undefined): object[] {
+  if (part.type === 'text') return piecesOf(part.text, size).map((text) => ({ text }))
+  if (part.type === 'tool_call') return piecesOf(part.arguments, size).map((input) => ({ toolUse: { input } }))
   if (part.type === 'redacted') return [{ reasoningContent: { redactedContent: part.data } }]
-  const thinking = part.text === '' ? [] : piecesOf(part.text).map((text) => ({ reasoningContent: { text } }))
+  const thinking = part.text === '' ? [] : piecesOf(part.text, size).map((text) => ({ reasoningContent: { text } }))
   const { signature } = part
   return signature === undefined ? thinking : [...thinking, { reasoningContent: { signature } }]
 }

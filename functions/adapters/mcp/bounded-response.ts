@@ -1,6 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { readJson } from '../../log/json/exact-json.ts'
+import { wellFormedJson } from '../../log/json/well-formed.ts'
 import { jsonFault, jsonSize, MAX_JSON_VALUES } from '../../log/json/json-size.ts'
 
 /**
@@ -41,14 +42,14 @@ export async function boundedResponse(
   if (fault !== undefined) throw new RangeError(`${host} sent JSON that ${fault}`)
   const messages = messageIn(text)
   if (Array.isArray(messages) && messages.filter(isRequest).length > MAX_SERVER_REQUESTS) throw tooManyRequests(host)
-  if (messages === undefined) return new Response(text, { status, statusText, headers })
+  if (messages === undefined) return new Response(wellFormedJson(text), { status, statusText, headers })
   const repaired = repair(messages as Json)
   const isNamed = isJson(headers) || !response.ok || id === undefined
-  if (repaired === messages && isNamed) return new Response(text, { status, statusText, headers })
+  if (repaired === messages && isNamed) return new Response(wellFormedJson(text), { status, statusText, headers })
   const changed = new Headers(headers)
   changed.set('content-type', 'application/json')
   changed.delete('content-length')
-  const shown = repaired === messages ? text : JSON.stringify(repaired)
+  const shown = wellFormedJson(repaired === messages ? text : JSON.stringify(repaired))
   return new Response(shown, { status, statusText, headers: changed })
 }
 
@@ -82,7 +83,7 @@ async function* boundedEvents(
       const received = messageIn(event.data)
       const message = received === undefined ? undefined : repair(received as Json)
       if (isRequest(message) && ++requests > MAX_SERVER_REQUESTS) throw tooManyRequests(host)
-      yield encoder.encode(message === received ? event.text : withData(event, JSON.stringify(message)))
+      yield encoder.encode(wellFormedJson(message === received ? event.text : withData(event, JSON.stringify(message))))
       if (id !== undefined && isResponseTo(message, id)) return
     }
   } catch (error) {

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { LookupFunction } from 'node:net'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { Json } from '../../domain/json.ts'
+import { wellFormedJson } from '../../log/json/well-formed.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { MAX_TIMEOUT_FACTOR } from '../../ports/tool.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
@@ -118,7 +119,7 @@ function createFetch(settings: ConnectionSettings, answers: RequestSlots): Fetch
   return async (address, init = {}) => {
     const url = new URL(address)
     const { method = 'GET', body } = init
-    const text = typeof body === 'string' ? body : undefined
+    const text = typeof body === 'string' ? wellFormedJson(body) : undefined
     const sent = readMessage(text)
     const own = inFlight.getStore()
     if (own !== undefined && sent.method !== undefined && sent.id !== undefined) own.sent = sent

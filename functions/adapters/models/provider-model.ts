@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { ModelRequest } from '../../domain/model-request.ts'
-import { wellFormedMessages } from '../../log/json/well-formed.ts'
+import { wellFormed, wellFormedMessages } from '../../log/json/well-formed.ts'
 import { toWireRequest } from '../../log/request/wire-names.ts'
 import type { WireRequest } from '../../log/request/wire-names.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
@@ -23,7 +23,7 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
     signal.throwIfAborted()
     try {
       const wire = toWireRequest(request, traits.ids)
-      const sent = wellFormed(wire.request)
+      const sent = wellFormed({ ...wire.request, messages: wellFormedMessages(wire.request.messages) })
       const result = await languageModel(sent).doStream(toCallOptions(sent, traits, signal))
       for await (const event of readCompletion(result.stream, { provider, modelId })) yield withOriginals(event, wire)
     } catch (error) {
@@ -40,9 +40,4 @@ function withOriginals(event: ModelEvent, { originalOf }: WireRequest): ModelEve
   if (event.type !== 'completion') return event
   const toolCalls = event.completion.toolCalls.map((call) => ({ ...call, name: originalOf(call.name) }))
   return { ...event, completion: { ...event.completion, toolCalls } }
-}
-
-function wellFormed({ instructions, ...request }: ModelRequest): ModelRequest {
-  const system = instructions === undefined ? {} : { instructions: instructions.toWellFormed() }
-  return { ...request, ...system, messages: wellFormedMessages(request.messages) }
 }

@@ -1,3 +1,4 @@
+import { cutBefore } from '../../domain/session-title.ts'
 import { createHash } from 'node:crypto'
 import type { Policies } from '../../domain/agent.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
@@ -56,7 +57,7 @@ function rowOf(runId: string, resolution: AnyResolution, rows: readonly ToolMess
   const [row, ...others] = waited
   if (row !== undefined && others.length === 0) return row
   if (row !== undefined) {
-    const candidates = waited.map(({ id, call, status }) => `${id} (${call.slice(0, 100)}, ${status})`).join(', ')
+    const candidates = waited.map(({ id, call, status }) => `${id} (${cutBefore(call, 100)}, ${status})`).join(', ')
     const text = `run ${runId} has several calls ${name}: name one by its message_id: ${candidates}`
     throw new TooltrailError('ambiguous_call', text)
   }

@@ -1,3 +1,4 @@
+import { cutBefore } from '../../domain/session-title.ts'
 import { Webhook } from 'standardwebhooks'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { guardedFetch } from '../../tools/guarded-fetch.ts'
@@ -55,5 +56,5 @@ function reasonOf(error: unknown): string {
   // An AbortError here means a timeout: Node throws it whatever the reason of the abort was, and our own aborts are
   // thrown before.
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return `no response within ${TIMEOUT_MS / 1_000} s`
-  return error.message.slice(0, MAX_ERROR_CHARACTERS)
+  return cutBefore(error.message, MAX_ERROR_CHARACTERS)
 }

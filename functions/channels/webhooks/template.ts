@@ -1,5 +1,6 @@
 import { isExactNumber } from '../../domain/json.ts'
 import type { Json } from '../../domain/json.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Matches `{{/json/pointer}}` and `{{header:name}}`. */
 const PLACE = /\{\{(\/[^{}]*|header:[A-Za-z0-9-]+)\}\}/g
@@ -61,5 +62,5 @@ function textOf(place: string, { body, headers }: Delivered): string {
   if (place.startsWith(HEADER)) return headers.get(place.slice(HEADER.length)) ?? ''
   const value = valueAt(body, place)
   if (value === undefined || value === null) return ''
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : jsonText(value)
 }

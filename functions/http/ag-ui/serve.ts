@@ -21,6 +21,7 @@ import { createAgUiEvents } from './events.ts'
 import { agUiCallId } from './thread.ts'
 import { readAgUiInput } from './input.ts'
 import type { RunAgentInput } from './schemas.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Runs an agent, and responds with its events. */
 export const serveAgUi = (
@@ -65,7 +66,7 @@ function agUiStream(
   { threadId, runId }: RunAgentInput,
   run: FollowedRun,
 ): Response {
-  const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+  const data = (value: unknown): string => `data: ${jsonText(value)}\n\n`
   const response = streamEvents(dependencies, c, call, async function* frames(signal) {
     const events = createAgUiEvents({ threadId, runId, ours: run.runId })
     const last = (end: RunEnd | undefined) =>

@@ -29,6 +29,7 @@ import { uiMessagesOf } from './messages.ts'
 import { chatRequest, uiMessage, UiMessageListSchema } from './schemas.ts'
 import type { ChatRequest } from './schemas.ts'
 import { acceptCallOutputs, acceptUserMessage } from './turn.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Limit of the messages that `GET /v1/chat/{chat}` shows; the newest are shown. */
 const MAX_MESSAGES = 500
@@ -128,7 +129,7 @@ async function newestMessages(reader: LogReader, key: SessionKey): Promise<Uint8
   const ids = [...new Set(log.map(({ runId }) => runId))]
   const runs = await Promise.all(ids.map(async (id) => [id, await reader.run(key, id)] as const))
   const known = new Map(runs.flatMap(([id, run]) => (run === undefined ? [] : [[id, run] as const])))
-  return Buffer.from(JSON.stringify(uiMessagesOf(key.session, log, known)))
+  return Buffer.from(jsonText(uiMessagesOf(key.session, log, known)))
 }
 
 /** Drops the first run if its first messages are not on the page. */
@@ -158,7 +159,7 @@ async function acceptChat(
     : acceptCallOutputs(dependencies, caller, body, last.data)
 }
 
-const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+const data = (value: unknown): string => `data: ${jsonText(value)}\n\n`
 
 const BROKEN = 'the stream ended early, but the run continues: resume'
 

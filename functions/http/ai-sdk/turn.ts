@@ -27,6 +27,7 @@ import type { FollowedRun } from '../run-steps/follow-steps.ts'
 import { existing, openSession } from '../run-steps/open-session.ts'
 import { seenBefore } from '../run-steps/pause-lookup.ts'
 import type { AssistantUiMessage, ChatRequest, UserUiMessage } from './schemas.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Rows in one page. */
 const PAGE = 200
@@ -60,7 +61,7 @@ export async function acceptUserMessage(
       clientTools: tools,
       ...definedFields({ metadata: metadata ?? undefined }),
       ...limits,
-      idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(JSON.stringify(message.parts)) },
+      idempotency: { keyHash: sha256(`ui-message ${message.id}`), bodyHash: sha256(jsonText(message.parts)) },
     },
     { here: true },
   )
@@ -134,7 +135,7 @@ function resolutionOf(row: ToolMessage, part: Part | undefined): CallResolution[
   if (part.state === 'output-error') return [{ ...call, error: part.errorText ?? 'the call failed' }]
   if (part.state !== 'output-available') return []
   const output = part['output'] ?? null
-  return [{ ...call, output: [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }] }]
+  return [{ ...call, output: [{ type: 'text', text: typeof output === 'string' ? output : jsonText(output) }] }]
 }
 
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$/

@@ -2,6 +2,7 @@ import type { App, AppDependencies } from '../dependencies.ts'
 import { createConstantFiles, sendFile } from '../constant-files.ts'
 import type { ApiDocument } from './document.ts'
 import { RunEventSchema } from '../v1/runs/event-schema.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Serves the API's OpenAPI document, and a page made from it. Nothing is loaded from other servers. */
 export function docsRoutes(app: App, { settings }: AppDependencies): void {
@@ -22,7 +23,7 @@ export function docsRoutes(app: App, { settings }: AppDependencies): void {
   app.get('/openapi.json', async (c) => {
     const { open, base } = { open: c.get('open'), base: c.env?.base ?? '' }
     const headers = { 'content-type': 'application/json' }
-    const make = () => ({ content: JSON.stringify(documentFor(open, base)), headers })
+    const make = () => ({ content: jsonText(documentFor(open, base)), headers })
     return sendFile(c, await files(`document ${open} ${base}`, make))
   })
   app.get('/docs', async (c) => {

@@ -9,6 +9,7 @@ import type { AppEnv } from '../dependencies.ts'
 import { isOpenAiPath, openAiError } from './openai-error.ts'
 import { RequestError } from './request-error.ts'
 import type { Problem } from './request-error.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** The only place that maps errors to HTTP statuses. */
 const STATUSES: { readonly [code in ErrorCode]: number } = {
@@ -115,7 +116,7 @@ function problemDocument(problem: Problem, of: { readonly request_id: string; re
     ...of,
     ...definedFields({ errors: problem.errors }),
   }
-  return new Response(JSON.stringify(document), {
+  return new Response(jsonText(document), {
     status: problem.status,
     headers: { ...problem.headers, 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
   })

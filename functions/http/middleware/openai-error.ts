@@ -1,3 +1,4 @@
+import { jsonText } from '../../log/json/well-formed.ts'
 import type { Problem } from './request-error.ts'
 
 /** Whether the path belongs to the API for OpenAI's clients. */
@@ -40,5 +41,6 @@ export function openAiError(problem: Problem): Response {
     ...(FINAL.has(problem.status) ? { 'x-should-retry': 'false' } : {}),
     'cache-control': 'no-store',
   }
-  return Response.json({ error: openAiErrorOf(problem) }, { status: problem.status, headers })
+  const body = jsonText({ error: openAiErrorOf(problem) })
+  return new Response(body, { status: problem.status, headers: { ...headers, 'content-type': 'application/json' } })
 }

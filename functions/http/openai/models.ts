@@ -1,3 +1,5 @@
+import { jsonText } from '../../log/json/well-formed.ts'
+import { cutBefore } from '../../domain/session-title.ts'
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Agent } from '../../domain/agent.ts'
 import type { Caller } from '../../access/caller.ts'
@@ -62,6 +64,6 @@ export function modelRoutes(app: App, { agents, clock }: AppDependencies): void 
 export function modelOf(agents: ReadonlyMap<string, Agent>, model: string): Agent {
   const agent = agents.get(model)
   if (agent !== undefined) return agent
-  const detail = `there is no agent ${JSON.stringify(model.slice(0, 128))}: a model names one of GET /openai/v1/models`
+  const detail = `there is no agent ${jsonText(cutBefore(model, 128))}: a model names one of GET /openai/v1/models`
   throw new RequestError(404, 'model_not_found', detail, { errors: [{ path: 'body.model', message: 'is no agent' }] })
 }

@@ -6,6 +6,7 @@ import type { AppEnv, RouteDependencies } from '../dependencies.ts'
 import type { NamedText } from './buffered-bodies.ts'
 import { bodyOf } from './response-bodies.ts'
 import type { LongTexts } from './response-bodies.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': ka\n\n'
@@ -21,7 +22,7 @@ export interface ServerSentEvent {
 
 /** Formats one event for the stream. */
 export function frame({ id, event, data }: ServerSentEvent): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${jsonText(data)}\n\n`
 }
 
 interface Dependencies {

@@ -2,6 +2,7 @@ import type { TypedResponse } from 'hono'
 import type { JSONParsed } from 'hono/utils/types'
 import { bodyOf } from './response-bodies.ts'
 import type { LongTexts } from './response-bodies.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Characters up to which a document is sent at once. */
 const SHORT = 16 * 1024
@@ -15,7 +16,7 @@ export function jsonResponse<Body>(
   document: Body,
   headers: Readonly<Record<string, string>> = {},
 ): Response & TypedResponse<JSONParsed<Body>, 200, 'json'> {
-  return bytesResponse(texts, JSON.stringify(document), headers)
+  return bytesResponse(texts, jsonText(document), headers)
 }
 
 /** Responds with a document that is already JSON. */

@@ -1,5 +1,6 @@
 import { MAX_PAGE_BYTES } from '../../log/page-bytes.ts'
 import { others } from '../streaming/document-queue.ts'
+import { jsonText } from '../../log/json/well-formed.ts'
 
 /** Bytes of entries after which the event loop serves other requests. */
 const AT_A_TIME = 1024 * 1024
@@ -22,7 +23,7 @@ export async function entriesOf<Entry>(
   let bytes = 0
   let since = 0
   for (const entry of entries) {
-    const text = JSON.stringify(await make(entry))
+    const text = jsonText(await make(entry))
     const length = Buffer.byteLength(text) + 1
     if (texts.length > 0 && bytes + length > mostBytes) break
     texts.push(text)
@@ -40,11 +41,11 @@ export const pageBytes = (
   entries: PageEntries,
   next: string | null,
   hasMore = next !== null,
-): Uint8Array<ArrayBuffer> => listBytes(HEAD, entries, `],"next":${JSON.stringify(next)},"has_more":${hasMore}}`)
+): Uint8Array<ArrayBuffer> => listBytes(HEAD, entries, `],"next":${jsonText(next)},"has_more":${hasMore}}`)
 
 /** A page that can be continued on both sides, as JSON bytes. */
 export function windowBytes(entries: PageEntries, previous: string | null, next: string | null) {
-  const sides = `"previous":${JSON.stringify(previous)},"next":${JSON.stringify(next)}`
+  const sides = `"previous":${jsonText(previous)},"next":${jsonText(next)}`
   return listBytes(HEAD, entries, `],${sides},"has_more":${next !== null}}`)
 }
 

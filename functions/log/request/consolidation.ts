@@ -1,4 +1,5 @@
 import type { Consolidation } from '../../domain/agent.ts'
+import { cutBefore } from '../../domain/session-title.ts'
 import { isLeaders, textOf } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { isConversational, summaryText } from './request-context.ts'
@@ -106,4 +107,4 @@ function lineOf(message: Message): string | undefined {
 
 /** Truncates a line that is longer than a part. A token has at least half a character. */
 const clip = (line: string, budget: number): string =>
-  weighText(line) <= budget ? line : `${line.slice(0, Math.floor(budget / 2))} …`
+  weighText(line) <= budget ? line : `${cutBefore(line, Math.floor(budget / 2))} …`

@@ -14,8 +14,9 @@ interface LoggedCall {
 }
 
 /** Two runs complete, and log, search and `format=openai` show the call as promised. */
-async function expectUsable(wire: Wire, name: string, id = 'call_1'): Promise<void> {
-  wires.play(calling(name, { id, arguments: '{"needle":"zebra"}' }), saying('no such tool'), saying('hello'))
+async function expectUsable(wire: Wire, given: string, id = 'call_1'): Promise<void> {
+  const name = given.toWellFormed()
+  wires.play(calling(given, { id, arguments: '{"needle":"zebra"}' }), saying('no such tool'), saying('hello'))
   const session = await wires.newSession(wire)
   const [first, second] = [await wires.ask(session, 'go'), await wires.ask(session, 'and now?')]
   expect([first.error, first.status, second.error, second.status]).toEqual([null, 'completed', null, 'completed'])

@@ -22,6 +22,7 @@ import type { RunState } from '../run-state.ts'
 import { ownMessages, roundOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
+import { createCharacterJoiner } from './whole-characters.ts'
 
 /** Timeout of a request between two events, in milliseconds, unless the agent's options set another one. */
 const SILENT_MS = 120_000
@@ -231,6 +232,7 @@ async function streamCompletion(
   const idle = limitTime(signal, limit, silent)
   // If the stream ignores its signal, it is abandoned without waiting.
   const events = target.model.stream(request, idle.signal)[Symbol.asyncIterator]()
+  const joinCharacters = createCharacterJoiner()
   let done = target.keeper.startWatchdog(limit)
   let output = ''
   try {
@@ -238,14 +240,15 @@ async function streamCompletion(
       const next = await raceAbort(events.next(), idle.signal)
       if (next.done === true)
         throw new ModelError('network', 'the stream ended before the completion was whole', { retryable: true })
-      const event = next.value
       done()
       done = target.keeper.startWatchdog(limit)
       idle.restart()
-      if (event.type === 'completion') return event.completion
-      target.emit(delta(target.at, event))
-      output += event.type === 'tool_call.delta' ? event.arguments : event.text
-      if (event.type !== 'tool_call.delta') addDelta(streamed, event)
+      for (const event of joinCharacters(next.value)) {
+        if (event.type === 'completion') return event.completion
+        target.emit(delta(target.at, event))
+        output += event.type === 'tool_call.delta' ? event.arguments : event.text
+        if (event.type !== 'tool_call.delta') addDelta(streamed, event)
+      }
     }
   } catch (error) {
     idle.end()

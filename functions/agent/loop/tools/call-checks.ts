@@ -1,3 +1,4 @@
+import { cutBefore } from '../../../domain/session-title.ts'
 import type { AssistantMessage, ToolCall, ToolMessage } from '../../../domain/messages/message.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { recordDecision } from '../record-decision.ts'
@@ -111,9 +112,9 @@ export async function warnOfUnchecked(
 ): Promise<void> {
   const reasons = calls.flatMap(({ name }, sequence) => {
     if (checked[sequence]?.isUnchecked)
-      return [`there was no time to check the arguments of calls of ${name.slice(0, 200)}`]
+      return [`there was no time to check the arguments of calls of ${cutBefore(name, 200)}`]
     if (checked[sequence]?.isUnreadable)
-      return [`the arguments of calls were not checked in full, because of the schema of ${name.slice(0, 200)}`]
+      return [`the arguments of calls were not checked in full, because of the schema of ${cutBefore(name, 200)}`]
     return []
   })
   const details = [...new Set(reasons)]

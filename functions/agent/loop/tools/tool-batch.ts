@@ -1,3 +1,4 @@
+import { cutBefore } from '../../../domain/session-title.ts'
 import { DEFAULT_POLICIES } from '../../../domain/agent.ts'
 import type { Agent, Policies } from '../../../domain/agent.ts'
 import type { CallProgress } from '../../../domain/events.ts'
@@ -229,7 +230,7 @@ async function usableSources(
   const first = faults.findIndex((fault) => fault !== undefined)
   if (first < 0) return all
   const count = faults.filter((fault) => fault !== undefined).length
-  const detail = `${count} of the ${all.length} sources of ${row.call.slice(0, 200)} were left out: number ${first + 1} ${faults[first]}`
+  const detail = `${count} of the ${all.length} sources of ${cutBefore(row.call, 200)} were left out: number ${first + 1} ${faults[first]}`
   const notice = {
     type: 'warning',
     code: 'sources_dropped',

@@ -6,6 +6,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { createRateLimits } from './rate-limits.ts'
 import { SlackBusy, SlackRefusal, SlackSilence } from './slack-error.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Timeout of Slack's response. */
 const RESPONSE_MS = 10_000
@@ -85,7 +86,7 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
     const response = await guardedFetch(new URL(method, apiUrl), {
       method: 'POST',
       headers,
-      body: asForm ? formOf(args) : JSON.stringify(args),
+      body: asForm ? formOf(args) : jsonText(args),
       ...definedFields({ signal }),
       limits: { bytes: RESPONSE_BYTES, milliseconds: RESPONSE_MS },
       allowedHosts,
@@ -100,7 +101,7 @@ async function send({ apiUrl, allowedHosts }: SlackApiDependencies, { token, met
 
 /** The key of a rate limit: the channel for posts, the workspace for other methods. */
 const placeOf = ({ team, method, args }: Pick<SlackCall, 'team' | 'method' | 'args'>): string =>
-  method === 'chat.postMessage' ? `${team} ${JSON.stringify(args['channel'])}` : team
+  method === 'chat.postMessage' ? `${team} ${jsonText(args['channel'])}` : team
 
 const formOf = (args: JsonObject): string =>
   new URLSearchParams(
@@ -109,7 +110,7 @@ const formOf = (args: JsonObject): string =>
     ),
   ).toString()
 
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const textOf = (value: Json): string => (typeof value === 'string' ? value : jsonText(value))
 
 function resultOf(method: string, status: number, body: string): JsonObject {
   if (status !== 200) throw new SlackSilence(method, `status ${status}`)

@@ -1,3 +1,5 @@
+import { jsonText } from '../../../log/json/well-formed.ts'
+import { cutBefore } from '../../../domain/session-title.ts'
 import type { IncomingPart } from '../../../agent/service/agent-service.ts'
 import type { SlackFile } from './event.ts'
 import type { SlackDownloads } from '../api/file-transfer.ts'
@@ -58,5 +60,5 @@ const isLoginPage = (response: Response, mediaType: string): boolean =>
 
 const note = (name: string, reason: string): IncomingPart => ({
   type: 'text',
-  text: `[The file ${JSON.stringify(name.slice(0, 200))} of this message could not be read: ${reason}.]`,
+  text: `[The file ${jsonText(cutBefore(name, 200))} of this message could not be read: ${reason}.]`,
 })

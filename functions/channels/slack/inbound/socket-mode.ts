@@ -6,6 +6,7 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import { refusedAddress } from '../../../tools/allowed-hosts.ts'
 import type { SlackApi } from '../api/web-api.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Timeout for opening a connection. */
 const OPENING_MS = 10_000
@@ -155,7 +156,7 @@ async function take(dependencies: SocketDependencies, socket: WebSocket, data: s
     if (id === undefined) return undefined
     if (type === 'events_api') await takeEvent(payload)
     if (type === 'interactive') await takeInteraction(payload)
-    socket.send(JSON.stringify({ envelope_id: id }))
+    socket.send(jsonText({ envelope_id: id }))
   } catch (error) {
     logger.warn('what came over Slack’s socket was not taken: Slack sends it again', { error: String(error) })
   }

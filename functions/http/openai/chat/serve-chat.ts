@@ -31,6 +31,7 @@ import { noteDelivered } from '../sessions/repeated-request.ts'
 import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
 import { modelOf } from '../models.ts'
 import { whenSent } from '../when-sent.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Longest wait of a non-streaming request for its run, in milliseconds. */
 export const MAX_RUN_WAIT_MS = 240_000
@@ -123,7 +124,7 @@ interface Ends {
   readonly revoked: AbortSignal
 }
 
-const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+const data = (value: unknown): string => `data: ${jsonText(value)}\n\n`
 
 async function* chunkFrames(
   dependencies: RouteDependencies,

@@ -13,6 +13,7 @@ import { responseEvents } from './response-run.ts'
 import type { ResponseState } from './response-run.ts'
 import type { ResponseResource } from './response-schemas.ts'
 import type { ResponseEvent } from './response-writer.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** The Response in its current state. */
 export async function standing(dependencies: RouteDependencies, shown: ShownResponse): Promise<ResponseResource> {
@@ -77,12 +78,12 @@ export async function settled(
   }
 }
 
-const frameOf = (event: ResponseEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+const frameOf = (event: ResponseEvent): string => `event: ${event.type}\ndata: ${jsonText(event)}\n\n`
 
 /** The last frame after an error. The SDK throws its message. */
 export const failedFrame = (error: Error): string => {
   const { message, code } = openAiErrorOf(describeError(error))
-  return `event: error\ndata: ${JSON.stringify({ type: 'error', message, code, param: null })}\n\n`
+  return `event: error\ndata: ${jsonText({ type: 'error', message, code, param: null })}\n\n`
 }
 
 /** The events of a Response as frames; with `after`, only those after this number. */

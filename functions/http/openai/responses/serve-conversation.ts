@@ -15,6 +15,7 @@ import { itemsOf, messageOfItem } from './conversation-items.ts'
 import type { PlacedItem } from './conversation-items.ts'
 import { readConversationItems } from './response-input.ts'
 import type { ConversationRequest, ItemList } from './response-schemas.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Creates a session whose log begins with these items. */
 export async function makeConversation(
@@ -41,9 +42,9 @@ export const showConversation = async (dependencies: RouteDependencies, caller: 
 export async function pageOfItems(dependencies: RouteDependencies, caller: Caller, id: string, query: ItemQuery) {
   const { builds, shared } = dependencies
   const session = await findConversation(dependencies, caller, id)
-  const name = JSON.stringify(['items', session.session, query])
+  const name = jsonText(['items', session.session, query])
   const page = await builds.build(caller.tenant, name, async () =>
-    Buffer.from(JSON.stringify(await itemPage(dependencies, session, query))),
+    Buffer.from(jsonText(await itemPage(dependencies, session, query))),
   )
   return bytesResponse<ItemList>(shared.of(caller.tenant), page)
 }

@@ -27,6 +27,7 @@ import { failedFrame, frames, remembering, settled, standing } from './follow-re
 import { readResponseRequest } from './response-input.ts'
 import { TEXT_ONLY } from './response-resource.ts'
 import type { ResponseRequest, ResponseResource } from './response-schemas.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Longest wait of a cancel for the end of its run. */
 const CANCEL_MS = 2_000
@@ -73,7 +74,7 @@ export async function serveRead(
   const shown = await findResponse(dependencies, c.get('caller'), id)
   if (stream !== 'true') {
     const { builds, shared } = dependencies
-    const make = async () => Buffer.from(JSON.stringify(await standing(dependencies, shown)))
+    const make = async () => Buffer.from(jsonText(await standing(dependencies, shown)))
     return bytesResponse<ResponseResource>(
       shared.of(shown.key.tenant),
       await builds.build(shown.key.tenant, `response ${id}`, make),

@@ -7,6 +7,7 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import { timeText } from '../time-text.ts'
 import { messageMaker, type MessageResource } from '../messages/resource.ts'
 import { runResource, withArguments, type RunResource } from '../runs/resource.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Limit of the JSON, in bytes. In a longer body, pointers replace long texts. */
 const MAX_CALLBACK_BYTES = 256 * 1024
@@ -87,7 +88,7 @@ async function messagesUpTo(
 function bodyOf(type: string, time: number, whole: RunResource, all: readonly MessageResource[]): string {
   const run = withShortInput(whole)
   const write = (messages: readonly MessageResource[], shown = run): string =>
-    JSON.stringify({ type, timestamp: timeText(time), data: { ...shown, messages } })
+    jsonText({ type, timestamp: timeText(time), data: { ...shown, messages } })
   const isFitting = (text: string): boolean => Buffer.byteLength(text) <= MAX_CALLBACK_BYTES
   const first = write(all, whole)
   if (isFitting(first)) return first
@@ -100,7 +101,7 @@ function bodyOf(type: string, time: number, whole: RunResource, all: readonly Me
   return write(short)
 }
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+const bytesOf = (value: unknown): number => Buffer.byteLength(jsonText(value))
 
 /** Shortens a result; other messages stay unchanged. */
 function withPointers(message: MessageResource): MessageResource {

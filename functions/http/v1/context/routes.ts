@@ -11,6 +11,7 @@ import { idempotencyOf } from '../runs/request.ts'
 import { runHeaders } from '../messages/input-schema.ts'
 import { ContextSchema, contextQuery, SummarySchema } from './schema.ts'
 import { sessionParams } from '../fields.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 const tags = ['Context']
 
@@ -49,10 +50,10 @@ export function contextRoutes(app: App, dependencies: RouteDependencies): void {
   app.openapi(readContext, async (c) => {
     const session = await findSession(dependencies, c.get('caller'), c.req.valid('param').session)
     const { run } = c.req.valid('query')
-    const name = JSON.stringify(['context', session, run])
+    const name = jsonText(['context', session, run])
     // Queued, because the document holds the messages of the conversation and may be long.
     const document = await builds.build(session.tenant, name, async () =>
-      Buffer.from(JSON.stringify(contextResource(session.session, await service.context(session, run)))),
+      Buffer.from(jsonText(contextResource(session.session, await service.context(session, run)))),
     )
     return bytesResponse<z.input<typeof ContextSchema>>(shared.of(session.tenant), document)
   })

@@ -7,6 +7,7 @@ import { entriesOf, listBytes } from '../page-entries.ts'
 import { messageMaker } from '../messages/resource.ts'
 import type { RunResource } from './resource.ts'
 import { writeMessageCursor } from '../page-cursor.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 const PAGE = 500
 /** Characters of messages up to which a document is built at once; longer documents are queued, as pages are. */
@@ -35,7 +36,7 @@ export async function runDocument(
     known === undefined ? newMessages(most) : { messages: known, more: false }
   const begin = await find(SHORT)
   if (!begin.more && lengthOf(begin.messages) <= SHORT) return documentOf(begin)
-  const name = JSON.stringify(['run', key.session, since, run])
+  const name = jsonText(['run', key.session, since, run])
   return builds.build(key.tenant, name, async () => documentOf(await find(MAX_PAGE_BYTES)))
 
   async function newMessages(most: number): Promise<Found> {
@@ -54,8 +55,8 @@ export async function runDocument(
     const entries = await entriesOf(messages, await messageMaker(reader, key, messages))
     const last = messages[entries.texts.length - 1]?.id
     const isCut = (more || entries.texts.length < messages.length) && last !== undefined
-    const next = isCut ? `,"messages_next":${JSON.stringify(writeMessageCursor('asc', last))}` : ''
-    return listBytes(`${JSON.stringify(run).slice(0, -1)},"messages":[`, entries, `]${next}}`)
+    const next = isCut ? `,"messages_next":${jsonText(writeMessageCursor('asc', last))}` : ''
+    return listBytes(`${jsonText(run).slice(0, -1)},"messages":[`, entries, `]${next}}`)
   }
 }
 

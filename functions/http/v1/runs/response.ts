@@ -14,6 +14,7 @@ import { keyRevoked } from '../../middleware/authentication.ts'
 import { runDocument } from './document.ts'
 import { framesOf } from './frames.ts'
 import { isSettled, requireRun, runResource, type RunResource, type RunView } from './resource.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Characters above which a run is not kept in memory for its 202. */
 const LONG = 4 * 1024
@@ -122,7 +123,7 @@ export function runAccepted(
   view: RunView,
   headers: Readonly<Record<string, string>> = {},
 ): Response & TypedResponse<JSONParsed<RunResource>, 202, 'json'> {
-  const textOf = (shown: RunView): string => JSON.stringify(runResource(key.session, shown, runId))
+  const textOf = (shown: RunView): string => jsonText(runResource(key.session, shown, runId))
   const text = textOf(view)
   const body =
     text.length <= LONG

@@ -29,6 +29,7 @@ import { startingWithUlid } from '../../../domain/ids.ts'
 import { keyOf } from '../../../domain/session.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 const tags = ['Runs']
 
@@ -137,7 +138,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     // The id of a message, or of another session's run, is a cursor of another list.
     if (after !== undefined && (await reader.run(session, after)) === undefined) throw cursorNotFound()
     const query = { limit, mostCharacters: MAX_PAGE_BYTES, ...definedFields({ before: after, status }) }
-    const name = JSON.stringify(['runs', session.session, query])
+    const name = jsonText(['runs', session.session, query])
     const page = await builds.build(session.tenant, name, () => runPage(reader, session, query))
     return bytesResponse<RunPage>(shared.of(session.tenant), page)
   })
@@ -146,8 +147,8 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     const { session, run: id } = c.req.valid('param')
     const found = await findSession(dependencies, c.get('caller'), session)
     // Queued, because the input may be long.
-    const document = await builds.build(found.tenant, JSON.stringify(['run', session, id]), async () =>
-      Buffer.from(JSON.stringify(runResource(session, await requireRun(reader, found, id), id))),
+    const document = await builds.build(found.tenant, jsonText(['run', session, id]), async () =>
+      Buffer.from(jsonText(runResource(session, await requireRun(reader, found, id), id))),
     )
     return bytesResponse<RunResource>(shared.of(found.tenant), document)
   })

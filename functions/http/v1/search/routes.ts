@@ -8,6 +8,7 @@ import { metadataFilters } from '../metadata-filter.ts'
 import { SearchPageSchema, searchQuery } from './schema.ts'
 import { searchHitResource } from './resource.ts'
 import { createBuilds } from '../../streaming/document-queue.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 type SearchPage = z.input<typeof SearchPageSchema>
 
@@ -38,12 +39,12 @@ export function searchRoutes(app: App, { service, shared }: RouteDependencies): 
     const { tenant, owner } = c.get('caller')
     const query = c.req.valid('query')
     // Concurrent equal searches share the same bytes. A separate page for each would use too much memory.
-    const page = await builds.build(tenant, JSON.stringify([owner ?? null, query]), async () => {
+    const page = await builds.build(tenant, jsonText([owner ?? null, query]), async () => {
       const asked = { scope: { tenant, ...definedFields({ owner }) }, ...askedBy(query) }
       const { entries, next, incomplete } = await service.search(asked)
       const data = entries.map(searchHitResource)
       const found = { object: 'list', data, next: next ?? null, has_more: next !== undefined } satisfies SearchPage
-      return Buffer.from(JSON.stringify({ ...found, ...definedFields({ incomplete }) }))
+      return Buffer.from(jsonText({ ...found, ...definedFields({ incomplete }) }))
     })
     return bytesResponse<SearchPage>(shared.of(tenant), page)
   })

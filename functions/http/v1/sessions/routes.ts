@@ -22,6 +22,7 @@ import {
   sessionKey,
 } from '../../../access/sessions.ts'
 import { deletionResource, sessionResource } from './resource.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 type SessionPage = z.input<typeof SessionPageSchema>
 
@@ -110,7 +111,7 @@ function readingRoutes(app: App, dependencies: RouteDependencies): void {
     const query = c.req.valid('query')
     const shown = listedOwner(caller, query.owner)
     const page = shown === undefined ? NO_SESSIONS : await pageOf({ ...filterOf(caller, query), ...shown })
-    const json = Buffer.from(JSON.stringify(page))
+    const json = Buffer.from(jsonText(page))
     const headers = { etag: etagOf(json), 'cache-control': 'private, no-cache' }
     if (isNamed(c.req.header('if-none-match'), headers.etag)) return c.body(null, 304, headers)
     return bytesResponse<SessionPage>(shared.of(caller.tenant), json, headers)

@@ -19,6 +19,7 @@ import type { ChatPosition } from '../page-cursor.ts'
 import { messageResource } from '../messages/resource.ts'
 import { sessionResource } from '../sessions/resource.ts'
 import type { exportQuery } from './schema.ts'
+import { jsonText } from '../../../log/json/well-formed.ts'
 
 /** Chat Completions messages in one page. */
 const CHAT_PAGE = 100
@@ -87,7 +88,7 @@ async function chunk(
   return { text, next: { after: end, last } }
 }
 
-const line = (value: object): string => `${JSON.stringify(value)}\n`
+const line = (value: object): string => `${jsonText(value)}\n`
 
 const asLine =
   (dependencies: Dependencies, session: Session, outputs: Options['outputs']) =>
