@@ -55,6 +55,8 @@ export interface SessionContext {
   readonly citations?: Citations
   /** With `images: {reattach}`: the first message whose images and files are still sent with their bytes. */
   readonly media?: { readonly from: string }
+  /** Maximum tokens of a request to a model, learned from its refusals; the key is the model's name in its agent. */
+  readonly limits?: { readonly [model: string]: number }
   /** The log's last message at the last decision, and the size of the request at that time. */
   readonly decided?: { readonly at: string; readonly scale: Scale }
   /** The decisions for the requests of working members, by the row of the delegate call. */

@@ -54,6 +54,14 @@ export interface Models {
   open(name: string, use?: ModelUse): Promise<Model>
 }
 
+/** The numbers that a provider names when it refuses a request as too long. */
+export interface RefusedSize {
+  /** Tokens that the model takes. */
+  readonly maxTokens?: number
+  /** Tokens of the request, by the provider's count; more than `maxTokens`. */
+  readonly tokens?: number
+}
+
 export class ModelError extends Error {
   readonly code: Exclude<RunErrorCode, 'crashed_repeatedly' | 'storage'>
   readonly retryable: boolean
@@ -61,11 +69,22 @@ export class ModelError extends Error {
   readonly retryAfterMs?: number
   /** The usage that the provider reports for the failed request. */
   readonly usage?: Usage
+  /** HTTP status of the response, if there was one. */
+  readonly status?: number
+  /** With `context_length`: what the provider says of the sizes. */
+  readonly size?: RefusedSize
 
   constructor(
     code: ModelError['code'],
     message: string,
-    options: { retryable: boolean; retryAfterMs?: number; usage?: Usage; cause?: unknown },
+    options: {
+      retryable: boolean
+      retryAfterMs?: number
+      usage?: Usage
+      status?: number
+      size?: RefusedSize
+      cause?: unknown
+    },
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ModelError'
@@ -73,5 +92,14 @@ export class ModelError extends Error {
     this.retryable = options.retryable
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
     if (options.usage !== undefined) this.usage = options.usage
+    if (options.status !== undefined) this.status = options.status
+    if (options.size !== undefined) this.size = options.size
   }
 }
+
+/** Statuses with which a provider refuses a request as it is. */
+const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413, 422])
+
+/** Whether the provider refuses the request as it is: for its size, or for something in it. */
+export const isRefusal = ({ code, status }: ModelError): boolean =>
+  code === 'context_length' || (code === 'invalid_request' && REFUSALS.has(status))

@@ -1,9 +1,9 @@
 import { APICallError, LoadAPIKeyError, LoadSettingError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { ModelError } from '../../ports/model.ts'
+import type { RefusedSize } from '../../ports/model.ts'
+import { refusedSizeIn, saysTooLong } from './too-long.ts'
 
-const TOO_LONG =
-  /context.?(?:length|window|limit)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|limit|model)[^.]*token|reduce the length/i
 /** Matches the error of Bedrock's package for missing credentials or an expired login. No request was sent then. */
 const NO_CREDENTIALS = /^AWS credential provider failed/
 /** Matches the error of an exhausted quota, for which a retry is useless. */
@@ -24,16 +24,17 @@ export function toModelError(error: unknown): ModelError {
 }
 
 function byStatus(error: unknown, status: number, message: string): ModelError {
-  const body = APICallError.isInstance(error) ? (error.responseBody ?? '') : ''
-  const text = `${message} ${body}`
+  const body = APICallError.isInstance(error) ? error.responseBody : error instanceof Error ? '' : JSON.stringify(error)
+  const text = `${message} ${body ?? ''}`
   const detail = message === '' ? `the provider responded with status ${status}` : message
   const retryAfterMs = retryAfter(error)
-  const make = (code: ModelError['code'], retryable: boolean): ModelError =>
-    new ModelError(code, detail, { retryable, cause: error, ...definedFields({ retryAfterMs }) })
+  const make = (code: ModelError['code'], retryable: boolean, size?: RefusedSize): ModelError =>
+    new ModelError(code, detail, { retryable, status, cause: error, ...definedFields({ retryAfterMs, size }) })
   if (status === 429) return make('rate_limited', !USED_UP.test(text))
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)
-  if (status === 413 || (status < 500 && TOO_LONG.test(text))) return make('context_length', false)
+  // llama.cpp has reported it with 500.
+  if (status === 413 || (status <= 500 && saysTooLong(text))) return make('context_length', false, refusedSizeIn(text))
   if (status >= 500 || status === 409 || status === 424 || status === 425) return make('provider_error', true)
   if (status >= 400) return make('invalid_request', false)
   return make('network', true)
@@ -41,7 +42,11 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
 
 /** Converts an error without a status: the connection failed, or the response was invalid. */
 function withoutStatus(error: unknown, message: string): ModelError {
-  if (TOO_LONG.test(message)) return new ModelError('context_length', message, { retryable: false, cause: error })
+  const text = error instanceof Error ? message : `${message} ${JSON.stringify(error)}`
+  if (saysTooLong(text)) {
+    const size = refusedSizeIn(text)
+    return new ModelError('context_length', message, { retryable: false, cause: error, size })
+  }
   if (NO_CREDENTIALS.test(message)) return new ModelError('authentication', message, { retryable: false, cause: error })
   const sent = error instanceof Error ? undefined : error
   if (sent === undefined) return new ModelError('network', message, { retryable: true, cause: error })

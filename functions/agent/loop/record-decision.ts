@@ -61,5 +61,5 @@ function withDecision(state: RunState, thread: Thread, of: SessionContext): Sess
     const known = id === thread.parentMessageId ? definedFields({ cut, decided }) : state.context.decided.members?.[id]
     return known === undefined ? [] : [[id, known] as const]
   })
-  return { ...state.context.decided, members: Object.fromEntries(open) }
+  return { ...state.context.decided, ...definedFields({ limits: of.limits }), members: Object.fromEntries(open) }
 }

@@ -69,7 +69,7 @@ export async function nextRequest(
     agent,
     request: run === undefined ? { ...request, messages: request.messages.slice(0, -1) } : request,
     estimatedTokens: tokens,
-    contextTokens: contextTokensOf(agent),
+    contextTokens: contextTokensOf(agent, decision.limits),
     ...definedFields({ summary: decision.summary }),
     mediaOf: new Map(loaded.messages.flatMap(({ id, parts }) => mediaIds(parts).map((media) => [media, id]))),
     omitted: decision.cut === undefined ? 0 : decision.cut.messages - decision.cut.kept.length,
@@ -161,7 +161,8 @@ export async function consolidateByHand(
   const keeper = { startWatchdog: () => () => undefined, check: () => undefined }
   const late = (): Error => new Error(`it took longer than ${limitMs / 1_000} s`)
   const limit = limitTime(signal ?? new AbortController().signal, limitMs, late)
-  const work = { agent, policy, former, before: undefined, signal: limit.signal }
+  const { limits } = loaded.decided
+  const work = { agent, policy, former, before: undefined, limits, signal: limit.signal }
   const from = former === undefined ? {} : { from: former.through }
   const account = definedFields({ owner: session.owner, keyId })
   const count = countSummaries(dependencies, key, account)

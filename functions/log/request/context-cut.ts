@@ -42,10 +42,20 @@ export function cutToFit(of: Measured, scale: Scale, maxTokens: number, older: O
   return cutAt(of, nearest ?? found.find(({ tokens }) => tokens <= maxTokens) ?? found.at(-1), inputs, older)
 }
 
-/** Returns the truncation after a provider rejected a request with this estimate. It keeps at most two thirds of the tokens. */
-export function cutAfterRefusal(of: Measured, scale: Scale, tokens: number, older: Older): Cut | undefined {
+/**
+ * Returns the truncation after a provider rejected a request with this estimate. It keeps at most two thirds of the tokens, and at
+ * most `maxTokens`.
+ */
+export function cutAfterRefusal(
+  of: Measured,
+  scale: Scale,
+  tokens: number,
+  older: Older,
+  maxTokens = Infinity,
+): Cut | undefined {
   const { found, inputs } = candidates(of, scale)
-  return cutAt(of, found.find((one) => one.tokens <= tokens * AFTER_REFUSAL) ?? found.at(-1), inputs, older)
+  const most = Math.min(tokens * AFTER_REFUSAL, maxTokens)
+  return cutAt(of, found.find((one) => one.tokens <= most) ?? found.at(-1), inputs, older)
 }
 
 /** Builds the truncation at a position. `inputs`: the ids of the turn's inputs, in order. */

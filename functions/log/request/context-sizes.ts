@@ -1,4 +1,5 @@
 import type { Agent } from '../../domain/agent.ts'
+import type { SessionContext } from '../../domain/context.ts'
 
 /** Context window of an unknown model, in tokens. */
 const DEFAULT_TOKENS = 200_000
@@ -25,16 +26,63 @@ const TOKENS: readonly (readonly [name: RegExp, tokens: number])[] = [
   [/llama-?3[.-][123]|mistral-large|deepseek/, 128_000],
 ]
 
-/** Returns the context window of an agent's model in tokens, including its completion. */
-export function contextTokensOf({ model, policies }: Pick<Agent, 'model' | 'policies'>): number {
+type Limits = NonNullable<SessionContext['limits']>
+
+/** Returns the context window of an agent's model in tokens, including its completion. `limits`: learned from refusals. */
+export function contextTokensOf({ model, policies }: Pick<Agent, 'model' | 'policies'>, limits: Limits = {}): number {
+  return Math.min(assumedTokens(model, policies), limitOf(model, limits))
+}
+
+function assumedTokens(model: string, policies: Agent['policies']): number {
   if (policies.contextTokens !== null) return policies.contextTokens
   const name = model.slice(model.indexOf('/') + 1).toLowerCase()
   return TOKENS.find(([pattern]) => pattern.test(name))?.[1] ?? DEFAULT_TOKENS
 }
 
+const limitOf = (model: string, limits: Limits): number =>
+  Object.hasOwn(limits, model) ? (limits[model] ?? Infinity) : Infinity
+
 /** Returns the maximum tokens of an agent's request, so that its completion fits as well. */
-export function requestTokensOf(agent: Pick<Agent, 'model' | 'modelOptions' | 'policies'>): number {
-  const tokens = contextTokensOf(agent)
+export function requestTokensOf(
+  { model, modelOptions, policies }: Pick<Agent, 'model' | 'modelOptions' | 'policies'>,
+  limits: Limits = {},
+): number {
+  const tokens = assumedTokens(model, policies)
   // If little or nothing remained, the provider decides.
-  return Math.max(tokens - (agent.modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))
+  const own = Math.max(tokens - (modelOptions.maxOutputTokens ?? 0), Math.ceil(tokens / 10))
+  return Math.min(own, limitOf(model, limits))
+}
+
+/** A request was refused as too long: what is said of it, in estimated tokens and in the provider's own. */
+export interface SizeRefusal {
+  /** Estimated tokens of the request. */
+  readonly estimate: number
+  /** Tokens that the model takes, as the provider says. */
+  readonly maxTokens?: number
+  /** Tokens of the request, as the provider counts them. */
+  readonly tokens?: number
+}
+
+/** Share of a refused size that is assumed to be accepted where the provider names no number, and the least such limit. */
+const BELOW_REFUSED = 0.9
+const MIN_ASSUMED = 1_000
+/** A limit is at least this share of the number that the provider names: its own count may include the output. */
+const MIN_SHARE = 0.5
+
+/** The limits once this refusal is known, in estimated tokens. A refusal never raises a limit. */
+export function limitsAfter(limits: Limits | undefined, model: string, refusal: SizeRefusal): Limits {
+  return { ...limits, [model]: Math.min(limitOf(model, limits ?? {}), acceptedTokens(refusal)) }
+}
+
+function acceptedTokens({ estimate, maxTokens, tokens }: SizeRefusal): number {
+  if (maxTokens === undefined) return Math.max(MIN_ASSUMED, Math.floor(estimate * BELOW_REFUSED))
+  // Where both are counted by the provider, their ratio also holds for the estimate.
+  const accepted = tokens === undefined ? estimate * BELOW_REFUSED : (estimate * maxTokens) / tokens
+  return Math.floor(Math.min(maxTokens, Math.max(accepted, maxTokens * MIN_SHARE)))
+}
+
+/** Tokens of a request that is sent after this refusal; Infinity where the provider names no number. */
+export function targetAfter({ estimate, maxTokens, tokens }: SizeRefusal): number {
+  if (maxTokens === undefined) return Infinity
+  return BELOW_REFUSED * (tokens === undefined ? maxTokens : Math.min(maxTokens, (estimate * maxTokens) / tokens))
 }

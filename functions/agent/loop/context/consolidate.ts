@@ -1,5 +1,6 @@
 import type { Consolidation } from '../../../domain/agent.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
+import type { SessionContext } from '../../../domain/context.ts'
 import type { RunNotice } from '../../../domain/runs/run.ts'
 import { isDue, isNearlyFull } from '../../../log/request/consolidation.ts'
 import type { Decision } from '../../../ports/run-log.ts'
@@ -65,9 +66,12 @@ export async function consolidateIfDue(
 async function consolidate(state: RunState, policy: Consolidation, signal: AbortSignal): Promise<void> {
   const { leader, held, context, store, ports, keeper } = state
   const before = inputOf(state)
-  const work = { agent: leader.agent, policy, former: context.decided.summary, before, signal }
+  const { limits } = context.decided
+  const work = { agent: leader.agent, policy, former: context.decided.summary, before, limits, signal }
   const count = countSummaries(ports, held.lease, accountOf(state))
-  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper, count }
+  const learn = (learnt: NonNullable<SessionContext['limits']>): Promise<void> =>
+    recordDecision(state, { context: { ...context.decided, limits: learnt }, notices: [] })
+  const dependencies = { reader: store.reader, models: ports.models, clock: ports.clock, keeper, count, learn }
   // Imported on demand, because few runs need a summary.
   const { afterSummary, summarise } = await import('./summarise.ts')
   const made = await summarise(dependencies, held.lease, work)

@@ -6,7 +6,7 @@ import type { AssistantMessage, Message } from '../../../domain/messages/message
 import type { ModelRequest, ToolDeclaration } from '../../../domain/model-request.ts'
 import type { RunNotice } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
-import { cutAfterRefusal, cutToFit } from '../../../log/request/context-cut.ts'
+import { cutToFit } from '../../../log/request/context-cut.ts'
 import type { Older } from '../../../log/request/context-cut.ts'
 import { requestTokensOf } from '../../../log/request/context-sizes.ts'
 import { createContextWindow } from '../../../log/request/context-window.ts'
@@ -22,7 +22,7 @@ import { buildRequest, declaredTools, instructed, mediaFromOf } from '../model/m
 import type { RequestOf } from '../model/model-request.ts'
 import type { RunState } from '../run-state.ts'
 import { giveNumbers } from '../sources/source-numbers.ts'
-import { conversationOf, memberNames } from '../thread.ts'
+import { conversationOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 
 /** Page size in messages and in characters. Decoding a longer page would block the event loop. */
@@ -52,7 +52,12 @@ export async function loadContext(
   agent: Pick<Agent, 'modelOptions' | 'model' | 'policies'>,
 ): Promise<LoadedContext> {
   const decided = await reader.context(key)
-  const window = createContextWindow(run, requestTokensOf(agent), decided, mediaFromOf(agent, decided).mediaFrom)
+  const window = createContextWindow(
+    run,
+    requestTokensOf(agent, decided.limits),
+    decided,
+    mediaFromOf(agent, decided).mediaFrom,
+  )
   // A summary never covers messages of the running run: it is made when the run begins, or between runs.
   const { through } = decided.summary ?? {}
   const after = through === undefined ? {} : { after: through }
@@ -96,7 +101,7 @@ export interface Requested extends Omit<RequestOf, 'context'> {
 export async function sizeRequest(of: Requested): Promise<SizedRequest> {
   const { runId, agent } = of.thread
   const { messages, decided } = of.context
-  const maxTokens = requestTokensOf(agent)
+  const maxTokens = requestTokensOf(agent, decided.limits)
   // Media that a run's own tools return move the media window of the next run only.
   const begins = !messages.some((message) => message.role === 'assistant' && message.runId === runId)
   const media = begins ? movedMediaOf(agent, messages, decided) : undefined
@@ -121,13 +126,8 @@ function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): 
   return { ...of, context: { ...of.context, decided: { ...before, decided } } }
 }
 
-/** Truncates the request to at most two thirds of its tokens. Returns undefined when nothing can be removed. */
-async function reduceRequest(of: Requested, refused: SizedRequest): Promise<SizedRequest | undefined> {
-  const whole = measure(of)
-  return withCut(of, whole, cutAfterRefusal(whole.of, whole.scale, refused.tokens, await of.older()))
-}
-
-function withCut(of: Requested, { scale }: Weighed, cut: Cut | undefined): SizedRequest | undefined {
+/** Returns the request with this truncation, which is not recorded yet; undefined without a truncation. */
+export function withCut(of: Requested, { scale }: Weighed, cut: Cut | undefined): SizedRequest | undefined {
   if (cut === undefined) return undefined
   const context = { ...of.context, decided: { ...of.context.decided, cut }, isWhole: true }
   const { request, weight } = measure({ ...of, context })
@@ -136,13 +136,14 @@ function withCut(of: Requested, { scale }: Weighed, cut: Cut | undefined): Sized
   return { request, tokens, decision: { ...context.decided, decided } }
 }
 
-interface Weighed extends SizedRequest {
+export interface Weighed extends SizedRequest {
   readonly of: Measured
   readonly weight: number
   readonly scale: Scale
 }
 
-function measure(of: Requested): Weighed {
+/** Builds a request and estimates its tokens. */
+export function measure(of: Requested): Weighed {
   const { messages, decided, isWhole } = of.context
   const { agent, runId } = of.thread
   const request = buildRequest({ ...of, context: decided })
@@ -234,24 +235,6 @@ export async function fittingRequest(
 }
 
 /**
- * Truncates the request after the provider rejected it as too long: to at most two thirds, with a recorded decision and
- * a warning to followers. Returns undefined when nothing can be removed.
- */
-export async function reducedRequest(
-  state: RunState,
-  asked: Asked,
-  refused: SizedRequest,
-): Promise<SizedRequest | undefined> {
-  const smaller = await reduceRequest(await requested(state, asked), refused)
-  if (smaller?.decision === undefined) return undefined
-  const detail = `the model rejected a request of about ${refused.tokens} tokens as too long: older messages were omitted, and about ${smaller.tokens} tokens remain`
-  const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
-  const notice = { ...stored, ...memberNames(asked.thread) }
-  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked)
-  return smaller
-}
-
-/**
  * Decides at the end of a run, with this completion, which images or files leave the media window. Deciding now saves a
  * write before the first request of the next run, unless that run's input has media. Returns undefined when nothing
  * leaves the window.
@@ -282,7 +265,7 @@ export interface Asked {
  * Gathers the input of a request. A member's request has neither the session's instructions nor the leader's context
  * decisions.
  */
-async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
+export async function requested(state: RunState, { thread, tools, toolChoice }: Asked): Promise<Requested> {
   const numbers = await giveNumbers(state, thread)
   const { store, held, session, context, head = '' } = state
   const messages = conversationOf(thread)
@@ -295,5 +278,7 @@ async function requested(state: RunState, { thread, tools, toolChoice }: Asked):
 }
 
 /** The context decisions for a member's requests. */
-const decidedFor = ({ context }: RunState, { parentMessageId = '' }: Thread): SessionContext =>
-  context.decided.members?.[parentMessageId] ?? {}
+const decidedFor = ({ context: { decided } }: RunState, { parentMessageId = '' }: Thread): SessionContext => ({
+  ...decided.members?.[parentMessageId],
+  ...definedFields({ limits: decided.limits }),
+})

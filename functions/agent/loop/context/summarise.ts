@@ -8,13 +8,15 @@ import { addUsage, NO_USAGE } from '../../../domain/usage/usage.ts'
 import type { Usage } from '../../../domain/usage/usage.ts'
 import { createCollector, summaryRequestText } from '../../../log/request/consolidation.ts'
 import type { Consolidated } from '../../../log/request/consolidation.ts'
-import { requestTokensOf } from '../../../log/request/context-sizes.ts'
+import { limitsAfter, requestTokensOf, targetAfter } from '../../../log/request/context-sizes.ts'
+import type { SizeRefusal } from '../../../log/request/context-sizes.ts'
 import { isConversational } from '../../../log/request/request-context.ts'
 import { scaleOf } from '../../../log/request/request-size.ts'
 import { weighDeclarations, weighMessages } from '../../../log/request/token-weight.ts'
 import { SUMMARY_PROMPT } from '../../../log/request/summary-prompt.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
+import { isRefusal, ModelError } from '../../../ports/model.ts'
 import type { Models } from '../../../ports/model.ts'
 import { raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
 import { CompletionFailed, requestCompletion } from '../model/complete.ts'
@@ -29,19 +31,35 @@ import { OPEN_MS } from '../open-thread.ts'
  */
 const MATERIAL = 0.6
 
+/** Retries of a summary whose request was refused for its size, each with less material. */
+const MAX_REDUCTIONS = 3
+/** A retry has at most this share of the material. */
+const LESS = 0.5
+
 /** Summarising failed. `work` is the token usage of the completions that succeeded before. */
 export class SummaryFailed extends Error {
   readonly work: SummaryWork | undefined
   constructor(cause: unknown, work: SummaryWork | undefined) {
-    super(reasonOf(cause), { cause })
+    super(messageOf(reasonOf(cause)), { cause })
     this.name = 'SummaryFailed'
     this.work = work
   }
 }
 
-function reasonOf(cause: unknown): string {
-  const reason = cause instanceof CompletionFailed ? cause.cause : cause
-  return reason instanceof Error ? reason.message : String(reason)
+const reasonOf = (cause: unknown): unknown => (cause instanceof CompletionFailed ? cause.cause : cause)
+
+const messageOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason))
+
+/** The model refused a request of this estimated size. */
+class TooLarge extends Error {
+  readonly refusal: SizeRefusal
+  readonly isCertain: boolean
+  constructor(error: ModelError, estimate: number) {
+    super(error.message, { cause: error })
+    this.name = 'TooLarge'
+    this.refusal = { estimate, ...error.size }
+    this.isCertain = error.code === 'context_length'
+  }
 }
 
 interface Dependencies {
@@ -51,7 +69,10 @@ interface Dependencies {
   readonly keeper: Pick<LeaseKeeper, 'startWatchdog' | 'check'>
   /** Counts the usage of a request that was cut off. */
   count(usage: Usage, model: string): Promise<void>
+  /** Records the limits of models that a refusal shows, before the next request; left out: they are recorded with the summary. */
+  learn?(limits: Limits): Promise<void>
 }
+type Limits = NonNullable<SessionContext['limits']>
 
 interface Work {
   readonly agent: Agent
@@ -60,6 +81,8 @@ interface Work {
   readonly former: Summary | undefined
   /** The first message that is not summarised: the new input. Undefined: all messages may be summarised. */
   readonly before: string | undefined
+  /** Of models, as refusals have shown. */
+  readonly limits?: Limits | undefined
   readonly signal: AbortSignal
 }
 
@@ -69,6 +92,8 @@ export interface Summarised {
   /** Number of conversational messages that this summary added. */
   readonly messages: number
   readonly after: Consolidated['after']
+  /** Limits of models, with those that refusals of the summary have shown. */
+  readonly limits?: Limits
 }
 
 /**
@@ -81,25 +106,61 @@ export async function summarise(
   key: SessionKey,
   work: Work,
 ): Promise<Summarised | undefined> {
-  const { agent, policy, former, before } = work
-  const model = policy.model ?? agent.model
-  const options = model === agent.model ? agent.modelOptions : {}
-  const collector = createCollector(policy, Math.floor(requestTokensOf({ ...agent, model }) * MATERIAL))
-  const after = former?.through
-  for await (const message of readBack(dependencies.reader, key, { before, after })) {
-    work.signal.throwIfAborted()
+  const { agent, policy, former } = work
+  const name = policy.model ?? agent.model
+  const options = name === agent.model ? agent.modelOptions : {}
+  const target = { name, options, use: keyOf(key) }
+  let limits = work.limits
+  let budget = Math.floor(requestTokensOf({ ...agent, model: name }, limits) * MATERIAL)
+  const taken: Taken = { usage: undefined, model: name }
+  for (let reductions = 0; ; reductions++) {
+    const found = await collect(dependencies.reader, key, work, budget)
+    if (found === undefined) return undefined
+    try {
+      const made = await askInParts(dependencies, work, found.parts, target, taken)
+      const summary: Summary = {
+        ...made,
+        through: found.through,
+        messages: (former?.messages ?? 0) + found.messages,
+        createdAt: dependencies.clock.now(),
+      }
+      return { summary, messages: found.messages, after: found.after, ...definedFields({ limits }) }
+    } catch (error) {
+      if (!(error instanceof SummaryFailed) || !(error.cause instanceof TooLarge)) throw error
+      const { refusal, isCertain } = error.cause
+      if (isCertain) {
+        limits = limitsAfter(limits, name, refusal)
+        await dependencies.learn?.(limits)
+      }
+      // Another reason than the size is not retried for long.
+      if (reductions === (isCertain ? MAX_REDUCTIONS : 1)) throw error
+      budget = Math.max(
+        1,
+        Math.floor(Math.min(Math.min(budget, refusal.estimate) * LESS, targetAfter(refusal) * MATERIAL)),
+      )
+    }
+  }
+}
+
+/** What a summary replaces, in parts of at most `budget` tokens; undefined if every message stays. */
+async function collect(
+  reader: LogReader,
+  key: SessionKey,
+  { policy, former, before, signal }: Work,
+  budget: number,
+): Promise<Consolidated | undefined> {
+  const collector = createCollector(policy, budget)
+  for await (const message of readBack(reader, key, { before, after: former?.through })) {
+    signal.throwIfAborted()
     collector.add(message)
   }
-  const found = collector.collected()
-  if (found === undefined) return undefined
-  const made = await askInParts(dependencies, work, found.parts, { name: model, options, use: keyOf(key) })
-  const summary: Summary = {
-    ...made,
-    through: found.through,
-    messages: (former?.messages ?? 0) + found.messages,
-    createdAt: dependencies.clock.now(),
-  }
-  return { summary, messages: found.messages, after: found.after }
+  return collector.collected()
+}
+
+/** What the completions for a summary have taken so far. */
+interface Taken {
+  usage: Usage | undefined
+  model: string
 }
 
 /** Folds each part into the summary of the parts before it. */
@@ -108,37 +169,44 @@ async function askInParts(
   { policy, former, signal }: Work,
   parts: readonly string[],
   { name, options, use }: { readonly name: string; readonly options: Agent['modelOptions']; readonly use: SessionKey },
+  taken: Taken,
 ): Promise<Pick<Summary, 'text' | 'usage' | 'model'>> {
-  let usage: Usage | undefined
-  let made = { text: former?.text, model: name }
+  let text = former?.text
   try {
     const done = keeper.startWatchdog(OPEN_MS)
     const opening = withinTime(OPEN_MS, `opening model ${name}`, () => models.open(name, use))
     const model = await raceAbort(opening, signal).finally(done)
     for (const part of parts) {
-      const text = summaryRequestText(part, made.text)
       const request = {
         instructions: policy.instructions ?? SUMMARY_PROMPT,
-        messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
+        messages: [{ role: 'user', parts: [{ type: 'text', text: summaryRequestText(part, text) }] }],
         tools: [],
         toolChoice: 'none',
         options,
       } as const
       const target = { model, clock, keeper, at: { runId: '', round: 0 }, emit: () => undefined }
-      const counting = { ...target, count: (taken: Usage) => count(taken, model.name) }
+      const counting = { ...target, count: (unstored: Usage) => count(unstored, model.name) }
       const tokens = weighDeclarations(request.instructions, []) + weighMessages(request.messages)
-      const completion = await requestCompletion(counting, { request, tokens }, signal)
-      usage = addUsage(usage ?? NO_USAGE, completion.usage)
-      const summary = textOf(completion.parts).trim()
-      made = { ...made, model: completion.model }
-      if (summary === '') throw new Error('the model gave an empty summary')
-      made = { text: summary, model: completion.model }
+      const completion = await requestCompletion(counting, { request, tokens }, signal).catch((error: unknown) => {
+        throw tooLarge(error, tokens) ?? error
+      })
+      taken.usage = addUsage(taken.usage ?? NO_USAGE, completion.usage)
+      taken.model = completion.model
+      text = textOf(completion.parts).trim()
+      if (text === '') throw new Error('the model gave an empty summary')
     }
   } catch (error) {
-    const work = usage && { usage, model: made.model, createdAt: clock.now() }
+    const { usage, model } = taken
+    const work = usage && { usage, model, createdAt: clock.now() }
     throw new SummaryFailed(signal.aborted ? signal.reason : error, work)
   }
-  return { text: made.text ?? '', model: made.model, usage: usage ?? NO_USAGE }
+  return { text: text ?? '', model: taken.model, usage: taken.usage ?? NO_USAGE }
+}
+
+/** A refusal that less material may mend. A summary has nothing but its text, so that any refusal of the request may be for its size. */
+function tooLarge(failed: unknown, tokens: number): TooLarge | undefined {
+  const error = reasonOf(failed)
+  return error instanceof ModelError && isRefusal(error) ? new TooLarge(error, tokens) : undefined
 }
 
 interface SummarisedAt {
@@ -157,12 +225,12 @@ interface SummarisedAt {
  */
 export function afterSummary(
   { messages, decided, isWhole }: LoadedContext,
-  { summary, after }: Summarised,
+  { summary, after, limits = decided.limits }: Summarised,
   { head, before, run, replay }: SummarisedAt,
 ): SessionContext & Pick<Summarised, 'summary'> {
   const { rate } = scaleOf({ messages, context: decided, currentRun: run, replay, declarations: 0, isWhole })
   const begun = {
-    ...definedFields({ citations: decided.citations, media: decided.media }),
+    ...definedFields({ citations: decided.citations, media: decided.media, limits }),
     summary,
     decided: { at: head, scale: { weight: 0, tokens: 0, rate } },
   }

@@ -14,10 +14,11 @@ import type { Completion, Model } from '../../../ports/model.ts'
 import { attachMedia } from '../../media.ts'
 import { limitTime, raceAbort } from '../../../domain/time/time-limit.ts'
 import type { LeaseKeeper } from '../lease-keeper.ts'
-import { fittingRequest, reducedRequest } from '../context/context.ts'
+import { fittingRequest } from '../context/context.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
 import { recordDecision } from '../record-decision.ts'
 import { declaredTools } from './model-request.ts'
+import { sendFitting } from './send-fitting.ts'
 import type { RunState } from '../run-state.ts'
 import { ownMessages, roundOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
@@ -104,17 +105,7 @@ async function askWithPolicy(
     await warnOfMissing(state, missing)
     return requestCompletion(target, { request: { ...request, messages }, tokens }, signal)
   }
-  const ask = async (asked: Asked, sized: SizedRequest): Promise<Completion> => {
-    try {
-      return await send(sized)
-    } catch (error) {
-      if (!isTooLong(error)) throw error
-      const smaller = await reducedRequest(state, asked, sized)
-      if (smaller === undefined) throw error
-      state.emit(roundRestarted(at, 'context_reduced'))
-      return send(smaller)
-    }
-  }
+  const ask = (asked: Asked, sized: SizedRequest): Promise<Completion> => sendFitting(state, asked, sized, send)
   const first = { thread, tools, toolChoice: isLast ? 'none' : 'auto' } as const
   const sized = await fittingRequest(state, first, notices)
   state.emit(roundStarted(at))
@@ -138,9 +129,6 @@ async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]):
     notices: [{ type: 'warning', code: 'media_unavailable', detail, after: state.head ?? '' }],
   })
 }
-
-const isTooLong = (error: unknown): boolean =>
-  error instanceof CompletionFailed && error.cause instanceof ModelError && error.cause.code === 'context_length'
 
 /** Returns the tool choice that forces the demanded call; undefined when no call is demanded or the run has made it. */
 function demandedChoice(thread: Thread, tools: readonly ToolDeclaration[]): ModelRequest['toolChoice'] | undefined {

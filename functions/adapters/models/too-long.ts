@@ -1,0 +1,77 @@
+import type { RefusedSize } from '../../ports/model.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
+
+/*
+ * Providers refuse a request that is too long for the model in their own words, as their public error messages show: Anthropic, OpenAI,
+ * Bedrock, Gemini, Mistral, DeepSeek, Groq, GitHub Copilot, MiniMax, vLLM, SGLang, Ollama, LM Studio, and, by name below, others.
+ */
+
+const SENTENCES: readonly RegExp[] = [
+  /context.?(?:length|window|limit)|maximum context|reduce the length/i,
+  /(?:prompt|input) (?:is )?too (?:long|large)|too many (?:input )?tokens|token limit exceeded/i,
+  /exceeds? the (?:maximum|limit|model)[^.]*token|token count\b[^.]{0,40}exceeds/i,
+  // llama.cpp: "the request exceeds the available context size", "request (9001 tokens) exceeds …", "Context size has been exceeded"
+  /context size[^.]{0,20}exceeded|exceeds?[^.]{0,20} context size/i,
+  // xAI: "This model's maximum prompt length is 131072 but the request contains 136973 tokens."
+  /maximum prompt length/i,
+  // Moonshot: "Your request exceeded model token limit: 8192", "model max length exceeded, max length:8192"
+  /exceeded model token limit|model max length exceeded/i,
+  // Z.ai: "Prompt exceeds max length"
+  /prompt exceeds (?:the )?max(?:imum)?\b/i,
+  // TGI: "`inputs` must have less than 4096 tokens. Given: 9001", "`inputs` tokens + `max_new_tokens` must be <= 2048"
+  /must have less than \d+ tokens|tokens \+ `?max_new_tokens`? must be/i,
+  // Volcano Engine: "Input length 203743 exceeds the maximum length 202752". DashScope: "Range of input length should be [1, 30720]"
+  /input length \d+ exceeds|range of input length/i,
+]
+
+/** Codes and types of errors: OpenAI and its kin, llama.cpp, Z.ai (1261), Anthropic's name for a stop, gateways. */
+const CODES =
+  /"(?:code|type|error_type)"\s*:\s*"?(?:context_length_exceeded|exceed_context_size_error|context_window_exceeded|model_context_window_exceeded|prompt_too_long|1261)\b/i
+
+/** The sentence is about the tokens of the output, which no shorter conversation mends. */
+const OUTPUT = /\bmax_(?:completion_|output_)?tokens[^`+]{0,25}(?:must be|exceeds|is too large|cannot)/i
+
+/** Whether a refusal, as its message and its body have it, says that the request is too long for the model. */
+export const saysTooLong = (text: string): boolean =>
+  CODES.test(text) || (!OUTPUT.test(text) && SENTENCES.some((sentence) => sentence.test(text)))
+
+const MAX_TOKENS: readonly RegExp[] = [
+  /(?:\d|tokens) > (\d+)/,
+  /"n_ctx"\s*:\s*(\d+)/i,
+  /context (?:size|length|window|limit)\D{0,25}(\d+)/i,
+  /prompt length is (\d+)/i,
+  /token limit:? (\d+)/i,
+  /less than (\d+) tokens|<= ?(\d+)/i,
+  /tokens allowed \(?(\d+)/i,
+  /max(?:imum)? length:? ?(?:is |of )?(\d+)|limit of (\d+)/i,
+  /input length should be \[1, (\d+)\]/i,
+]
+const TOKENS: readonly RegExp[] = [
+  /"n_prompt_tokens"\s*:\s*(\d+)/i,
+  /\((\d+) in (?:the messages|your prompt)/i,
+  /request \((\d+) tokens\)|request contains (\d+)|resulted in (\d+)|requested:? (?:about )?(\d+)/i,
+  /given: (\d+)|(\d+) tokens >|token count (?:of |is )?\(?(\d+)|input length (\d+)|input \((\d+) tokens\)/i,
+]
+const [MIN_LIMIT, MAX_LIMIT] = [256, 100_000_000]
+
+/** The numbers that the refusal names. */
+export function refusedSizeIn(text: string): RefusedSize {
+  const plain = text.replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
+  const limit = firstNumber(plain, MAX_TOKENS)
+  const maxTokens = limit !== undefined && limit >= MIN_LIMIT && limit <= MAX_LIMIT ? limit : undefined
+  const named = firstNumber(plain, TOKENS)
+  // A request that is not larger than the limit is counted without its output, or is another number.
+  const tokens = named !== undefined && maxTokens !== undefined && named > maxTokens ? named : undefined
+  return definedFields({ maxTokens, tokens })
+}
+
+function firstNumber(text: string, patterns: readonly RegExp[]): number | undefined {
+  for (const pattern of patterns) {
+    const found = pattern
+      .exec(text)
+      ?.slice(1)
+      .find((group) => group !== undefined)
+    if (found !== undefined) return Number(found)
+  }
+  return undefined
+}

@@ -1,0 +1,98 @@
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { isLeaders } from '../../../domain/messages/message.ts'
+import { cutAfterRefusal } from '../../../log/request/context-cut.ts'
+import { contextTokensOf, limitsAfter, targetAfter } from '../../../log/request/context-sizes.ts'
+import { isRefusal } from '../../../ports/model.ts'
+import type { ModelError } from '../../../ports/model.ts'
+import { recordDecision } from '../record-decision.ts'
+import type { RunState } from '../run-state.ts'
+import { memberNames } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+import { measure, requested, withCut } from './context.ts'
+import type { Asked, SizedRequest } from './context.ts'
+
+/**
+ * Whether the size may be the reason of a refusal. `certain`: the provider says so. `possible`: it gives another reason, or one that is
+ * not understood, and the request fills more than half of the assumed context, or is larger than any that the model has taken.
+ */
+export function sizeReason(
+  error: ModelError,
+  { thread }: Asked,
+  { tokens }: Pick<SizedRequest, 'tokens'>,
+): 'certain' | 'possible' | undefined {
+  if (error.code === 'context_length') return 'certain'
+  if (!isRefusal(error)) return undefined
+  const isLarge = tokens > contextTokensOf(thread.agent) / 2 || tokens > takenTokens(thread)
+  return isLarge ? 'possible' : undefined
+}
+
+/** Tokens of the largest request of the thread that its model has taken, as the provider counted them. */
+function takenTokens({ messages, model }: Thread): number {
+  const name = model?.name ?? ''
+  // A provider may name a version of the model.
+  const taken = messages.flatMap((one) =>
+    one.role === 'assistant' && one.model?.startsWith(name) === true ? [one.usage?.inputTokens ?? 0] : [],
+  )
+  return Math.max(0, ...taken)
+}
+
+interface Refused {
+  readonly sized: SizedRequest
+  readonly error: ModelError
+  readonly reason: 'certain' | 'possible'
+}
+
+/**
+ * The request again after a refusal for its size: at most two thirds of it, and no more than the provider says that the model takes.
+ * Recorded, with a warning. A limit that the refusal shows is recorded as well, also where nothing can leave the request: then
+ * undefined.
+ */
+export async function reducedRequest(
+  state: RunState,
+  asked: Asked,
+  { sized, error, reason }: Refused,
+): Promise<SizedRequest | undefined> {
+  const refusal = { estimate: sized.tokens, ...error.size }
+  const of = await requested(state, asked)
+  const { decided } = of.context
+  const { model } = asked.thread.agent
+  const limits = reason === 'certain' ? limitsAfter(decided.limits, model, refusal) : decided.limits
+  const known = { ...of, context: { ...of.context, decided: { ...decided, ...definedFields({ limits }) } } }
+  const whole = measure(known)
+  const cut = cutAfterRefusal(whole.of, whole.scale, sized.tokens, await of.older(), targetAfter(refusal))
+  const smaller = withCut(known, whole, cut)
+  if (smaller?.decision === undefined) {
+    if (limits !== decided.limits) await recordDecision(state, { context: known.context.decided, notices: [] }, asked)
+    return undefined
+  }
+  const refused = reason === 'certain' ? ' as too long' : ', perhaps for its size'
+  const detail = `the model rejected a request of about ${sized.tokens} tokens${refused}: older messages were omitted, and about ${smaller.tokens} tokens remain`
+  const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
+  const notice = { ...stored, ...memberNames(asked.thread) }
+  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked)
+  return smaller
+}
+
+/** Records what a refusal shows of the model's limit, for the next run: this one fails. */
+export async function recordLimit(
+  state: RunState,
+  asked: Asked,
+  { sized, error }: Omit<Refused, 'reason'>,
+): Promise<void> {
+  const { decided } = (await requested(state, asked)).context
+  const refusal = { estimate: sized.tokens, ...error.size }
+  const limits = limitsAfter(decided.limits, asked.thread.agent.model, refusal)
+  await recordDecision(state, { context: { ...decided, limits }, notices: [] }, asked)
+}
+
+/** Takes back a cut that did not help: the size was not the reason. Returns the function that does it, for what holds now. */
+export function rememberContext(state: RunState, asked: Asked): () => Promise<void> {
+  const { context } = state
+  const { decided, isWhole } = context
+  const own = isLeaders(asked.thread) ? decided : (decided.members?.[asked.thread.parentMessageId ?? ''] ?? {})
+  return async () => {
+    await recordDecision(state, { context: own, notices: [] }, asked)
+    // Loaded is what was loaded before.
+    if (isLeaders(asked.thread)) context.isWhole = isWhole
+  }
+}
