@@ -73,6 +73,8 @@ export class ModelError extends Error {
   readonly status?: number
   /** With `context_length`: what the provider says of the sizes. */
   readonly size?: RefusedSize
+  /** The stream had this many frames in an unknown format, and nothing else. */
+  readonly unknownFrames?: number
 
   constructor(
     code: ModelError['code'],
@@ -83,6 +85,7 @@ export class ModelError extends Error {
       usage?: Usage
       status?: number
       size?: RefusedSize
+      unknownFrames?: number
       cause?: unknown
     },
   ) {
@@ -94,6 +97,7 @@ export class ModelError extends Error {
     if (options.usage !== undefined) this.usage = options.usage
     if (options.status !== undefined) this.status = options.status
     if (options.size !== undefined) this.size = options.size
+    if (options.unknownFrames !== undefined) this.unknownFrames = options.unknownFrames
   }
 }
 

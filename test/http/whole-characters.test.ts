@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createModels } from '../../functions/adapters/models/models.ts'
-import { PROVIDERS } from '../adapters/models/providers.ts'
+import { PROVIDERS, WIRES } from '../adapters/models/providers.ts'
 import type { Provider } from '../adapters/models/providers.ts'
 import { completionOf } from '../agent/harness.ts'
 import { halfCharacters } from '../e2e/half-characters.ts'
@@ -16,8 +16,7 @@ import { openHttpHarness } from './harness.ts'
 import type { HttpHarness } from './harness.ts'
 
 const HALF = '\ud83d'
-const WIRES = { 'openai-compatible': 'chat', openai: 'responses', anthropic: 'messages', bedrock: 'bedrock' } as const
-const wires = PROVIDERS.map((provider) => [WIRES[provider.name as keyof typeof WIRES], provider] as const)
+const wires = PROVIDERS.map((provider) => [WIRES[provider.name], provider] as const)
 
 let harness: HttpHarness
 

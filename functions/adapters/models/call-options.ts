@@ -14,6 +14,8 @@ export function toCallOptions(
   return {
     prompt: toPrompt(request, traits),
     abortSignal,
+    // Frames that the package does not understand are counted.
+    includeRawChunks: true,
     ...definedFields({ temperature, maxOutputTokens }),
     ...(request.tools.length === 0 ? {} : { tools: declarations(request), toolChoice: toolChoice(request, traits) }),
     providerOptions: merge(traits.options, provider),

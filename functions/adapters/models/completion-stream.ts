@@ -5,6 +5,7 @@ import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import type { CompletionDraft } from './completion-draft.ts'
+import { isKnownFrame } from './known-frames.ts'
 import { toModelError } from './model-error.ts'
 
 /**
@@ -27,11 +28,23 @@ export async function* readCompletion(
   const draft = createDraft()
   let modelId = model.modelId
   let characters = 0
+  let unknownFrames = 0
+  let isUnknown = false
   for await (const part of stream) {
-    if (part.type === 'error') throw toModelError(part.error)
+    if (part.type === 'raw') {
+      isUnknown = !isKnownFrame(part.rawValue)
+      if (isUnknown) unknownFrames++
+      continue
+    }
+    if (part.type === 'error') {
+      // The package refuses a frame that it does not know: whether anything else comes decides what that means.
+      if (isUnknown && isEmpty(draft)) continue
+      throw toModelError(part.error)
+    }
     if (part.type === 'response-metadata') modelId = part.modelId ?? modelId
     if (part.type === 'finish') {
       const usage = toUsage(part.usage)
+      if (unknownFrames > 0 && isEmpty(draft) && !hasEnd(part.finishReason) && !isCounted(usage)) break
       const { parts, toolCalls, finishReason } = whole(draft, part.finishReason, usage)
       const completion = { parts, toolCalls, model: `${model.provider}/${modelId}`, finishReason, usage }
       // A stored completion also has signatures and the provider's own usage, so its JSON is checked too.
@@ -44,8 +57,25 @@ export async function* readCompletion(
     checkSize(characters, draft)
     if (event !== undefined) yield event
   }
+  if (unknownFrames > 0 && isEmpty(draft)) throw notUnderstood(unknownFrames)
   throw new ModelError('network', 'the stream ended before the completion did', { retryable: true })
 }
+
+const isEmpty = ({ parts, calls }: CompletionDraft): boolean =>
+  calls.length === 0 && parts.every((part) => !('text' in part) || part.text === '')
+
+/** Whether the provider says why the completion ended. */
+const hasEnd = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
+  raw !== undefined || (unified !== 'other' && unified !== 'error')
+
+const isCounted = ({ inputTokens, outputTokens }: Usage): boolean => (inputTokens ?? 0) + (outputTokens ?? 0) > 0
+
+const notUnderstood = (frames: number): ModelError =>
+  new ModelError(
+    'provider_error',
+    `the model sent ${frames} ${frames === 1 ? 'frame' : 'frames'} in an unknown format, and nothing else`,
+    { retryable: true, unknownFrames: frames },
+  )
 
 function charactersIn(part: LanguageModelV4StreamPart): number {
   if ('delta' in part && typeof part.delta === 'string') return part.delta.length

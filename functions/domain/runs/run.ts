@@ -53,6 +53,7 @@ export type WarningCode =
   | 'server_tool_replaced'
   | 'context_reduced'
   | 'arguments_unchecked'
+  | 'unknown_frames'
 
 /** The counts of a run. */
 export type RunCounts = Pick<Run, 'rounds' | 'usage' | 'usageByAgent'>

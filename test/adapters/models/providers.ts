@@ -61,6 +61,14 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ]
 
+/** The formats in which the providers are spoken to, by the provider's name. */
+export const WIRES: { readonly [provider: string]: string } = {
+  'openai-compatible': 'chat',
+  openai: 'responses',
+  anthropic: 'messages',
+  bedrock: 'bedrock',
+}
+
 export function openModel(provider: Provider, server: RecordingServer): Promise<Model> {
   return createModels({ settings: provider.settings(server.url) }).open(provider.model)
 }

@@ -3,7 +3,7 @@ import type { Policies } from '../../../domain/agent.ts'
 import type { RunEvent } from '../../../domain/events.ts'
 import type { AssistantPart } from '../../../domain/messages/message.ts'
 import type { ModelRequest, RequestMedia, ToolDeclaration } from '../../../domain/model-request.ts'
-import type { RunNotice } from '../../../domain/runs/run.ts'
+import type { RunNotice, WarningCode } from '../../../domain/runs/run.ts'
 import { isNamed } from '../../../domain/usage/usage.ts'
 import type { Usage } from '../../../domain/usage/usage.ts'
 import { delta, roundRestarted, roundStarted } from '../../../log/run-events.ts'
@@ -20,7 +20,7 @@ import { recordDecision } from '../record-decision.ts'
 import { declaredTools } from './model-request.ts'
 import { sendFitting } from './send-fitting.ts'
 import type { RunState } from '../run-state.ts'
-import { ownMessages, roundOf } from '../thread.ts'
+import { memberNames, ownMessages, roundOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { countUnstoredOf, estimatedUsage } from './unstored-usage.ts'
 import { createCharacterJoiner } from './whole-characters.ts'
@@ -99,7 +99,8 @@ async function askWithPolicy(
   const { model } = thread
   if (model === undefined) throw new Error(`the model of ${thread.agent.name} was not opened`)
   const count = (usage: Usage): Promise<void> => countUnstoredOf(state, thread, { model: model.name, usage })
-  const target = { model, clock, at, keeper: state.keeper, emit: state.emit, count }
+  const warn = (detail: string): Promise<void> => warnOnce(state, thread, { code: 'unknown_frames', detail })
+  const target = { model, clock, at, keeper: state.keeper, emit: state.emit, count, warn }
   const send = async ({ request, tokens }: SizedRequest): Promise<Completion> => {
     const { messages, missing } = await attachMedia(request.messages, session, state.store.outputs)
     await warnOfMissing(state, missing)
@@ -123,11 +124,18 @@ async function warnOfMissing(state: RunState, missing: readonly RequestMedia[]):
   if (missing.length === 0) return
   const names = missing.map(({ filename, type }) => filename ?? type)
   const detail = `${names.join(', ')} cannot be read any more: a note stands in the request`
-  const isKnown = state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)
-  if (isKnown) return
-  await recordDecision(state, {
-    notices: [{ type: 'warning', code: 'media_unavailable', detail, after: state.head ?? '' }],
-  })
+  await warnOnce(state, state.leader, { code: 'media_unavailable', detail })
+}
+
+/** Records a warning, unless the run has the same one already. */
+async function warnOnce(
+  state: RunState,
+  thread: Thread,
+  { code, detail }: { readonly code: WarningCode; readonly detail: string },
+): Promise<void> {
+  if (state.context.notices.some((notice) => notice.type === 'warning' && notice.detail === detail)) return
+  const notice = { type: 'warning', code, detail, after: state.head ?? '', ...memberNames(thread) } as const
+  await recordDecision(state, { notices: [notice] })
 }
 
 /** Returns the tool choice that forces the demanded call; undefined when no call is demanded or the run has made it. */
@@ -154,6 +162,8 @@ interface Target {
   emit(event: RunEvent): void
   /** Counts the usage of an attempt that was cut off. */
   count(usage: Usage): Promise<void>
+  /** Records a warning for followers of the run. Left out: there is no run. */
+  warn?(detail: string): Promise<void>
 }
 
 /**
@@ -167,6 +177,8 @@ export async function requestCompletion(
   signal: AbortSignal,
 ): Promise<Completion> {
   let streamed: AssistantPart[] = []
+  /** Attempts whose stream had only unknown frames: they are retried once. */
+  let unknown = 0
   const attempt = async (count: number): Promise<Completion> => {
     // A process that was suspended may not know yet that its lease has expired. Its request would be wasted.
     target.keeper.check()
@@ -180,9 +192,13 @@ export async function requestCompletion(
       retries: RETRIES,
       minTimeout: 0,
       signal,
-      shouldRetry: ({ error }) => isWorthRetrying(error),
+      shouldRetry: ({ error }) => isWorthRetrying(error, unknown),
       onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-        if (retriesLeft === 0 || !isWorthRetrying(error)) return
+        if (error instanceof ModelError && error.unknownFrames !== undefined) {
+          unknown++
+          await target.warn?.(error.message)
+        }
+        if (retriesLeft === 0 || !isWorthRetrying(error, unknown)) return
         const wait = waitAfter(error, attemptNumber)
         const done = target.keeper.startWatchdog(wait)
         await target.clock.sleep(wait, signal).finally(done)
@@ -193,8 +209,10 @@ export async function requestCompletion(
   }
 }
 
-function isWorthRetrying(error: Error): boolean {
-  return error instanceof ModelError && error.retryable && (error.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS
+function isWorthRetrying(error: Error, unknown: number): boolean {
+  if (!(error instanceof ModelError) || !error.retryable) return false
+  if (error.unknownFrames !== undefined && unknown > 1) return false
+  return (error.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS
 }
 
 /** The longer of two waits, in milliseconds: `Retry-After`, and a backoff of 0.5 s, 1 s, 2 s with jitter. */

@@ -8,7 +8,8 @@ import { NO_USAGE } from '../../../../functions/domain/usage/usage.ts'
 import type { Usage } from '../../../../functions/domain/usage/usage.ts'
 import type { Completion, ModelEvent } from '../../../../functions/ports/model.ts'
 import { ModelError } from '../../../../functions/ports/model.ts'
-import { completionOf } from '../../harness.ts'
+import { completionOf, openHarness } from '../../harness.ts'
+import type { Turn } from '../../harness.ts'
 
 const REQUEST: ModelRequest = { messages: [], tools: [], toolChoice: 'auto', options: {} }
 const text = (words: string): ModelEvent => ({ type: 'text.delta', part: 0, text: words })
@@ -169,4 +170,38 @@ test('an abort ends it with the reason and what had streamed', async () => {
   setTimeout(() => stop.abort(new Error('enough')), 10)
   expect(await failure(completion)).toMatchObject({ cause: { message: 'enough' }, streamed: [{ text: 'half' }] })
   expect(asked()).toBe(1)
+})
+
+const unknown = new ModelError('provider_error', 'the model sent 2 frames in an unknown format, and nothing else', {
+  retryable: true,
+  unknownFrames: 2,
+})
+
+test('field/unknown-frames/retried-once: a stream of unknown frames alone is retried once', async () => {
+  const both = ask([[unknown], [unknown], [done]])
+  expect((await failure(both.completion)).cause).toBe(unknown)
+  expect(both.asked()).toBe(2)
+  const one = ask([[unknown], [done]])
+  expect(await one.completion).toMatchObject({ parts: [{ type: 'text', text: 'done' }] })
+  const later = ask([[unknown], [busy()], [busy()], [done]])
+  expect(await later.completion).toMatchObject({ finishReason: 'stop' })
+})
+
+test('field/unknown-frames/warning · sqlite: the run has one warning, and goes on if the retry succeeds', async () => {
+  const odd: Turn = async function* () {
+    yield* []
+    throw unknown
+  }
+  const harness = await openHarness({ script: [odd, { text: 'hello' }, odd, odd] })
+  try {
+    const first = await harness.settled(await harness.submit('a'))
+    const second = await harness.settled(await harness.submit('b'))
+    expect([first.status, second.status, second.error?.code]).toEqual(['completed', 'failed', 'provider_error'])
+    const warned = { type: 'warning', code: 'unknown_frames', detail: unknown.message }
+    for (const { id } of [first, second])
+      expect((await harness.ports.reader.run(harness.key, id))?.notices).toMatchObject([warned])
+    expect(harness.requests).toHaveLength(4)
+  } finally {
+    await harness.close()
+  }
 })
