@@ -206,33 +206,6 @@ describe('consolidation of a conversation', () => {
     ])
   })
 
-  it.each([
-    ['summary-limit', new ModelError('context_length', 'no', { retryable: false, size: { maxTokens: 2_000 } })],
-    ['summary-odd-refusal', new ModelError('invalid_request', 'das geht nicht', { retryable: false, status: 400 })],
-  ])('field/too-long/%s · sqlite: a summary that is refused for its size is made of less', async (name, refusal) => {
-    const long = 'one two three four five six seven eight nine ten '.repeat(60)
-    const refuse: Turn = async function* () {
-      yield* []
-      throw refusal
-    }
-    const turns = Array.from({ length: 4 }, (): Turn => ({ text: long }))
-    const summaries = Array.from({ length: 3 }, (_, part): Turn => ({ text: `part ${part}`, tokens: 5 }))
-    harness = await openHarness({
-      script: [...turns, refuse, ...summaries, { text: 'then' }],
-      policies: { consolidation },
-    })
-    await converse(5)
-    const asked = harness.requests.filter(({ instructions }) => instructions === SUMMARY_PROMPT)
-    const lengths = asked.map(({ messages }) => textsOf(messages).join('').length)
-    expect(lengths.length).toBeGreaterThan(1)
-    expect(Math.max(...lengths.slice(1))).toBeLessThan(lengths[0] ?? 0)
-    expect(kinds().filter((type) => type !== 'context.nearly_full')).toEqual(['context.consolidated'])
-    const { limits, summary } = await harness.ports.reader.context(harness.key)
-    if (name === 'summary-limit') expect(limits?.['script/ed']).toBeLessThanOrEqual(2_000)
-    else expect(limits).toBeUndefined()
-    expect(summary?.text).toMatch(/^part [12]$/)
-  })
-
   it('is made by hand whatever the threshold, with its own prompt, once for one key', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02, instructions: 'In rhyme.' } }
     harness = await openHarness({ script: [...completions(3), { text: 'by hand', tokens: 3 }], policies })

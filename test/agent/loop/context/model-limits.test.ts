@@ -1,0 +1,173 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { CUT_NOTE } from '../../../../functions/log/request/request-context.ts'
+import { weighMessages } from '../../../../functions/log/request/token-weight.ts'
+import { SUMMARY_PROMPT } from '../../../../functions/log/request/summary-prompt.ts'
+import type { ModelRequest } from '../../../../functions/domain/model-request.ts'
+import { ModelError } from '../../../../functions/ports/model.ts'
+import { completionOf, openHarness } from '../../harness.ts'
+import type { Harness, Turn } from '../../harness.ts'
+
+let harness: Harness
+afterEach(() => harness.close())
+
+const WORDS = 'one two three four five six seven eight nine ten '
+const policies = { contextTokens: 3_000, consolidation: false } as const
+
+/** Completes with what a provider counts: `rate` times what the request weighs. */
+const counting = (text: string, rate: number): Turn =>
+  async function* (request) {
+    yield { type: 'completion', completion: completionOf({ text, inputTokens: Math.round(countOf(request) * rate) }) }
+  }
+
+const countOf = ({ messages, tools }: ModelRequest): number => weighMessages(messages) + 40 * tools.length
+
+async function converse(turns: number, words = 20): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await harness.settled(await harness.submit(`${turn} ${WORDS.repeat(words)}`))
+}
+
+const isCut = ({ messages }: ModelRequest): boolean =>
+  messages[0]?.parts.some((part) => 'text' in part && part.text === CUT_NOTE) === true
+
+/** Refuses requests that weigh more than `most`; as a provider does that counts one token for each unit of weight. */
+const holding = (most: number, refuse: (count: number) => ModelError): Turn =>
+  async function* (request) {
+    const count = countOf(request)
+    if (count > most) throw refuse(count)
+    yield { type: 'completion', completion: completionOf({ text: WORDS, inputTokens: count }) }
+  }
+
+const warnings = (): unknown[] => harness.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))
+const lastRun = async () => (await harness.ports.reader.runs(harness.key, { limit: 1 })).runs[0]
+const odd = (status: number): ModelError =>
+  new ModelError('invalid_request', 'das geht nicht', { retryable: false, status })
+const named = (count: number): ModelError =>
+  new ModelError('context_length', 'no', { retryable: false, status: 400, size: { maxTokens: 1_000, tokens: count } })
+
+describe('a model that takes less than its agent says · sqlite', () => {
+  it('field/too-long/limit-in-the-refusal: one refusal teaches the limit, durably', async () => {
+    const script = Array.from({ length: 80 }, () => holding(1_000, named))
+    harness = await openHarness({ script, policies: { ...policies, contextTokens: 200_000 } })
+    await converse(30)
+    expect(await lastRun()).toMatchObject({ status: 'completed' })
+    expect(warnings()).toEqual(['context_reduced'])
+    expect((await harness.ports.reader.context(harness.key)).limits).toEqual({ 'script/ed': 1_000 })
+    const next = await harness.service.context(harness.session, undefined)
+    expect([next.contextTokens, next.estimatedTokens <= 1_000]).toEqual([1_000, true])
+    // Another process, and later runs, know it without a refusal.
+    const other = harness.another(script)
+    for (let turn = 0; turn < 5; turn++) await other.settled(await other.submit(`${turn} ${WORDS.repeat(20)}`))
+    expect(other.requests.every((request) => countOf(request) <= 1_000)).toBe(true)
+  })
+
+  it('field/too-long/no-number: each failed run leaves a smaller limit, until a request fits', async () => {
+    const plain = (): ModelError => new ModelError('context_length', 'Prompt exceeds max length', { retryable: false })
+    let most = Infinity
+    const turn: Turn = (request, signal) => (holding(most, plain) as Extract<Turn, Function>)(request, signal)
+    harness = await openHarness({
+      script: Array.from({ length: 60 }, () => turn),
+      policies: { ...policies, contextTokens: 200_000 },
+    })
+    await converse(20)
+    most = 1_500
+    await converse(6, 1)
+    expect(await lastRun()).toMatchObject({ status: 'completed' })
+    const { limits } = await harness.ports.reader.context(harness.key)
+    expect(limits?.['script/ed']).toBeLessThan(200_000)
+  })
+
+  it.each([
+    ['half-of-the-context', 3_000],
+    ['larger-than-any-taken', 200_000],
+  ])('field/too-long/%s: an odd refusal of a large request is met with a smaller one', async (_, contextTokens) => {
+    const script = Array.from({ length: 40 }, () => holding(1_600, () => odd(400)))
+    harness = await openHarness({ script, policies: { ...policies, contextTokens } })
+    await converse(15)
+    expect(await lastRun()).toMatchObject({ status: 'completed' })
+    expect(warnings()).toContain('context_reduced')
+    const refused = harness.requests.findIndex((request) => countOf(request) > 1_600)
+    expect(
+      countOf(harness.requests[refused + 1] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }),
+    ).toBeLessThanOrEqual(
+      (countOf(harness.requests[refused] ?? { messages: [], tools: [], toolChoice: 'auto', options: {} }) * 2) / 3 + 1,
+    )
+    // Nothing is learned from a reason that was not understood.
+    expect((await harness.ports.reader.context(harness.key)).limits).toBeUndefined()
+  })
+
+  it('field/too-long/another-reason: a cut that does not help is taken back, and the first reason holds', async () => {
+    const turns = Array.from({ length: 5 }, () => counting(WORDS, 1))
+    const refuse: Turn = async function* () {
+      yield* []
+      throw odd(422)
+    }
+    harness = await openHarness({ script: [...turns, refuse, refuse, ...turns], policies })
+    await converse(5)
+    const before = await harness.ports.reader.context(harness.key)
+    await converse(1)
+    expect(await lastRun()).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
+    expect(harness.requests).toHaveLength(7)
+    expect(await harness.ports.reader.context(harness.key)).toEqual(before)
+    await converse(1)
+    expect(harness.requests.at(-1)?.messages.slice(0, 10)).toEqual(harness.requests[5]?.messages.slice(0, 10))
+  })
+
+  it('a small odd refusal of a model that has taken more fails at once', async () => {
+    const script = [
+      counting('x', 40),
+      async function* () {
+        yield* []
+        throw odd(400)
+      } as Turn,
+    ]
+    harness = await openHarness({ script, policies })
+    await converse(2)
+    expect(harness.requests).toHaveLength(2)
+    expect(await lastRun()).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
+  })
+
+  it('field/too-long/failed-after-the-cut: the next run begins with the smaller request', async () => {
+    const fails: Turn = async function* () {
+      yield* []
+      throw new Error('no more')
+    }
+    const script = [...Array.from({ length: 6 }, () => counting(WORDS, 1)), holding(10, named), fails]
+    harness = await openHarness({ script, policies })
+    await converse(7)
+    const smaller = harness.requests.at(-1)
+    const other = harness.another([{ text: 'then' }])
+    await other.settled(await other.submit('and now'))
+    expect(isCut(smaller ?? { messages: [], tools: [], toolChoice: 'auto', options: {} })).toBe(true)
+    expect(other.requests[0]?.messages.slice(0, smaller?.messages.length)).toEqual(smaller?.messages)
+  })
+})
+
+describe('consolidation of a conversation · sqlite', () => {
+  it.each([
+    ['summary-limit', new ModelError('context_length', 'no', { retryable: false, size: { maxTokens: 2_000 } })],
+    ['summary-odd-refusal', new ModelError('invalid_request', 'das geht nicht', { retryable: false, status: 400 })],
+  ])('field/too-long/%s: a summary that is refused for its size is made of less', async (name, refusal) => {
+    const long = 'one two three four five six seven eight nine ten '.repeat(60)
+    const refuse: Turn = async function* () {
+      yield* []
+      throw refusal
+    }
+    const turns = Array.from({ length: 4 }, (): Turn => ({ text: long }))
+    const summaries = Array.from({ length: 3 }, (_, part): Turn => ({ text: `part ${part}`, tokens: 5 }))
+    harness = await openHarness({
+      script: [...turns, refuse, ...summaries, { text: 'then' }],
+      policies: { consolidation: { threshold: 6, keepRecentRatio: 0.4 } },
+    })
+    for (let turn = 0; turn < 5; turn++) await harness.settled(await harness.submit(`question ${turn}`))
+    const asked = harness.requests.filter(({ instructions }) => instructions === SUMMARY_PROMPT)
+    const lengths = asked.map(({ messages }) => weighMessages(messages))
+    expect(lengths.length).toBeGreaterThan(1)
+    expect(Math.max(...lengths.slice(1))).toBeLessThan(lengths[0] ?? 0)
+    expect(harness.events.map(({ type }) => type).filter((type) => /^(context\.c|warning)/.test(type))).toEqual([
+      'context.consolidated',
+    ])
+    const { limits, summary } = await harness.ports.reader.context(harness.key)
+    if (name === 'summary-limit') expect(limits?.['script/ed']).toBeLessThanOrEqual(2_000)
+    else expect(limits).toBeUndefined()
+    expect(summary?.text).toMatch(/^part [12]$/)
+  })
+})
