@@ -11,8 +11,8 @@ export const ROUND_MUTANTS = [
   ...inFile('functions/agent/loop/context/summarise.ts', [
     [
       'what a summary stands for is summarised again',
-      '  const after = former?.through\n',
-      '  const after = undefined\n',
+      'before, after: former?.through })',
+      'before, after: undefined })',
     ],
   ]),
   ...inFile('functions/log/request/consolidation.ts', [
@@ -173,8 +173,8 @@ export const ROUND_MUTANTS = [
     ['the limit of silence does not begin anew', '      idle.restart()\n', ''],
     [
       'every error is tried again',
-      'error instanceof ModelError && error.retryable && ',
-      'error instanceof ModelError && ',
+      '  if (!(error instanceof ModelError) || !error.retryable) return false\n',
+      '  if (!(error instanceof ModelError)) return false\n',
     ],
     ['failed attempts stay in what had streamed', '    streamed = []\n    return', '    return'],
     ['a retry is not told', 'if (count > 1) target.emit', 'if (count > 9) target.emit'],

@@ -6,7 +6,7 @@ import { ModelError } from '../../ports/model.ts'
 import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import type { CompletionDraft } from './completion-draft.ts'
 import { isKnownFrame } from './known-frames.ts'
-import { toModelError } from './model-error.ts'
+import { notUnderstood, toModelError } from './model-error.ts'
 
 /**
  * Limits of one completion. For comparison: 128,000 tokens are about 600,000 characters, and 64 calls of a round are
@@ -66,16 +66,9 @@ const isEmpty = ({ parts, calls }: CompletionDraft): boolean =>
 
 /** Whether the provider says why the completion ended. */
 const hasEnd = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
-  raw !== undefined || (unified !== 'other' && unified !== 'error')
+  raw !== undefined || !['other', 'error', 'interrupted'].includes(unified)
 
 const isCounted = ({ inputTokens, outputTokens }: Usage): boolean => (inputTokens ?? 0) + (outputTokens ?? 0) > 0
-
-const notUnderstood = (frames: number): ModelError =>
-  new ModelError(
-    'provider_error',
-    `the model sent ${frames} ${frames === 1 ? 'frame' : 'frames'} in an unknown format, and nothing else`,
-    { retryable: true, unknownFrames: frames },
-  )
 
 function charactersIn(part: LanguageModelV4StreamPart): number {
   if ('delta' in part && typeof part.delta === 'string') return part.delta.length

@@ -9,6 +9,17 @@ const NO_CREDENTIALS = /^AWS credential provider failed/
 /** Matches the error of an exhausted quota, for which a retry is useless. */
 const USED_UP = /insufficient_quota|billing|credit balance/i
 
+/** Matches the error of Anthropic's package for a stream whose first frame it does not know. */
+const UNKNOWN_FIRST_FRAME = /^Expected a normalized Anthropic stream error/
+
+/** The error for a stream that has frames in an unknown format, and nothing else. */
+export const notUnderstood = (frames: number): ModelError =>
+  new ModelError(
+    'provider_error',
+    `the model sent ${frames} ${frames === 1 ? 'frame' : 'frames'} in an unknown format, and nothing else`,
+    { retryable: true, unknownFrames: frames },
+  )
+
 /** Converts an error of the provider or the network to a `ModelError`. */
 export function toModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error
@@ -42,6 +53,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
 
 /** Converts an error without a status: the connection failed, or the response was invalid. */
 function withoutStatus(error: unknown, message: string): ModelError {
+  if (UNKNOWN_FIRST_FRAME.test(message)) return notUnderstood(1)
   const text = error instanceof Error ? message : `${message} ${JSON.stringify(error)}`
   if (saysTooLong(text)) {
     const size = refusedSizeIn(text)
