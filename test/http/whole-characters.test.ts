@@ -120,29 +120,15 @@ describe.each(wires)('on %s · sqlite', (_wire, provider: Provider) => {
     expect(stream).toContain('\ufffd')
   })
 
-  test('field/16/split-pair-in-arguments', async () => {
-    const text = JSON.stringify({ fire: '🔥', half: HALF, escaped: String.raw`\ud83d` })
-    const escapes = text.replace('🔥', String.raw`\ud83d\udd25`)
-    script = [1, 3, 4].map((pieceSize) => ({
-      parts: [
-        { type: 'tool_call', id: 'call_1', name: 'look', arguments: pieceSize === 1 ? text : escapes },
-        { type: 'tool_call', id: 'call_2', name: 'look', arguments: `{"half": "${HALF}"}` },
-      ],
-      pieceSize,
-    }))
+  test.each([1, 3, 4])('field/16/split-pair-in-arguments: in pieces of %i', async (pieceSize) => {
+    const text = `{"fire":"🔥","half":"${HALF}"}`
+    script = [{ parts: [{ type: 'tool_call', id: 'call_1', name: 'look', arguments: text }], pieceSize }]
     const session = await newSession()
-    const stream = await textOf(
-      'POST',
-      `/v1/sessions/${session}/messages`,
-      { content: 'a' },
-      { accept: 'text/event-stream' },
-    )
-    const found = framesOf(stream.replaceAll(String.raw`\\\\ud83d`, ''))
-      .filter(({ type, sequence }) => type === 'tool_call.delta' && sequence === 0)
-      .map((frame) => frame['arguments'])
-    expect(found).not.toHaveLength(0)
-    await textOf('POST', `/v1/sessions/${session}/messages`, { content: 'b' })
-    for (const { body } of requests()) expect(halfCharacters(body.replaceAll(/\\{4,}ud83d/g, '')), body).toBe(0)
+    const headers = { accept: 'text/event-stream' }
+    const stream = await textOf('POST', `/v1/sessions/${session}/messages`, { content: 'a' }, headers)
+    const deltas = framesOf(stream).filter(({ type }) => type === 'tool_call.delta')
+    expect(deltas.map((frame) => frame['arguments'] as string).join('')).toBe(text.toWellFormed())
+    expectWholeRequests()
   })
 
   test('field/17/truncated-description-and-schema', async () => {
