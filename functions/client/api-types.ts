@@ -3,19 +3,19 @@
 /** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
-/** What a run owes to a receiver of its end, or of one of its pauses. */
+/** A callback about a run's end or pause. */
 export type Callback = {
   readonly object: "callback"
   /** The `webhook-id` of all its attempts. */
   readonly id: string
-  /** Of `callbacks`; `webhook:<name>` for that of a webhook. */
+  /** Name in `callbacks`; `webhook:<name>` for the callback of a webhook. */
   readonly name: string
   readonly session_id: string
   readonly run_id: string
   readonly status: "pending" | "delivered" | "failed"
   readonly attempts: readonly ({
     readonly at: string
-    /** Of the response. */
+    /** Status of the response. */
     readonly status?: number
     /** Why there was no response. */
     readonly error?: string
@@ -166,7 +166,7 @@ export type ChatMessagePage = {
   readonly has_more: boolean
 }
 
-/** What `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`. */
+/** Body that `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`. */
 export type ChatRequest = {
   readonly id: string
   readonly messages: readonly ({ readonly [name: string]: Json })[]
@@ -188,7 +188,7 @@ export type ClientTool = {
   readonly strict?: boolean
 }
 
-/** What the next request to the model would hold. */
+/** The contents of the next request to the model. */
 export type Context = {
   readonly object: "context"
   readonly agent: string
@@ -200,7 +200,7 @@ export type Context = {
   readonly estimated_tokens: number
   readonly context_tokens: number
   readonly summary: Summary | null
-  /** What was left out of the request because it no longer fits; it stays in the log. */
+  /** Rounds omitted from the request because they no longer fit; the log keeps them. */
   readonly omitted: {
     readonly messages: number
   }
@@ -218,7 +218,7 @@ export type ConversationRequest = {
   readonly metadata?: { readonly [name: string]: string } | null
 }
 
-/** What has been deleted of a session so far. */
+/** Parts of a session that are deleted so far. */
 export type Deletion = {
   readonly object: "deletion"
   readonly id: string
@@ -269,12 +269,12 @@ export type Message = {
   readonly run_id: string
   readonly agent: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly role: "user" | "assistant" | "tool"
   readonly round: number
   readonly created_at: string
-  /** Of imported messages: when they came in. `created_at` is what their source says. */
+  /** Time of the import. `created_at` is the time in the source. */
   readonly recorded_at?: string
   readonly user?: string
   readonly metadata?: { readonly [name: string]: Json }
@@ -302,7 +302,7 @@ export type Message = {
     readonly code: string
     readonly text: string
   })[]
-  /** Of assistant messages; `arguments` is the raw string as the model sent it. */
+  /** Calls of an assistant message; `arguments` is the raw string as the model sent it. */
   readonly tool_calls?: readonly ({
     readonly id: string
     readonly name: string
@@ -311,7 +311,7 @@ export type Message = {
   readonly model?: string
   readonly finish_reason?: string
   readonly usage?: Usage
-  /** Of assistant messages: what people think of the answer, the latest rating of each. */
+  /** The latest rating of each person, on assistant messages. */
   readonly feedback?: readonly ({
     readonly rating: "positive" | "negative"
     readonly user: string
@@ -321,13 +321,13 @@ export type Message = {
   readonly tool_name?: string
   readonly assistant_message_id?: string
   readonly call?: string
-  /** Of the call: the raw string as the model sent it. */
+  /** The call's raw arguments as the model sent them. */
   readonly arguments?: string
   readonly sequence?: number
   readonly status?: "running" | "waiting" | "completed" | "error" | "interrupted" | "cancelled" | "denied"
   /** The client's tool of this name was called in place of the agent's: the result is the client's. */
   readonly origin?: "client"
-  /** Of a call that needed an approval; `by` where the channel knows who decided. */
+  /** Decision on a call that needed an approval; `by` if the channel knows the person. */
   readonly decision?: {
     readonly approved: boolean
     readonly by?: string
@@ -352,7 +352,7 @@ export type MessagePage = {
   /** Goes into `after` of the next request; null on the last page. At most 64 characters. */
   readonly next: string | null
   readonly has_more: boolean
-  /** Of pages that are oldest first: goes into `before` of the request for what is older; null at the beginning of the log. */
+  /** In pages with the oldest first: value of `before` for older messages; null at the beginning of the log. */
   readonly previous?: string | null
 }
 
@@ -380,7 +380,7 @@ export type NewImport = {
   readonly format: "native" | "openai"
   readonly messages: readonly ({ readonly [name: string]: Json })[]
   readonly source?: string
-  /** How many messages of this `source` come before these. Those that are here already are skipped. */
+  /** Number of messages of this `source` before these. Known messages are skipped. */
   readonly from?: number
 }
 
@@ -403,9 +403,9 @@ export type NewMessage = {
   readonly metadata?: { readonly [name: string]: Json }
   /** Each has a name of its own. */
   readonly tools?: readonly (ClientTool)[]
-  /** What to do while a run is active; left out: the agent's policy. */
+  /** Handling of the input while a run is active; by default the agent's policy. */
   readonly on_busy?: "queue" | "reject" | "steer"
-  /** Of `callbacks` in the settings: is told when the run ends or pauses. */
+  /** Name in `callbacks` of the settings: receives the run's end and pauses. */
   readonly callback?: string
 }
 
@@ -441,7 +441,7 @@ export type Output = {
   readonly url: string
 }
 
-/** What went wrong (RFC 9457). */
+/** A problem (RFC 9457). */
 export type Problem = {
   readonly type: string
   readonly title: string
@@ -557,7 +557,7 @@ export type Run = {
   }
   /** `answer`, `output_limit` (the provider cut the last completion off), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`. */
   readonly stop_reason?: string
-  /** Of an imported turn: where it comes from. */
+  /** Source of an imported turn. */
   readonly source?: string
   readonly error: {
     readonly code: string
@@ -566,7 +566,7 @@ export type Run = {
   } | null
   /** Calls that wait for a tool result or a decision. */
   readonly waiting: readonly ({
-    /** Of the call. Send it back with the `tool_call_id`: models use ids again. */
+    /** Message id of the call. Send it with the `tool_call_id`: models reuse ids. */
     readonly message_id: string
     readonly tool_call_id: string
     readonly tool_name: string
@@ -576,10 +576,10 @@ export type Run = {
     /** Whose call it is: the agent of the run, or a member of its team. */
     readonly agent: string
     readonly parent_tool_call_id?: string
-    /** Of the delegate call: ids of calls may repeat. */
+    /** Message id of the delegate call; call ids may repeat. */
     readonly parent_message_id?: string
   })[]
-  /** Of a run that is queued, or was cancelled before it started. Once it has started, its input is a message. */
+  /** Input of a run that is queued, or was cancelled before it started. Once it has started, its input is a message. */
   readonly input?: {
     readonly parts: readonly ({
       readonly type: "text"
@@ -596,7 +596,7 @@ export type Run = {
   }
   /** Only if the request waited: the new messages of the run, in order, up to 4 MB. */
   readonly messages?: readonly (Message)[]
-  /** There are more new messages: `GET …/messages?run=…&order=asc&after=…` goes on after this one. */
+  /** There are more new messages: `GET …/messages?run=…&order=asc&after=…` continues after this one. */
   readonly messages_next?: string
 }
 
@@ -632,7 +632,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly run: Run
 } | {
@@ -641,7 +641,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly run: Run
   readonly message?: Message
@@ -651,7 +651,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly round: number
 } | {
@@ -660,7 +660,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly round: number
   readonly reason: string
@@ -670,7 +670,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly round: number
   readonly part: number
@@ -681,7 +681,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly round: number
   readonly sequence: number
@@ -694,7 +694,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly message_id: string
   readonly tool_call_id: string
@@ -708,7 +708,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly message: Message
 } | {
@@ -717,7 +717,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly messages: number
   readonly threshold: number
@@ -727,7 +727,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly through: string
   readonly messages: number
@@ -737,7 +737,7 @@ export type RunEvent = {
   readonly run_id: string
   readonly agent?: string
   readonly parent_tool_call_id?: string
-  /** Of the delegate call: ids of calls may repeat. */
+  /** Message id of the delegate call; call ids may repeat. */
   readonly parent_message_id?: string
   readonly code: string
   readonly detail: string
@@ -818,9 +818,9 @@ export type Session = {
   readonly metadata: { readonly [name: string]: Json }
   readonly created_at: string
   readonly updated_at: string
-  /** Of the earliest message; null without messages. */
+  /** Time of the earliest message; null without messages. */
   readonly first_message_at: string | null
-  /** Of the latest message; null without messages. */
+  /** Time of the latest message; null without messages. */
   readonly last_message_at: string | null
   /** Inputs, and assistant messages of the leader. */
   readonly message_count: number
@@ -871,7 +871,7 @@ export type Source = {
   readonly number: number
   readonly title: string
   readonly url?: string
-  /** Of a large text a preview, with the pointer to the whole. */
+  /** The text; if it is large, a preview with a pointer to the whole. */
   readonly text?: string
   /** The tool's own name for it. */
   readonly id?: string
@@ -908,7 +908,7 @@ export type ToolResults = {
   readonly results: readonly ({
     /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
     readonly tool_call_id?: string
-    /** Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed. */
+    /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
     readonly message_id?: string
     /** Text, a list of parts, or any other JSON value. */
     readonly output: string | readonly Json[] | { readonly [name: string]: Json } | number | boolean | null
@@ -923,13 +923,13 @@ export type ToolResults = {
   } | {
     /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
     readonly tool_call_id?: string
-    /** Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed. */
+    /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
     readonly message_id?: string
     readonly error: string
   } | {
     /** Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates. */
     readonly tool_call_id?: string
-    /** Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed. */
+    /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
     readonly message_id?: string
     readonly approve: boolean
   })[]
@@ -984,15 +984,15 @@ export interface Queries {
   readonly exportSession: {
     /** `native`: the session, then a Message a line; `openai`: a Chat Completions message a line; `markdown`: a page to read. */
     readonly format?: "native" | "openai" | "markdown" | undefined
-    /** Of `native`: whether images, files and large outputs are in the lines, or only named. */
+    /** For `native`: whether images, files and large outputs are in the lines, or only named. */
     readonly outputs?: "inline" | "pointer" | undefined
   }
   readonly importMessages: {
-    /** Of lines (`application/x-ndjson`); default: native. */
+    /** Format of lines (`application/x-ndjson`); default: native. */
     readonly format?: "native" | "openai" | undefined
-    /** Of lines: where they come from. */
+    /** Source of the lines. */
     readonly source?: string | undefined
-    /** Of lines. How many messages of this `source` come before these. Those that are here already are skipped. */
+    /** Of lines. Number of messages of this `source` before these. Known messages are skipped. */
     readonly from?: number | undefined
   }
   readonly listCallbacks: {
@@ -1088,7 +1088,7 @@ export interface Queries {
     readonly session?: string | undefined
     readonly owner?: string | undefined
     readonly agent?: string | undefined
-    /** Only messages that somebody has given this rating. */
+    /** Only messages with this rating. */
     readonly feedback?: "positive" | "negative" | undefined
     /** Entries from this date or time on. */
     readonly since?: string | undefined

@@ -51,7 +51,7 @@ export const chatRequest = z
       .openapi({ description: '7 when the client is the AI SDK 7, which can take back a step.' }),
   })
   .openapi('ChatRequest', {
-    description: 'What `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`.',
+    description: 'Body that `DefaultChatTransport` of the AI SDK sends; `agent`, `tools` and `sdk` go into its `body`.',
     example: {
       id: 'support-7',
       messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What time is it?' }] }],

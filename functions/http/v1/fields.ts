@@ -14,7 +14,7 @@ export const ulid = z.string().regex(ULID_PATTERN, 'must be a ULID').openapi({ e
 /** The fields that name the delegate call of a team member. */
 export const parentNames = {
   parent_tool_call_id: z.string().optional(),
-  parent_message_id: ulid.optional().openapi({ description: 'Of the delegate call: ids of calls may repeat.' }),
+  parent_message_id: ulid.optional().openapi({ description: 'Message id of the delegate call; call ids may repeat.' }),
 }
 /** The owner of a session, or the author of an input. */
 export const person = z.string().min(1).max(256).openapi({ example: 'user-7' })
@@ -129,7 +129,7 @@ export const ProblemSchema = z
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })
   .openapi('Problem', {
-    description: 'What went wrong (RFC 9457).',
+    description: 'A problem (RFC 9457).',
     example: {
       type: 'urn:tooltrail:problem:session_not_found',
       title: 'Not found',

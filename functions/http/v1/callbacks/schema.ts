@@ -13,21 +13,21 @@ export const CallbackSchema = z
     id: id.openapi({ description: 'The `webhook-id` of all its attempts.' }),
     name: z
       .string()
-      .openapi({ description: 'Of `callbacks`; `webhook:<name>` for that of a webhook.', example: 'crm' }),
+      .openapi({ description: 'Name in `callbacks`; `webhook:<name>` for the callback of a webhook.', example: 'crm' }),
     session_id: sessionId,
     run_id: ulid,
     status: z.enum(['pending', 'delivered', 'failed']),
     attempts: z.array(
       z.object({
         at: time,
-        status: z.number().int().optional().openapi({ description: 'Of the response.' }),
+        status: z.number().int().optional().openapi({ description: 'Status of the response.' }),
         error: z.string().optional().openapi({ description: 'Why there was no response.' }),
       }),
     ),
     next_at: time.optional().openapi({ description: 'When it is sent next.' }),
   })
   .openapi('Callback', {
-    description: 'What a run owes to a receiver of its end, or of one of its pauses.',
+    description: "A callback about a run's end or pause.",
     example: {
       object: 'callback',
       id: '01JD2Q8N4T6W8Y0A2C4E6G8J0K',

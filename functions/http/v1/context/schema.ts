@@ -47,10 +47,10 @@ export const ContextSchema = z
     summary: z.union([SummarySchema, z.null()]),
     omitted: z
       .object({ messages: z.number().int() })
-      .openapi({ description: 'What was left out of the request because it no longer fits; it stays in the log.' }),
+      .openapi({ description: 'Rounds omitted from the request because they no longer fit; the log keeps them.' }),
   })
   .openapi('Context', {
-    description: 'What the next request to the model would hold.',
+    description: 'The contents of the next request to the model.',
     example: {
       object: 'context',
       agent: 'default',

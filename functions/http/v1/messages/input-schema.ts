@@ -97,13 +97,13 @@ export const newMessage = z
     metadata: metadata.optional(),
     tools: toolList(clientTool).optional().openapi({ description: 'Each has a name of its own.', uniqueItems: true }),
     on_busy: z.enum(['queue', 'reject', 'steer']).optional().openapi({
-      description: "What to do while a run is active; left out: the agent's policy.",
+      description: "Handling of the input while a run is active; by default the agent's policy.",
     }),
     callback: z
       .string()
       .regex(/^[a-z0-9-]{1,64}$/, 'must be 1–64 of a-z 0-9 -')
       .optional()
-      .openapi({ description: 'Of `callbacks` in the settings: is told when the run ends or pauses.' }),
+      .openapi({ description: "Name in `callbacks` of the settings: receives the run's end and pauses." }),
   })
   .openapi('NewMessage', { example: { content: 'What time is it?' } })
 
@@ -112,7 +112,7 @@ const toolCallId = z.string().min(1).max(2_048).optional().openapi({
     'Enough without a `message_id` while no other call of the run that waits, or has waited, has it: models use ids again. Else the response is 409 `ambiguous_call`, and names the candidates.',
 })
 const messageId = ulid.optional().openapi({
-  description: 'Of the call, as `waiting` gives it. Enough without a `tool_call_id`; one of both is needed.',
+  description: 'Message id of the call, from `waiting`. Either this or `tool_call_id` is required.',
 })
 /** Checked in the handler, which responds with 422. */
 const sources = z

@@ -76,33 +76,33 @@ export const MessageSchema = z
     created_at: time,
     recorded_at: time
       .optional()
-      .openapi({ description: 'Of imported messages: when they came in. `created_at` is what their source says.' }),
+      .openapi({ description: 'Time of the import. `created_at` is the time in the source.' }),
     user: z.string().optional(),
     metadata: jsonObject.optional(),
     parts: z.array(partSchema),
     tool_calls: z
       .array(z.object({ id: z.string(), name: z.string(), arguments: z.string() }))
       .optional()
-      .openapi({ description: 'Of assistant messages; `arguments` is the raw string as the model sent it.' }),
+      .openapi({ description: 'Calls of an assistant message; `arguments` is the raw string as the model sent it.' }),
     model: z.string().optional(),
     finish_reason: z.string().optional(),
     usage: UsageSchema.optional(),
     feedback: z
       .array(FeedbackSchema)
       .optional()
-      .openapi({ description: 'Of assistant messages: what people think of the answer, the latest rating of each.' }),
+      .openapi({ description: 'The latest rating of each person, on assistant messages.' }),
     tool_call_id: z.string().optional(),
     tool_name: z.string().optional(),
     assistant_message_id: ulid.optional(),
     call: z.string().optional().openapi({ example: 'shell(cmd="git status")' }),
-    arguments: z.string().optional().openapi({ description: 'Of the call: the raw string as the model sent it.' }),
+    arguments: z.string().optional().openapi({ description: "The call's raw arguments as the model sent them." }),
     sequence: z.number().int().optional(),
     status: toolStatus.optional(),
     origin: z.literal('client').optional().openapi({
       description: "The client's tool of this name was called in place of the agent's: the result is the client's.",
     }),
     decision: DecisionSchema.optional().openapi({
-      description: 'Of a call that needed an approval; `by` where the channel knows who decided.',
+      description: 'Decision on a call that needed an approval; `by` if the channel knows the person.',
     }),
     completed_at: time.optional(),
     duration_ms: z.number().optional(),
@@ -136,7 +136,7 @@ export const ChatMessageSchema = z.custom<OpenAiMessage>(isObject).openapi('Chat
 export const MessagePageSchema = page('MessagePage', MessageSchema, {
   previous: ulid.nullable().optional().openapi({
     description:
-      'Of pages that are oldest first: goes into `before` of the request for what is older; null at the beginning of the log.',
+      'In pages with the oldest first: value of `before` for older messages; null at the beginning of the log.',
   }),
 })
 export const ChatMessagePageSchema = page('ChatMessagePage', ChatMessageSchema)

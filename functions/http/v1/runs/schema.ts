@@ -5,7 +5,9 @@ import { parentNames, page, pageLimit, sessionId, time, ulid, UsageSchema } from
 export const runStatus = z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 
 const waitingCall = z.object({
-  message_id: ulid.openapi({ description: 'Of the call. Send it back with the `tool_call_id`: models use ids again.' }),
+  message_id: ulid.openapi({
+    description: 'Message id of the call. Send it with the `tool_call_id`: models reuse ids.',
+  }),
   tool_call_id: z.string(),
   tool_name: z.string(),
   arguments: z.string().openapi({ description: 'The raw string as the model sent it.' }),
@@ -31,19 +33,19 @@ export const RunSchema = z
       description:
         '`answer`, `output_limit` (the provider cut the last completion off), `max_rounds`, `budget`, `imported`, `error`, `cancelled` or `superseded`.',
     }),
-    source: z.string().optional().openapi({ description: 'Of an imported turn: where it comes from.' }),
+    source: z.string().optional().openapi({ description: 'Source of an imported turn.' }),
     error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
     waiting: z.array(waitingCall).openapi({ description: 'Calls that wait for a tool result or a decision.' }),
     input: InputSchema.optional().openapi({
       description:
-        'Of a run that is queued, or was cancelled before it started. Once it has started, its input is a message.',
+        'Input of a run that is queued, or was cancelled before it started. Once it has started, its input is a message.',
     }),
     messages: z
       .array(MessageSchema)
       .optional()
       .openapi({ description: 'Only if the request waited: the new messages of the run, in order, up to 4 MB.' }),
     messages_next: ulid.optional().openapi({
-      description: 'There are more new messages: `GET …/messages?run=…&order=asc&after=…` goes on after this one.',
+      description: 'There are more new messages: `GET …/messages?run=…&order=asc&after=…` continues after this one.',
     }),
   })
   .openapi('Run', {

@@ -80,7 +80,7 @@ export const searchQuery = withMetadata({
   owner: person.optional(),
   agent: agentName.optional(),
   feedback: z.enum(['positive', 'negative']).optional().openapi({
-    description: 'Only messages that somebody has given this rating.',
+    description: 'Only messages with this rating.',
   }),
   since: moment.optional().openapi({ description: 'Entries from this date or time on.' }),
   until: moment.optional().openapi({ description: 'Entries up to this time, or this date: the whole day.' }),

@@ -63,8 +63,8 @@ export const SessionSchema = z
     metadata,
     created_at: time,
     updated_at: time,
-    first_message_at: time.nullable().openapi({ description: 'Of the earliest message; null without messages.' }),
-    last_message_at: time.nullable().openapi({ description: 'Of the latest message; null without messages.' }),
+    first_message_at: time.nullable().openapi({ description: 'Time of the earliest message; null without messages.' }),
+    last_message_at: time.nullable().openapi({ description: 'Time of the latest message; null without messages.' }),
     message_count: z.int().openapi({ description: 'Inputs, and assistant messages of the leader.' }),
     run: z.object({ id: ulid, status: runStatus }).nullable().openapi({ description: 'The latest run.' }),
     usage: UsageSchema.omit({ provider: true }).extend({
@@ -141,7 +141,7 @@ export const DeletionSchema = z
     }),
   })
   .openapi('Deletion', {
-    description: 'What has been deleted of a session so far.',
+    description: 'Parts of a session that are deleted so far.',
     example: {
       object: 'deletion',
       id: 'support-7',

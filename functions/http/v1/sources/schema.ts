@@ -7,7 +7,10 @@ const SourceSchema = z
     number: z.number().int().openapi({ description: 'As in `[source7]`; it never changes.' }),
     title: z.string(),
     url: z.string().optional(),
-    text: z.string().optional().openapi({ description: 'Of a large text a preview, with the pointer to the whole.' }),
+    text: z
+      .string()
+      .optional()
+      .openapi({ description: 'The text; if it is large, a preview with a pointer to the whole.' }),
     id: z.string().optional().openapi({ description: "The tool's own name for it." }),
     cited: z
       .boolean()

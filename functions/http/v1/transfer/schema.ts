@@ -7,13 +7,13 @@ export const exportQuery = z.strictObject({
       '`native`: the session, then a Message a line; `openai`: a Chat Completions message a line; `markdown`: a page to read.',
   }),
   outputs: z.enum(['inline', 'pointer']).default('inline').openapi({
-    description: 'Of `native`: whether images, files and large outputs are in the lines, or only named.',
+    description: 'For `native`: whether images, files and large outputs are in the lines, or only named.',
   }),
 })
 
 const format = z.enum(['native', 'openai'])
 const source = z.string().min(1).max(1_024)
-const FROM = 'How many messages of this `source` come before these. Those that are here already are skipped.'
+const FROM = 'Number of messages of this `source` before these. Known messages are skipped.'
 
 export const newImport = z
   .strictObject({
@@ -35,8 +35,8 @@ export const newImport = z
 
 /** The settings of an import of lines. For JSON, they are in the body. */
 export const importQuery = z.strictObject({
-  format: format.optional().openapi({ description: 'Of lines (`application/x-ndjson`); default: native.' }),
-  source: source.optional().openapi({ description: 'Of lines: where they come from.' }),
+  format: format.optional().openapi({ description: 'Format of lines (`application/x-ndjson`); default: native.' }),
+  source: source.optional().openapi({ description: 'Source of the lines.' }),
   from: z
     .string()
     .regex(/^[0-9]{1,12}$/, 'must be a number')
