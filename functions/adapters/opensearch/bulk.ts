@@ -3,6 +3,7 @@ import type { Send } from './requests.ts'
 
 /** An operation that stores one document in an index, or removes it. */
 export interface Operation {
+  /** An alias of one index. Without it the write fails, where a write to an index that is gone would create it again. */
   readonly index: string
   readonly id: string
   readonly version: number
@@ -59,9 +60,22 @@ export async function bulk(send: Send, clock: Clock, operations: readonly Operat
 }
 
 function linesOf({ index, id, version, source }: Operation): string[] {
-  const meta = { _index: index, _id: id, version, version_type: 'external' }
+  const meta = { _index: index, require_alias: true, _id: id, version, version_type: 'external' }
   if (source === undefined) return [JSON.stringify({ delete: meta })]
   return [JSON.stringify({ index: meta }), JSON.stringify(source)]
+}
+
+/**
+ * An update of no document for each index from which a batch only removes. The engine ignores `require_alias` of removals with a
+ * version, but takes it for all operations of a request on one name.
+ */
+function guardsOf(batch: readonly Line[]): string[][] {
+  const stored = new Set(batch.flatMap(({ operation: { index, source } }) => (source === undefined ? [] : [index])))
+  const removed = new Set(batch.map(({ operation }) => operation.index).filter((index) => !stored.has(index)))
+  return [...removed].map((index) => [
+    JSON.stringify({ update: { _index: index, require_alias: true, _id: 'none' } }),
+    JSON.stringify({ doc: {} }),
+  ])
 }
 
 function batches(lines: readonly Line[]): Line[][] {
@@ -83,15 +97,19 @@ function batches(lines: readonly Line[]): Line[][] {
 
 async function sendBatch(send: Send, batch: readonly Line[]): Promise<Outcome[]> {
   const every = (outcome: Outcome): Outcome[] => batch.map(() => outcome)
+  const guards = guardsOf(batch)
+  const lines = [...guards.flat(), ...batch.flatMap((line) => line.lines)]
   let response
   try {
-    response = await send({ method: 'POST', path: '/_bulk', lines: batch.flatMap(({ lines }) => lines) })
+    response = await send({ method: 'POST', path: '/_bulk', lines })
   } catch (error) {
     return every({ kind: 'failed', error: error instanceof Error ? error.message : String(error) })
   }
   if (response.status < 300) {
     const { items } = response.body as { readonly items: readonly { readonly [action: string]: Item }[] }
-    return batch.map(({ operation }, place) => outcomeOf(operation, Object.values(items[place] ?? {})[0]))
+    return batch.map(({ operation }, place) =>
+      outcomeOf(operation, Object.values(items[items.length - batch.length + place] ?? {})[0]),
+    )
   }
   const error = `${response.status}: ${JSON.stringify(response.body).slice(0, 500)}`
   // Only these statuses can be caused by the documents. The documents are then sent one by one to find the faulty one.

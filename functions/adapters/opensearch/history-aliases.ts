@@ -5,12 +5,13 @@ import { ask, type Send } from './requests.ts'
 
 /**
  * The indexes behind an alias. One is searched; during a rebuild, the new one is written too. Both facts are aliases
- * (`<alias>` and `<alias>-write`), so that every process sees them.
+ * (`<alias>` and `<alias>-write`), so that every process sees them. Each index also has an alias of its own, which writes
+ * name.
  */
 export interface HistoryAliases {
   /** Creates the first index if there is none. */
   ensure(): Promise<void>
-  /** Returns the indexes that every write goes to; cached for up to `KNOWN_MS`. */
+  /** Returns the own aliases of the indexes that every write goes to; cached for up to `KNOWN_MS`. */
   written(): Promise<readonly string[]>
   /** Drops the cache, after an index was missing. */
   forget(): void
@@ -26,6 +27,9 @@ export interface HistoryAliases {
   swap(name: string): Promise<void>
   drop(name: string): Promise<void>
 }
+
+/** The alias of one index. Writes require it, so that a write to a dropped index fails. */
+export const ownAlias = (index: string): string => `${index}-own`
 
 /**
  * Maximum time for which a process writes to its cached indexes. If the clock is set back to before the read, the cache
@@ -64,10 +68,10 @@ export function createHistoryAliases({ send, alias, copies, clock }: Dependencie
     async written() {
       const at = clock.now()
       if (known !== undefined && known.at <= at && at < known.at + KNOWN_MS) return known.names
-      let names = await behind(writeAlias)
+      let names = await writable(send, alias)
       if (names.length === 0) {
         await ensure()
-        names = await behind(writeAlias)
+        names = await writable(send, alias)
       }
       if (names.length === 0) throw unavailable(`the alias ${writeAlias} has no index`)
       known = { names, at }
@@ -112,6 +116,24 @@ async function indexesBehind(send: Send, alias: string): Promise<readonly string
   return Object.keys(response.body as object).toSorted()
 }
 
+/** Returns the own aliases of the indexes behind the write alias. Adds those that an earlier version did not create. */
+async function writable(send: Send, alias: string): Promise<readonly string[]> {
+  const response = await send({ method: 'GET', path: `/_alias/${alias}-*` })
+  if (response.status === 404) return []
+  if (response.status >= 300)
+    throw unavailable(`the aliases of ${alias} cannot be read: ${JSON.stringify(response.body)}`)
+  const found = Object.entries(response.body as { readonly [index: string]: { readonly aliases: object } })
+  const written = found.filter(([, { aliases }]) => Object.hasOwn(aliases, `${alias}-write`))
+  for (const [index, { aliases }] of written) if (!Object.hasOwn(aliases, ownAlias(index))) await giveAlias(send, index)
+  return written.map(([index]) => ownAlias(index)).toSorted()
+}
+
+async function giveAlias(send: Send, index: string): Promise<void> {
+  const actions = [{ add: { index, alias: ownAlias(index) } }]
+  const { status, body } = await send({ method: 'POST', path: '/_aliases', body: { actions } })
+  if (status >= 300) throw unavailable(`the index ${index} gets no alias: ${JSON.stringify(body)}`)
+}
+
 const unavailable = (message: string): TooltrailError =>
   new TooltrailError('search_unavailable', message, { retryable: true })
 const removals = (indexes: readonly string[] = [], alias: string): object[] =>
@@ -131,6 +153,7 @@ async function createIndex(send: Send, index: string, copies: number | undefined
   const exists = response.status === 400 && JSON.stringify(response.body).includes('resource_already_exists_exception')
   if (response.status >= 300 && !exists)
     throw unavailable(`the index ${index} cannot be made: ${JSON.stringify(response.body)}`)
+  await giveAlias(send, index)
   await probeVersions(send, index)
 }
 
@@ -140,7 +163,10 @@ async function createIndex(send: Send, index: string, copies: number | undefined
  */
 async function probeVersions(send: Send, index: string): Promise<void> {
   const _id = `probe-${crypto.randomUUID()}`
-  const at = (version: number): object => ({ _index: index, _id, version, version_type: 'external' })
+  const at = (version: number): object => ({
+    ...{ _index: ownAlias(index), require_alias: true },
+    ...{ _id, version, version_type: 'external' },
+  })
   const lines = [{ index: at(2) }, { print: 'probe' }, { index: at(1) }, { print: 'probe' }, { delete: at(3) }]
   const response = await ask<{ items: readonly { readonly [action: string]: { readonly status: number } }[] }>(send, {
     method: 'POST',

@@ -3,7 +3,7 @@ import { TooltrailError } from '../../domain/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HistoryBuilder } from '../../ports/history-build.ts'
 import type { HistoryChange, DeadLetterSink } from '../../ports/history-writer.ts'
-import { createHistoryAliases, KNOWN_MS } from './history-aliases.ts'
+import { createHistoryAliases, KNOWN_MS, ownAlias } from './history-aliases.ts'
 import { writeTo } from './history-writer.ts'
 import { documentId } from './indexed-document.ts'
 import { ask, createSend, type Send, type SearchClient } from './requests.ts'
@@ -44,12 +44,12 @@ export function createOpenSearchHistoryBuilder({
       const leftovers = (await aliases.all()).filter((name) => !searched.includes(name))
       const index = await aliases.build(leftovers)
       await clock.sleep(GRACE_MS)
-      // Leftovers are dropped first: a write to a missing index would create it again.
+      // A process of an earlier version creates an index that is gone by writing to it.
       for (const left of leftovers) await aliases.drop(left)
       let latest: readonly string[] = []
       return {
         async write(changes) {
-          const outcomes = await writeTo([index], changes, { send, clock, indexDeadLetters })
+          const outcomes = await writeTo([ownAlias(index)], changes, { send, clock, indexDeadLetters })
           latest = [...latest, ...changes.flatMap(idsOf)].slice(-WATCHED)
           return outcomes
         },

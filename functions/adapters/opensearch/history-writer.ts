@@ -43,7 +43,7 @@ interface Part {
   readonly operation: Operation
 }
 
-/** Writes to these indexes, whatever the aliases are. */
+/** Writes to the indexes of these aliases, one each. */
 export async function writeTo(
   indexes: readonly string[],
   changes: readonly HistoryChange[],

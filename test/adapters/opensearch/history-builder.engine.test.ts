@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createOpenSearchHistoryBuilder } from '../../../functions/adapters/opensearch/history-builder.ts'
+import { ownAlias } from '../../../functions/adapters/opensearch/history-aliases.ts'
+import { createOpenSearchHistoryWriter } from '../../../functions/adapters/opensearch/history-writer.ts'
+import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
 import { INDEX_VERSION, MAPPING } from '../../../functions/adapters/opensearch/indexed-document.ts'
 import type { HistoryDocument } from '../../../functions/domain/history.ts'
 import { nextIds } from '../../../functions/domain/ids.ts'
@@ -9,8 +12,9 @@ import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.
 /** How much faster than the machine's the clock goes: builders wait for seconds, the tests do not. */
 const SPEED = 20
 const [messageId = ''] = nextIds(undefined, 1_750_000_000_000, 1)
+const KEY = { tenant: 'acme', session: 's-1' }
 const document: HistoryDocument = {
-  ...{ tenant: 'acme', session: 's-1', runId: 'run-1', messageId, part: 'u', role: 'user', agent: 'default' },
+  ...{ ...KEY, runId: 'run-1', messageId, part: 'u', role: 'user', agent: 'default' },
   text: 'some words',
   time: 1_750_000_000_000,
 }
@@ -50,6 +54,35 @@ withEngines(['opensearch'], ({ opensearch }) => {
       const { body } = await harness.client.indices.getMapping({ index: harness.alias })
       const { properties } = Object.values(body)[0]?.mappings ?? {}
       expect(Object.keys(properties ?? {})).toEqual(Object.keys(MAPPING.properties).toSorted())
+    })
+
+    test.each([
+      ['stores', changesOf([document])],
+      ['removes', [{ key: KEY, messageId, revision: 2, documents: [], removed: ['u'] }]],
+    ])('a write that %s fails where its index was dropped, and creates none', async (_, changes) => {
+      await harness.writer.write(changesOf([document]))
+      const dropped = `${harness.alias}-v${INDEX_VERSION}-first`
+      await harness.client.indices.delete({ index: dropped })
+      const [outcome] = await harness.writer.write(changes)
+      expect(outcome).toMatchObject({ done: false, error: expect.stringContaining('404') })
+      expect(await all()).toEqual([])
+      expect((await harness.client.indices.get({ index: `${harness.alias}*` })).body).toEqual({})
+      // The next write reads the aliases again.
+      expect(await harness.writer.write(changesOf([document], 3))).toEqual([{ done: true }])
+      expect(await all()).toEqual([dropped])
+      expect(await search()).toEqual([messageId])
+    })
+
+    test('an index of an earlier version, without an alias of its own, is written', async () => {
+      await harness.writer.write(changesOf([document]))
+      const first = `${harness.alias}-v${INDEX_VERSION}-first`
+      await harness.client.indices.deleteAlias({ index: first, name: ownAlias(first) })
+      const indexDeadLetters = { send: async () => {} }
+      const clock = createSystemClock()
+      const writer = createOpenSearchHistoryWriter({ ...harness, clock, indexDeadLetters })
+      expect(await writer.write(changesOf([{ ...document, text: 'other words' }], 2))).toEqual([{ done: true }])
+      expect(await behind(ownAlias(first))).toEqual([first])
+      expect(await all()).toEqual([first])
     })
 
     test('an index that a dying process left without its aliases is taken into use', async () => {
