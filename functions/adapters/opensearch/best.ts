@@ -22,7 +22,7 @@ import {
   type Matching,
   type SearchResponse,
 } from './search-bodies.ts'
-import { anyOf, termGroups, type Inside, type TermGroup } from './term-groups.ts'
+import { anyOf, MIN_INSIDE_CHARACTERS, termGroups, type Inside, type TermGroup } from './term-groups.ts'
 
 /** A search with a fixed upper time limit for all its pages. */
 export interface Search {
@@ -39,8 +39,6 @@ const ENOUGH = 40
  * Number of documents that are scored if most of the best ones are self-references. The real events rank below those.
  */
 const RESCORE_DEPTH = 500
-/** Minimum characters of a word that is searched inside other words. Shorter ones occur in too many words. */
-const MIN_PIECE_CHARACTERS = 3
 /** If no event covers this share of the query, its words are expanded to typos and to words that contain them. */
 const COVERED = 0.75
 /** Limits of this expansion: the document count of a word, and the number of words. */
@@ -126,23 +124,22 @@ export function eventsOf(
 const coveredBy = (scored: readonly ScoredEvent<FoundDocument>[]): number =>
   scored.reduce((most, event) => Math.max(most, event.covered), 0)
 
-/** Returns the words that no document in the scope contains, also inflected. They may occur inside other words. */
+/** Returns the words that no document in the scope contains, also inflected. They may begin other words, or occur inside. */
 const unknownWords = (groups: readonly TermGroup[], counts: Counts): Inside => new Set(wordsOfAtMost(0, groups, counts))
 
 /** Returns the unknown words and the rare words. The searched word may be another one that contains a rare word. */
 const rareWords = (groups: readonly TermGroup[], counts: Counts): Inside =>
   new Set([
     ...unknownWords(groups, counts),
-    ...wordsOfAtMost(WIDENED.documents, groups, counts).slice(0, WIDENED.words),
+    ...wordsOfAtMost(WIDENED.documents, groups, counts)
+      .filter((word) => word.length >= MIN_INSIDE_CHARACTERS)
+      .slice(0, WIDENED.words),
   ])
 
 function wordsOfAtMost(most: number, groups: readonly TermGroup[], { tokens }: Counts): string[] {
   return groups
     .flatMap((group) => group.words)
-    .filter(
-      ({ word, forms }) =>
-        word.length >= MIN_PIECE_CHARACTERS && [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most),
-    )
+    .filter(({ word, forms }) => [word, ...forms].every((form) => (tokens.get(form) ?? 0) <= most))
     .map(({ word }) => word)
 }
 

@@ -4,13 +4,10 @@ import { mapInBatches } from '../../search/ranking/score-in-batches.ts'
 import { inflections, withinOneTypo } from '../../search/query/word-forms.ts'
 import { tokenize } from '../../search/tokens/tokens.ts'
 import type { Counts, Found } from './search-bodies.ts'
+import { MIN_INSIDE_CHARACTERS } from './term-groups.ts'
 
 /** Maximum number of words to choose expansions from. A user who stores words can create any number. */
 const MAX_WORDS = 5_000
-/**
- * Minimum characters of a word that is searched inside other words. A shorter one is searched only at their beginning.
- */
-const MIN_INSIDE_CHARACTERS = 3
 
 interface Known {
   readonly tenant: string

@@ -11,6 +11,10 @@ const MAX_WIDENED = 10
 const FUZZY_LENGTHS = { least: 4, most: 24 }
 const MIN_PIECE_CHARACTERS = 3
 /**
+ * Minimum characters of a word that is searched inside other words. A shorter one is searched only at their beginning.
+ */
+export const MIN_INSIDE_CHARACTERS = 3
+/**
  * Small bonus for a second matching field. All parts of a long output contain its call; with the bonus, parts that also
  * contain the word themselves rank first.
  */
@@ -60,7 +64,7 @@ export type Inside = ReadonlySet<string>
 export function strictClause({ term, words }: TermGroup, inside: Inside): Clause {
   const every = words.map(({ word, forms }) => {
     const exact = { terms: { t_all: [word, ...forms] } }
-    return inside.has(word) ? anyOf([exact, wildcard(word)]) : exact
+    return inside.has(word) ? anyOf([exact, holding(word)]) : exact
   })
   const together = every.length === 1 ? every[0] : { bool: { filter: every } }
   if (term.wholes.length === 0) return together ?? { match_none: {} }
@@ -100,7 +104,7 @@ function wordClause({ word, forms, widened }: QueryWord, inside: Inside, worthOf
     ...forms.map((form) => constant({ term: { t_all: form } }, 0.8 * worthOf(form))),
     ...(fuzzy ? [constant({ fuzzy: { t_all: fuzziness(word) } }, 0.4 * worth)] : []),
     ...(widened ? [constant({ prefix: { t_all: word } }, 0.3 * worth)] : []),
-    ...(inside.has(word) ? [constant(wildcard(word), 0.5 * worth)] : []),
+    ...(inside.has(word) ? [constant(holding(word), 0.5 * worth)] : []),
   ])
 }
 
@@ -108,9 +112,11 @@ function wordClause({ word, forms, widened }: QueryWord, inside: Inside, worthOf
  * Matches all words one typo away. With a limit on their number, other tenants' words could displace the right ones.
  */
 const fuzziness = (value: string): Clause => ({ value, fuzziness: 1, prefix_length: 0, rewrite: 'constant_score' })
-const wildcard = (word: string): Clause => ({
-  wildcard: { t_all: `*${word.replace(/[*?\\]/gu, String.raw`\$&`)}*` },
-})
+/** Matches words that contain this word or, if it is short, words that begin with it. */
+const holding = (word: string): Clause =>
+  word.length < MIN_INSIDE_CHARACTERS
+    ? { prefix: { t_all: word } }
+    : { wildcard: { t_all: `*${word.replace(/[*?\\]/gu, String.raw`\$&`)}*` } }
 const constant = (filter: Clause, boost: number): Clause => ({
   constant_score: { filter, boost: Math.max(0.01, boost) },
 })
