@@ -17,7 +17,7 @@ interface Reply {
 const BASE = '/openai/v1/responses'
 const TOOL = { type: 'function', name: 'client', parameters: { type: 'object' }, strict: false }
 
-/** Answers the calls of a Response and says something beside, in one request without a key that is sent until it is taken. */
+/** Answers the calls of a Response with a new input in the same request, and repeats it under its idempotency key. */
 export async function answerResponse({ client, knows, finish }: DurableClient): Promise<void> {
   const say = (key: string, word: string): string => {
     const unique = `${knows.session}.${key}`
@@ -33,7 +33,7 @@ export async function answerResponse({ client, knows, finish }: DurableClient): 
   }
 
   const first = { conversation: knows.session, input: say('first', 'ask'), tools: [TOOL] }
-  const asked = await create(first, { 'idempotency-key': 'first' })
+  const asked = await create(first, { 'idempotency-key': `${knows.session}-first` })
   let { status, output } = asked
   while (status !== 'completed' && status !== 'failed') {
     await sleep(20)
@@ -53,8 +53,8 @@ export async function answerResponse({ client, knows, finish }: DurableClient): 
   })
   const said = { role: 'user', content: say('second', 'say') }
   const body = { previous_response_id: asked.id, input: [...outputs, said] }
-  const answered = await create(body, { 'idempotency-key': 'second' })
-  const again = await create(body, { 'idempotency-key': 'second' })
+  const answered = await create(body, { 'idempotency-key': `${knows.session}-second` })
+  const again = await create(body, { 'idempotency-key': `${knows.session}-second` })
   if (again.id !== answered.id) throw new Error(`${again.id} is not ${answered.id}`)
   for (const { id } of [asked, answered]) await finish(id.slice('resp_'.length))
 }
