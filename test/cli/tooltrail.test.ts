@@ -159,7 +159,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
       'this API key is not known in the data folder of this machine; name the program that knows it with --url or TOOLTRAIL_URL\n',
     ])
     const both = await tooltrail(['--tenant', 'acme', '--key', secret, 'sessions'], { env })
-    expect([both.code, both.out, both.error]).toEqual([2, '', expect.stringMatching(/^--tenant is for [^\n]*\n$/)])
+    expect([both.code, both.out, both.error]).toEqual([2, '', expect.stringMatching(/^--tenant is only for [^\n]*\n$/)])
     const doubted = await tooltrail(['doctor', '--key', 'tt_wrong'], { env: { ...env, PORT: '9' } })
     expect([doubted.code, doubted.out]).toEqual([2, expect.stringMatching(/\nBAD {3}key .*is not known/)])
     const examined = await tooltrail(['doctor'], { env: { ...env, PORT: '9' } })
@@ -261,7 +261,7 @@ describe('tooltrail', { timeout: 240_000 }, () => {
       2,
       /argument 'tt_a b' is invalid\. It must be a key/,
     ],
-    [['--tenant', 'acme', 'sessions'], 2, /^--tenant is for the data folder without a key: /],
+    [['--tenant', 'acme', 'sessions'], 2, /^--tenant is only for the data folder without a key\. /],
     ...(['show', 'tail', 'context', 'export'] as const).map(
       (command) => [[command, '../x'], 2, /'\.\.\/x' is invalid .* List them: tooltrail sessions\./] as const,
     ),

@@ -134,7 +134,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
     const place = kind === 'native' ? '3' : String.raw`\[1\]`
     expect(importing.faults).toEqual([
       expect.stringMatching(
-        new RegExp(`^${path}:${place}: is not as it was imported before: .* as ${id}-[0-9a-f]{8}$`, 'u'),
+        new RegExp(`^${path}:${place}: has changed since it was imported: .* as ${id}-[0-9a-f]{8}$`, 'u'),
       ),
     ])
     expect(await run(kind)).toBe(0)

@@ -5,9 +5,12 @@ import { dataOf, partsOf } from './expected.ts'
 import type { Conversation, RecordedMessage } from './recorded.ts'
 import { callsOf, furtherResultsOf, listOf, plainText, resultsOf, sessionOf } from './recorded.ts'
 
-/** The recorded model has nothing more to say: the run fails, and leaves an error that no request ever carries. */
+/**
+ * Fails the run when the record has no further completion. The error is in no request. With 400, a smaller request
+ * would follow (promises R8).
+ */
 const END_OF_RECORD: OpenAiStep = {
-  status: 400,
+  status: 404,
   body: { error: { message: 'the record ends here', type: 'invalid_request_error' } },
 }
 
