@@ -54,7 +54,7 @@ function load(handler: Handler, file = join(folder, handler, 'agents.json')): st
 
 describe('the bundle of', () => {
   test.each([
-    ['api', 1_000],
+    ['api', 1_020],
     ['worker', 1_400],
     ['indexer', 600],
     ['sweeper', 620],
