@@ -8,11 +8,12 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
- * What a turn costs on AWS: requests, bytes and units at turns 1 to 500 of one session that has an owner, with a model that takes 4 s
- * for the turns that are shown, so that what is asked meanwhile counts, too. A turn of about 5 KB (input 200 B,
- * two parallel calls with 2 KB results, final completion 500 B) goes through the real loop and adapters to DynamoDB Local. Writes must
- * stay flat (aim: turn 500 at most 1.02 x turn 1, at most 6 requests but for turns that consolidate); reads are bounded by the
- * conversation since its last summary.
+ * Costs of a turn on AWS: requests, bytes and units at turns 1 to 500 of one session with an owner. In the turns that
+ * are shown, the model takes 4 s, so that requests made meanwhile are counted.
+ * A turn of about 5 KB (input 200 B, two parallel calls with 2 KB results, final completion 500 B) goes through the
+ * real loop and adapters to DynamoDB Local.
+ * Writes must stay flat: turn 500 at most 1.02 x turn 1, and at most 6 requests except in turns that consolidate. Reads
+ * are bounded by the conversation since its last summary.
  */
 const TURNS = 500
 /** Before turn 52 more than 100 messages stand there: it begins with a summary, as every 41st after it. */
@@ -29,7 +30,7 @@ const PRICES = {
   storedGigabyte: 0.25,
   logGigabyte: 0.5,
 } as const
-/** What the model takes for each of the two requests of a turn that is shown. */
+/** Duration of each of the two model requests in a turn that is shown. */
 const MODEL_MS = 2_000
 const LOG_BYTES_OF_A_TURN = 2_048
 
@@ -74,7 +75,7 @@ await harness.close()
 printTurns()
 printCost()
 
-/** What the model completes follows from the request alone: a summary, two calls, or a text after their results. */
+/** The completion depends on the request alone: a summary, two calls, or a text after their results. */
 async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void> {
   const isSummary = request.tools.length === 0
   mark(isSummary ? 'model is asked for a summary' : 'model is asked')
@@ -87,7 +88,7 @@ async function* complete(request: ModelRequest): AsyncGenerator<ModelEvent, void
   yield { type: 'completion', completion: completionOf(turn) }
 }
 
-/** The requests that the loop waits for before it goes on: those that ended before the next mark. */
+/** The requests that the loop awaits before it continues: those that ended before the next mark. */
 function printTrace(requests: readonly MeteredRequest[]): void {
   const origin = requests[0]?.begun ?? 0
   const lines = [

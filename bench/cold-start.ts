@@ -8,8 +8,8 @@ import { bundleHandler } from '../lib/bundle.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * What a cold start of each function spends on loading its bundle and making its handler, each time in a new process, beside
- * handlers that do nothing: one of Hono alone, and one with a DynamoDB client.
+ * Time that a cold start of each function takes to load its bundle and create its handler, each in a new process.
+ * References are handlers that do nothing: one of Hono alone, and one with a DynamoDB client.
  */
 const STARTS = 15
 const BUDGET = { api: 900_000, worker: 1_400_000, indexer: 600_000, sweeper: undefined } as const
@@ -55,7 +55,7 @@ interface Subject {
   readonly folder: string
   /** File name of its first module. */
   readonly entry: string
-  /** Of what is loaded at the start. */
+  /** Size of the code loaded at the start. */
   readonly bytes?: number
   readonly budget?: number | undefined
   readonly times: number[]

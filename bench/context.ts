@@ -6,9 +6,10 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * What a turn takes in sessions of 100 to 100,000 messages on SQLite, with and without consolidation, and how large its request is.
- * The first turn after so many messages decides (a summary, or a cut); those after it repeat what it decided, so they may depend on
- * nothing but the context (aim: at most 1.1 x those of 100 messages, and nothing decided again).
+ * Duration of a turn, and size of its request, in sessions of 100 to 100,000 messages on SQLite, with and without
+ * consolidation.
+ * The first turn after that many messages decides (a summary, or a truncation). Later turns repeat its decision, so
+ * they may depend on the context alone. Aim: at most 1.1 x the time with 100 messages, and no further decision.
  */
 const LENGTHS = [100, 10_000, 100_000]
 /** Turns after the first: fewer than there are between two summaries. */

@@ -16,9 +16,10 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * Deleting a session of 50,000 messages on SQLite, beside one of 5,000 in the same file (other sizes: on the command line): what a
- * message costs, and for how long the event loop stands still at a time (aim: at most 50 ms). The processor time of a turn is its own,
- * where a machine that others use makes it wait as well.
+ * Deletes a session of 50,000 messages on SQLite, beside one of 5,000 in the same file (other sizes: on the command
+ * line). Measures the cost of a message, and how long each tick blocks the event loop (aim: at most 50 ms).
+ * The processor time of a tick counts this process alone. On a shared machine, the elapsed time includes waits for
+ * others.
  */
 const SIZES = (process.argv[2] ?? '5000,50000').split(',').map(Number)
 const IDLE_MS = 5_000
@@ -60,7 +61,7 @@ interface LoopDelays {
   readonly used: number[]
 }
 
-/** Milliseconds of each turn of the event loop while `work` goes on: as they pass, and of the processor. */
+/** Milliseconds of each tick of the event loop during `work`: elapsed, and of the processor. */
 async function delaysDuring(work: Promise<unknown>): Promise<LoopDelays> {
   const delays: LoopDelays = { elapsed: [], used: [] }
   let over = false

@@ -18,15 +18,16 @@ import { startSlackServer } from '../test/slack-server/slack-server.ts'
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * How long somebody in Slack waits for the first sign of life and for the first text, without the model's time: the model says
- * its first words at once. The reference is a bot without a log, in the same run: it checks the signature, answers 200, and makes
- * the same two calls to the same Slack. Both serve one event at a time, in turns.
+ * Measures how long a person in Slack waits for the first sign of life and for the first text. The model's time does
+ * not count: it emits its first words at once.
+ * The reference is a bot without a log, in the same run. It checks the signature, answers 200, and makes the same two
+ * calls to the same Slack. The two contenders alternate, one event at a time.
  *
- * And what a delivery adds to its run: one without any, one with a callback to a receiver, and one to a receiver that never
- * responds, in turns, of the same program.
+ * Also measures the cost that a delivery adds to its run. Compares runs of one program, which alternate: without a
+ * delivery, with a callback to a receiver, and with a callback to a receiver that never responds.
  */
 const WARM_UP = 10
-/** Slack takes 20 streams a minute from a workspace: each has so many events. */
+/** Slack allows 20 streams a minute to a workspace, so each workspace gets only `EVENTS` events. */
 const WORKSPACES = 12
 const EVENTS = 15
 const RUNS = 150
@@ -43,7 +44,7 @@ const silent = createServer(() => undefined).listen(0, '127.0.0.1')
 await once(silent, 'listening')
 const silentHost = `127.0.0.1:${(silent.address() as AddressInfo).port}`
 
-/** Says its first words at once, and goes on for a moment if it is told to. */
+/** Emits its first words at once. Continues for a moment if the input asks for it. */
 const models: Models = {
   open: async () => ({
     name: 'script/ed',
@@ -138,7 +139,10 @@ rmSync(folder, { recursive: true, force: true })
 // Requests to the silent receiver may still be open.
 process.exit(0)
 
-/** Delivers a message and waits for the reply; when the status and the first text came to Slack, in milliseconds. */
+/**
+ * Delivers a message and waits for the reply. Returns the milliseconds until the status and the first text arrived in
+ * Slack.
+ */
 async function waitFor(url: string, team: string): Promise<{ status: number; text: number }> {
   const ts = slack.write({ channel: 'D1', user: 'U1', text: 'stream' })
   const [status, text, over] = [
@@ -159,7 +163,7 @@ async function waitFor(url: string, team: string): Promise<{ status: number; tex
   return { status: statusAt - begun, text: textAt - begun }
 }
 
-/** What a bot does that keeps nothing: the same calls to Slack, in the same order. */
+/** Starts a bot that stores nothing: it makes the same calls to Slack, in the same order. */
 async function startBareBot(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     void (async () => {

@@ -18,7 +18,7 @@ import { printTable } from './report.ts'
  */
 const { values } = parseArgs({ options: { megabytes: { type: 'string', default: '30' } } })
 const MEGABYTE = 1_000_000
-/** What Linux calls a kB. */
+/** Bytes of a kB in Linux's reports. */
 const KILOBYTE = 1_024
 const POLL_INTERVAL_MS = 250
 const root = join(import.meta.dirname, '..')
@@ -150,7 +150,7 @@ interface Process {
   readonly pid?: number | undefined
 }
 
-/** What Linux says of a process; nothing of one that has ended. */
+/** Reads a file of a process in /proc. Empty if the process has ended. */
 function ofProcess(pid: number | undefined, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

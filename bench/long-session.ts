@@ -7,13 +7,14 @@ import { openHarness } from '../test/agent/harness.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * A session of 50,000 messages (or of `--messages`), imported, on SQLite: what its first turn, its next one, its newest page, a
- * search in it and its deletion take, beside a session of 100. None but the deletion may depend on its length.
+ * Measures an imported session of 50,000 messages (or of `--messages`) on SQLite, beside a session of 100. Measures its
+ * first turn, its next turn, its newest page, a search in it, and its deletion. Only the deletion may depend on its
+ * length.
  */
 const at = process.argv.indexOf('--messages')
 const MESSAGES = at === -1 ? 50_000 : Number(process.argv[at + 1])
 
-/** What the context is loaded for. */
+/** Agent whose context is loaded. */
 const AGENT = { model: 'script/ed', modelOptions: {}, policies: { ...DEFAULT_POLICIES, contextTokens: 200_000 } }
 
 function* turns(messages: number): Generator<ClosedMessage> {

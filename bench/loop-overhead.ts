@@ -4,17 +4,19 @@ import { join } from 'node:path'
 import { printTable, quantile } from './report.ts'
 
 /**
- * What the loop adds to a round: a model that completes at once, two parallel calls with 2 KB results, which end together and so
- * share a commit. Compared with inserting the same bytes into bare SQLite in as many transactions: the round with its calls,
- * then both results. Each contender has a warm process of its own, and they take turns, so that other work on the machine affects
- * all.
+ * Cost that the loop adds to a round: a model that completes at once, and two parallel calls with 2 KB results, which
+ * end together and share a commit.
+ * The reference inserts the same bytes into bare SQLite in as many transactions: the round with its calls, then both
+ * results. Each contender has a warm process of its own. Contenders alternate, so that other work on the machine
+ * affects all of them.
  *
- * Each is measured with the durability of the program (WAL, synchronous FULL) and with nothing synced, all else equal: an fsync
- * costs twice as much after a pause as right after another one, so subtracting the fsyncs of a loop without
- * pauses would not give what remains beside them.
+ * Each contender is measured with the durability of the program (WAL, synchronous FULL) and with nothing synced, all
+ * else equal. An fsync costs twice as much after a pause as right after another one. Subtracting the fsyncs of a loop
+ * without pauses would therefore not give the remaining cost.
  *
- * The history index has two costs: marks in the commits of the log, and, when the process is idle or a search comes, documents
- * and their words in the full-text tables. Their reference is inserting the same words, ready-made, into a bare FTS5 table.
+ * The history index has two costs: marks in the commits of the log, and later documents with their words in the
+ * full-text tables. The documents are written when the process is idle or a search arrives. Their reference is
+ * inserting the same words, ready-made, into a bare FTS5 table.
  */
 const WARM_UP = 75
 const RUNS = 40

@@ -12,12 +12,13 @@ import { encodeTotals } from '../functions/adapters/sqlite/log/sessions/session-
 import { printTable, quantile, timed } from './report.ts'
 
 /**
- * What pages of lists, sweeps and new sessions take on SQLite beside 10,000, 100,000 and a million sessions, half of them of one
- * tenant: nothing of it may depend on their number. Rows are written as the store has them; their messages are counted, not stored.
+ * Time of list pages, sweeps and new sessions on SQLite beside 10,000, 100,000 and a million sessions, half of them of
+ * one tenant. None of these times may depend on the number of sessions. Rows are written in the store's form. Their
+ * messages are counted, not stored.
  */
 const SIZES = [10_000, 100_000, 1_000_000]
 const OF_AN_OWNER = 100
-/** One in so many has a run that has failed, is due, or has expired. */
+/** One of `RARE` sessions has a failed run, is due, or has expired. */
 const RARE = 5_000
 const TENANTS = 1_000
 const PAGE = 50

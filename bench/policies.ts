@@ -7,8 +7,9 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable } from './report.ts'
 
 /**
- * Write requests of a turn on DynamoDB with every policy on: an input, two parallel calls that return 2 KB, an image and
- * two sources each, a final completion that cites one of them. Aim: at most 6, but for the turn that consolidates.
+ * Write requests of a turn on DynamoDB with every policy on: an input, two parallel calls, and a final completion that
+ * cites a source. Each call returns 2 KB, an image and two sources. Aim: at most 6, except for the turn that
+ * consolidates.
  */
 const TURNS = 80
 const POLICIES = {
@@ -34,7 +35,7 @@ const harness = await openDynamoHarness({
 })
 const { meter, ports, key } = harness
 
-/** What was decided so far: which images, cut and summary go with a request. */
+/** Decisions so far: the images, the truncation and the summary of the request. */
 let known: readonly unknown[] = []
 /** By what the turns decided: how many there were, and their write requests. */
 const found = new Map<string, number[]>()
@@ -60,7 +61,10 @@ printTable(
   [...found].map(([kind, writes]) => [kind || 'nothing', writes.length, Math.min(...writes), Math.max(...writes)]),
 )
 
-/** What the model completes follows from the request alone: a summary, two calls, or a text that cites the first source it sees. */
+/**
+ * The completion depends on the request alone: a summary, two calls, or a text that cites the first source in the
+ * request.
+ */
 async function* complete(request: ModelRequest): ReturnType<Extract<Turn, (...fillerText: never[]) => unknown>> {
   const last = request.messages.at(-1)
   const cited = last?.role === 'tool' ? /\[source\d+\]/.exec(JSON.stringify(last.parts))?.[0] : undefined

@@ -10,14 +10,15 @@ import { makeHistory, type MadeHistory } from './made/history-events.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * What a search takes that is bound to one owner, or to one session, beside 10,000 and 100,000 entries of others of the same
- * tenant, all newer: hardly any of it may depend on their number. With 1000000 as its word: beside a million, too,
- * which takes minutes to index. Milliseconds of processor time.
+ * Time of a search bound to one owner or one session, beside 10,000 and 100,000 newer entries of others in the same
+ * tenant. It may hardly depend on their number.
+ * With the argument 1000000: also beside a million entries, which takes minutes to index. Milliseconds of processor
+ * time.
  */
 const SIZES = [10_000, 100_000, 1_000_000].filter((size) => size <= Number(process.argv[2] ?? 100_000))
 const TENANT = 'bench'
 const OWNER = 'one'
-/** Of the first entries, those of every fifth session are the owner's. */
+/** The owner has every fifth session among the first `OLDEST` entries. */
 const OLDEST = 10_000
 const BATCH = 500
 /** As the thread that indexes has it, which does not wait for the disk either. */
@@ -29,7 +30,7 @@ const scopes: readonly (readonly [name: string, scope: HistoryScope])[] = [
   ['the tenant', { tenant: TENANT }],
 ]
 
-/** The same document, of the owner or of one of the many. */
+/** Copies the document for the owner, or for one of the many other owners. */
 function owned(document: HistoryDocument, place: number): HistoryDocument {
   const session = Number(document.session.slice('session-'.length))
   const isMine = place < OLDEST && session % 5 === 0

@@ -170,7 +170,7 @@ async function reportSearch(database: Database, queries: readonly { kind: string
   )
 }
 
-/** What a search without an index would read: every row, for all words of the query. */
+/** Reads the rows that a search without an index would read: every row, for all words of the query. */
 function scan(database: Database, text: string): unknown[] {
   const words = text.split(' ').slice(0, 4)
   return readAll(

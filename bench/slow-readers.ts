@@ -8,11 +8,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from './report.ts'
 
 /**
- * What clients that read nothing cost the program (`--only <case>` for one, `--clients <n>` for another number of them, `--runs
- * <n>` for more than three): its memory after clients that read everything, and by how much it grows with all of them, garbage
- * and all, and with the second half of them, who find room on the heap for the garbage of all; in another program, what they
- * hold, garbage left out; each divided among them; and how long health takes meanwhile. The least and the most of all runs, each
- * of new programs. Linux.
+ * Memory that the program spends on clients that read nothing. `--only <case>` selects one case, `--clients <n>` the
+ * number of clients, `--runs <n>` more than three runs.
+ *
+ * Measures the growth of memory, garbage included, after some clients read everything: with all clients, and with their
+ * second half. The second half reuses heap that the first half needed for garbage. Another program measures the memory
+ * held without garbage. Each figure is divided by the number of clients.
+ *
+ * Also measures the latency of the health check meanwhile. Shows the minimum and maximum of all runs, each in new
+ * programs. Linux.
  */
 const root = join(import.meta.dirname, '..')
 const INPUT = 'An input of four megabytes. '.repeat(140_000)
@@ -206,7 +210,10 @@ interface Measured {
   readonly health: number
 }
 
-/** What `inspect` sees in a new program: after clients that read everything, `come` brings those that read nothing. */
+/**
+ * Runs `inspect` in a new program, after clients that read everything. Its `come` connects the clients that read
+ * nothing.
+ */
 async function within<Seen>(
   { clients, prepare }: Case,
   inspect: (program: Program, come: (from: number, to: number) => Promise<void>) => Promise<Seen>,
@@ -216,7 +223,7 @@ async function within<Seen>(
   try {
     const path = (await prepare(program.url)).replace(/^(?!\/)/, '/')
     const paths = Array.from({ length: clients }, (_, client) => path.replace('{client}', String(client)))
-    // What clients that read everything leave behind, all the others share.
+    // Memory that stays after clients that read everything is shared by all later clients.
     await Promise.all(paths.slice(0, READERS).map(async (one) => (await fetch(`${program.url}${one}`)).arrayBuffer()))
     await sleep(1_000)
     return await inspect(program, async (from, to) => {

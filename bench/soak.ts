@@ -111,7 +111,7 @@ async function startWithRetries({ start }: CrashBench): ReturnType<CrashBench['s
   }
 }
 
-/** Milliseconds until every accepted input has ended, as far as that happens in time. */
+/** Milliseconds until every accepted input has ended, or until the time limit. */
 async function untilEnded(client: Client, accepted: readonly Accepted[]): Promise<number> {
   const begun = Date.now()
   for (const session of new Set(accepted.map((one) => one.session)))

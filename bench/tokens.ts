@@ -12,9 +12,9 @@ import type { CorpusSession } from '../test/search-corpus.ts'
 import { printTable, quantile } from './report.ts'
 
 /**
- * How far the estimate of a request's tokens is off, against real tokenizers: over the recorded conversations, each read turn by
- * turn, before any usage is known and once earlier completions have said theirs. A provider that counts twice as much stands for
- * one whose tokenizer is not published.
+ * Error of the estimate of a request's tokens against real tokenizers. The recorded conversations are read turn by
+ * turn, before any usage is known and after earlier completions reported theirs. A provider that counts twice as much
+ * represents one whose tokenizer is not published.
  */
 /** Tokens of a message beside its text. */
 const MESSAGE = 4

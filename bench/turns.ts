@@ -5,8 +5,9 @@ import { fillerText } from './made/filler-text.ts'
 import { printTable, timed } from './report.ts'
 
 /**
- * Turns a second and the room they take: 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB results, final
- * completion 500 B) through the loop, history index included. Log tables and index apart, by `dbstat`.
+ * Measures turns a second and their disk space. 200 turns of about 5 KB (input 200 B, two parallel calls with 2 KB
+ * results, final completion 500 B) go through the loop, history index included. Log tables and index are counted apart,
+ * by `dbstat`.
  */
 const TURNS = 200
 const INDEX = /history/i

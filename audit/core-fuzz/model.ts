@@ -34,7 +34,7 @@ export function createRandomModel(dice: Dice, report: (problem: string) => void)
     if (messages.at(-1)?.role === 'assistant') report('R1: a request ends with a completion')
   }
 
-  /** Promises R5: the next request begins with the last one, unless a summary came in between. */
+  /** Promises R5: each request begins with the previous request, unless a summary was stored between them. */
   function checkPrefix({ messages }: ModelRequest): void {
     const now = messages.map((message) => JSON.stringify(message))
     const last = before

@@ -7,7 +7,10 @@ const CLAIM = '../../../delivery/claim.ts'
 const SWEEP = '../../../delivery/due-deliveries.ts'
 const DUE = '../../../delivery/due-of-session.ts'
 
-/** What keeps deliveries: conditions of the outbox and of what delivers, and how each reads without it. */
+/**
+ * Guards of deliveries: conditions in the outbox and in the delivery driver, and how each file reads without its
+ * condition.
+ */
 export const DELIVERY_GUARDS: readonly Guard[] = [
   one(
     'delivery, accept: the delivery is stored with its run',

@@ -9,16 +9,16 @@ export interface Edit {
 export interface Guard {
   readonly name: string
   readonly edits: readonly Edit[]
-  /** Why no schedule can tell: another guard stands behind it on this engine. */
+  /** Why no schedule can detect the missing guard: another guard of this engine checks the same. */
   readonly backedBy?: string
 }
 
 const one = (name: string, file: string, from: string, to: string): Guard => ({ name, edits: [{ file, from, to }] })
 
 const HELD = 'const row = heldSession(database, lease)\n'
-/** A live session, whoever holds it. */
+/** Reads a live session without checking its holder. */
 const ANYBODY = 'const row = findLiveSession(database, lease) ?? heldSession(database, lease)\n'
-/** Takes the generation's check out of the operation that goes on with `next`. */
+/** Removes the check of the generation from the operation whose next code is `next`. */
 const unfenced = (operation: string, file: string, next: string): Guard =>
   one(`${operation}: the generation is mine`, file, `${HELD}    ${next}`, `${ANYBODY}    ${next}`)
 
@@ -60,7 +60,7 @@ const HOLDER_IS_LIVE: Edit = {
   to: 'row !== undefined && ',
 }
 
-/** Every guard of the protocol, by the operation that it stands in. */
+/** Every guard of the protocol, by its operation. */
 export const GUARDS: readonly Guard[] = [
   one(
     'enqueue: the run id is greater than the last accepted',

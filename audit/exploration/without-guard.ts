@@ -71,7 +71,7 @@ export async function loadWithout(guard: Guard): Promise<Loaded> {
     Object.entries(MODULES).map(async ([name, file]) => [name, await load(file)] as const),
   )
   return {
-    // The same files as the static imports of `engine.ts`, but for the guard.
+    // Files that `engine.ts` imports statically, here with the guard removed.
     modules: Object.fromEntries(loaded) as unknown as SqliteModules,
     delivery: Object.assign({}, ...deliver) as DeliveryCode,
     remove: () => rm(folder, { recursive: true, force: true }),

@@ -52,7 +52,7 @@ function copyTree(): string {
   return copy
 }
 
-/** What the suite says that notices; undefined when it does not. */
+/** Runs the suite. Returns its failure if it notices the mutant, otherwise undefined. */
 function noticed(copy: string, { name, command }: Suite): string | undefined {
   const [program = '', ...args] = command
   const started = program === 'node' ? process.execPath : join(copy, 'node_modules', '.bin', program)

@@ -3,7 +3,9 @@ import { inFile } from './mutant.ts'
 const LOG = 'functions/log'
 const LOOP = 'functions/agent/loop'
 
-/** What goes into a request: summaries, cuts, sources and media, and when what is decided about them is recorded. */
+/**
+ * Mutants of the model request: summaries, truncation, sources and media, and when decisions about them are recorded.
+ */
 export const CONTEXT_MUTANTS = [
   ...inFile('functions/log/request/consolidation.ts', [
     ['a summary is made at the threshold', 'count > threshold && ', 'count >= threshold && '],

@@ -2,7 +2,7 @@ import { inFile } from './mutant.ts'
 
 const DYNAMODB = 'functions/adapters/dynamodb'
 
-/** What keeps a cost from growing with what else is stored, queued or followed. */
+/** Mutants that let a cost grow with the number of stored, queued or followed items. */
 export const COST_MUTANTS = [
   ...inFile('functions/adapters/dynamodb/log/sessions/lists/session-list.ts', [
     [

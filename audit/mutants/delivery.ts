@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** What keeps one process at a delivery, and finds it again. */
+/** Mutants of deliveries: one process at a time works on a delivery, and another process resumes it. */
 export const DELIVERY_MUTANTS = [
   ...inFile('functions/delivery/driver.ts', [
     [

@@ -1,4 +1,4 @@
-/** One change of the program that something must notice: `from` stands in the file exactly once. */
+/** One change of the program that a suite must notice. The text `from` occurs exactly once in the file. */
 export interface Mutant {
   readonly name: string
   readonly file: string
@@ -6,7 +6,7 @@ export interface Mutant {
   readonly to: string
 }
 
-/** The mutants of one file: what each is called, what stands there, and what stands there instead. */
+/** Builds the mutants of one file from tuples of name, original text and replacement. */
 export const inFile = (
   file: string,
   changes: readonly (readonly [name: string, from: string, to: string])[],

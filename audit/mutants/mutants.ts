@@ -162,7 +162,7 @@ export function suitesFor(mutant: Mutant, suites: readonly Suite[]): readonly Su
   return paths.length === 0 ? suites : [vitest('nearest', ...paths), ...suites]
 }
 
-/** The file's text with the mutant in it. Throws unless what it changes stands there exactly once. */
+/** Returns the text of the file with the mutant applied. Throws unless `from` occurs exactly once. */
 export function mutated(root: string, { name, file, from, to }: Mutant): string {
   const pieces = readFileSync(join(root, file), 'utf8').split(from)
   if (pieces.length !== 2) throw new Error(`${name}: what it changes stands there ${pieces.length - 1} times`)

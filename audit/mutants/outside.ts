@@ -83,7 +83,7 @@ export const IMPORT_MUTANTS = [
   ]),
 ]
 
-/** What comes to a session on SQLite from outside of its runs: imports, copies and summaries by hand. */
+/** Mutants of writes to a SQLite session from outside its runs: imports, copies and manual summaries. */
 export const OUTSIDE_MUTANTS = [
   ...inFile('functions/agent/imports/closed-log.ts', [
     [

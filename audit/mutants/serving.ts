@@ -1,6 +1,6 @@
 import { inFile } from './mutant.ts'
 
-/** What takes leases, hands in and deletes. */
+/** Mutants of the code that acquires leases, accepts inputs and deletes sessions. */
 export const SERVING_MUTANTS = [
   ...inFile('functions/agent/worker/session-worker.ts', [
     ['a lost lease does not end the serving', "entry.again && ending !== 'lost' && ", 'entry.again && '],

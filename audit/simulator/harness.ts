@@ -5,7 +5,7 @@ import type { Fault, Script } from './scripts/script.ts'
 import { createTimeline } from './world/timeline.ts'
 import type { Process, Timeline } from './world/timeline.ts'
 
-/** What a deletion goes through. */
+/** Calls of a deletion. */
 const DELETING = ['deletion.tombstone', 'deletion.removeRows', 'outputs.removeAll']
 const START = Date.UTC(2026, 0, 5, 9)
 
@@ -14,7 +14,7 @@ export function must(rule: string, holds: boolean, detail = ''): void {
   if (!holds) throw new Violation(rule, detail)
 }
 
-/** What becomes of a process all of a sudden. */
+/** A sudden fault of a process. */
 export interface Affliction {
   readonly how: 'kill' | 'stop' | 'restart'
   readonly milliseconds: number
@@ -37,15 +37,15 @@ export interface Harness {
     type: Type,
     fits?: (fault: Extract<Fault, { type: Type }>) => boolean,
   ): Extract<Fault, { type: Type }> | undefined
-  /** What this request, or `tool`, brings on for its sender. */
+  /** Triggers the faults that this request, or `tool`, causes for its sender. */
   strike(process: Process, call: string, session: string): void
   /** Lets a process be killed or stand still. */
   afflict: (process: Process, fault: Affliction) => void
-  /** Since when nothing has gone wrong any more, as far as anybody knows by now; in milliseconds since the beginning. */
+  /** When the last fault known by now ended; milliseconds since the beginning. */
   quietSince(): number
   /** When the last hint for a session was lost or delayed; milliseconds since the beginning. */
   readonly hintsLost: Map<string, number>
-  /** What becomes of a request that deletes a session which cannot be deleted now. */
+  /** Outcome of a request of a deletion that a fault blocks now. */
   stuck(call: string, session: string): 'refused' | 'silent' | undefined
   /** Whether the store, or this part of it, is down now. */
   isDown(call: string): boolean
@@ -134,6 +134,6 @@ export const isDisturbed = ({ script, elapsed }: Harness): boolean =>
 /** The name of the session that an operation or a fault means. */
 const sessionAt = ({ sessions }: Script, number: number): string => sessions[number % sessions.length]?.session ?? ''
 
-/** Whether something kills whoever does it to this session. */
+/** Whether a fault kills each process that sends this request for the session. */
 export const isFatal = ({ script }: Harness, session: string): boolean =>
   script.faults.some((fault) => fault.type === 'poison' && sessionAt(script, fault.session) === session)

@@ -4,12 +4,12 @@ import type { SharedStore } from './world/stores.ts'
 
 /** Sessions that expire do so after this time without activity. */
 export const EXPIRY_MS = 86_400_000
-/** The lease of whoever is gone has ended by the beginning. */
+/** The leases of dead processes have expired before the beginning. */
 const GONE_MS = 70_000
 
 /**
- * Puts a session into the store as it stands there at the beginning, `now` in milliseconds since 1970. Returns what it has
- * accepted, and when it was last active.
+ * Stores a session in its state at the beginning; `now` is in milliseconds since 1970. Returns the accepted inputs, and
+ * the time of the last activity.
  */
 export async function leaveSession(
   store: SharedStore,

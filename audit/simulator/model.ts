@@ -11,10 +11,10 @@ import { later, pause } from './world/virtual-globals.ts'
 import { must } from './harness.ts'
 import type { Harness } from './harness.ts'
 
-/** What is deaf for longer never comes back. */
+/** A model that does not respond for longer never responds. */
 const DEAF_FOR_EVER_MS = 20_000
 
-/** What happened outside of the store, by the token that each call's arguments carry. */
+/** Effects outside the store, by the token in the arguments of each call. */
 export interface Effects {
   readonly kinds: Map<string, CallKind>
   readonly began: Map<string, number>
@@ -143,7 +143,7 @@ function placeIn(messages: readonly RequestMessage[]): { input: Input | undefine
   return { input: text.startsWith('{') ? (JSON.parse(text) as Input) : undefined, round }
 }
 
-/** Each call is followed directly by its result, in order; nothing else stands in between (promises R1). */
+/** Checks that each call is followed directly by its result, in order (promises R1). */
 function checkRequest({ messages }: ModelRequest): void {
   let expected: string[] = []
   for (const message of messages) {

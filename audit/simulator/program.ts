@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-// What the program loads late takes real time: here it is there before.
+// Loaded before the simulation: a late import would take real time.
 import '../../functions/agent/events/until-settled.ts'
 import type { AgentService, CallResolution } from '../../functions/agent/service/agent-service.ts'
 import { serveHint } from '../../functions/agent/worker/serve-hint.ts'
@@ -47,15 +47,15 @@ export interface Program {
   readonly worker: SessionWorker
   /** The session, as a front door reads it for each request. */
   session(key: SessionKey): Promise<Session>
-  /** Copies a log up to and with this message into a session of this name, or goes on with that. */
+  /** Copies a log through this message into a session of this name, or continues such a copy. */
   fork(from: SessionKey, through: string, name: string): Promise<number>
-  /** Stores what somebody thinks of a message; returns whether it could. */
+  /** Stores a rating of a message. Returns whether the message could be rated. */
   rate(key: SessionKey, messageId: string, feedback: Feedback): Promise<boolean>
   start(): void
-  /** One invocation of a function, which has so many milliseconds: the work with everything that it begins. */
+  /** One invocation of a function, with `milliseconds` until its timeout. Includes all work that it starts. */
   invoke(hops: number, milliseconds: number, work: () => Promise<unknown>): Promise<void>
   serve(hint: Hint): Promise<void>
-  /** One sweep of so many milliseconds. */
+  /** One sweep of at most `milliseconds`. */
   sweep(milliseconds: number): Promise<void>
   /** Hands over and ends, as on SIGTERM. */
   stop(): Promise<void>
@@ -155,11 +155,11 @@ export interface WaitingCall {
   readonly messageId: string
   readonly toolCallId: string
   readonly needs: 'result' | 'approval'
-  /** What the model asked for. */
+  /** Token that the model put into the arguments. */
   readonly token: string
 }
 
-/** What the person's client sends for a call, which it names by its id alone or by its message, too. */
+/** Builds the decision that a client sends for a call. The call is named by its id alone, or also by its message. */
 export function decisionOn(
   { toolCallId, messageId, token, needs }: WaitingCall,
   allow: boolean,

@@ -40,7 +40,9 @@ interface Parts {
   readonly slept: boolean
 }
 
-/** Throws a `Violation` when the log does not hold what everybody was told, or says what was not so. */
+/**
+ * Throws a `Violation` if the log lacks something that clients were shown, or contains something that did not happen.
+ */
 export async function checkRest(parts: Parts): Promise<void> {
   for (const watch of parts.sessions.all) {
     await checkForks(parts, watch)
@@ -79,7 +81,7 @@ function checkAccepted({ seen, accepted, cancelled, key }: Watch, slept: boolean
 
 function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   for (const row of seen.messages) {
-    // What was imported ran elsewhere.
+    // Imported calls ran elsewhere.
     if (row.role !== 'tool' || row.recordedAt !== undefined) continue
     const run = seen.runs.find(({ id }) => id === row.runId)
     const isOver = run === undefined || isEnded(run.status)
@@ -100,7 +102,7 @@ function checkCalls({ effects }: Parts, { seen, decided }: Watch): void {
   }
 }
 
-/** Whether a row tells the model that its call has had no effect. */
+/** Whether the row says that its call had no effect. */
 const deniesIt = (row: ToolMessage): boolean => row.status === 'cancelled' || row.status === 'denied'
 
 function checkDecision(

@@ -47,16 +47,16 @@ const SEEDS_A_THREAD = 250
 
 interface Played {
   readonly steps: number
-  /** Of the traces of all seeds so far. */
+  /** Digest of the traces of all seeds so far. */
   readonly digest: number
   readonly broken: boolean
 }
 
-/** What a thread is given. */
+/** Input of a worker thread. */
 interface Task {
   readonly seeds: readonly string[]
   readonly before: Played
-  /** Of the DynamoDB to be used. */
+  /** Address of the DynamoDB to use. */
   readonly endpoint: string | undefined
 }
 

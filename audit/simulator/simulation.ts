@@ -21,15 +21,15 @@ import type { Harness } from './harness.ts'
 
 /** Within so much virtual time after the last fault everything has come to rest. */
 const REST_MS = 20 * 60_000
-/** What each run needs to be given up where whoever takes it up dies: three leases have to end. */
+/** Time until a run that kills each of its holders is given up: three leases have to expire. */
 const GIVEN_UP_MS = 5 * 60_000
-/** What each delivery needs to be given up where whoever begins it dies, and what it has added after it. */
+/** Time until a delivery that kills each of its workers is given up, and the deliveries that it adds after it. */
 const LEFT_MS = 8 * 3_600_000
 /** A cancel takes effect in this time where only models and tools misbehave. */
 const CANCEL_MS = 3_000
 /** A session whose hint is lost is found in this time, with whatever cannot be deleted before it. */
 const BEHIND_MS = 120_000
-/** What keeps no process and no store from working. */
+/** Faults that stop neither a process nor the store. */
 const UNHURTFUL: readonly Fault['type'][] = ['stuck', 'hint', 'model', 'tool']
 /** And in this time after the last fault: a lease has to end, and a sweep to come. */
 const LATE_CANCEL_MS = 130_000
@@ -38,7 +38,7 @@ export interface Result {
   readonly violation: Violation | undefined
   readonly steps: number
   readonly trace: readonly string[]
-  /** Of the trace: the same for the same script. */
+  /** Digest of the trace. Equal scripts have equal digests. */
   readonly digest: number
 }
 
@@ -133,7 +133,7 @@ function sleep(harness: Harness, milliseconds: number): void {
   harness.timeline.sleep(milliseconds)
 }
 
-/** Nobody whose work could be done waits behind others. */
+/** Checks that no session with executable work waits behind blocked ones. */
 function checkFairness(harness: Harness, { all }: Sessions): void {
   if (!harness.script.faults.every(({ type }) => UNHURTFUL.includes(type))) return
   const [now, elapsed] = [harness.timeline.now(), harness.elapsed()]
@@ -151,7 +151,7 @@ function takeoversOf({ runs, messages }: Watch['seen']): number {
   return runs.length * GIVEN_UP_MS + completions * LATE_CANCEL_MS
 }
 
-/** Cancels take effect, and everything comes to rest, in their time. */
+/** Checks that cancels take effect in time, and that all work ends in time. */
 function checkTime(harness: Harness, { all }: Sessions, others: () => string): void {
   const { faults, quietAt, functions = false } = harness.script
   const sweep = functions ? 2 * SWEEPS_MS : 0
@@ -171,7 +171,7 @@ function checkTime(harness: Harness, { all }: Sessions, others: () => string): v
   throw new Violation('everything comes to rest', restless.length > 0 ? restless.join(', ') : others())
 }
 
-/** What must hold when a tool begins, before it has any effect. */
+/** Checks the conditions for the start of a tool, before it has any effect. */
 function checkBegun({ all }: Sessions, effects: Effects, token: string, session: string): void {
   const watch = all.find(({ key }) => key.session === session)
   const kind = effects.kinds.get(token)

@@ -42,7 +42,7 @@ const early = (ports: ProgramPorts): ProgramPorts => ({
   log: { ...ports.log, appendRound: async (lease, round) => void ports.log.appendRound(lease, round) },
 })
 
-/** What a crash has left open is not repaired. */
+/** A log that does not repair what a crash left open. */
 const careless = (ports: ProgramPorts): ProgramPorts => ({ ...ports, log: { ...ports.log, repair: async () => [] } })
 
 test.each([

@@ -11,7 +11,10 @@ export interface Audit {
   readonly runs: number
   readonly ended: number
   readonly failed: number
-  /** What was acknowledged, shown or executed, and is not in the log, each with its reason. */
+  /**
+   * Inputs, results or effects that were acknowledged, shown or executed, and are missing in the log. Each has its
+   * reason.
+   */
   readonly lost: readonly string[]
   readonly doubled: readonly string[]
   readonly forks: readonly string[]
@@ -19,7 +22,7 @@ export interface Audit {
   readonly waits: readonly number[]
 }
 
-/** Compares what clients were told and tools have done with what the log holds in the end. */
+/** Compares the responses to clients and the effects of tools with the final log. */
 export async function audit(client: Client, reported: Report, effectsFile: string): Promise<Audit> {
   const sessions = [...new Set(reported.accepted.map(({ session }) => session))]
   const messages = new Map<string, readonly Message[]>()

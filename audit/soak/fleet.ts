@@ -21,7 +21,10 @@ interface Settings {
   readonly gapMs: readonly [number, number]
 }
 
-/** Programs are killed one at a time, now and then all at once, now and then told to stop instead. */
+/**
+ * Starts programs and ends them at random: mostly one is killed, sometimes all are. Sometimes one is requested to stop
+ * instead.
+ */
 export async function startFleet({ size, start, random, gapMs: [least, most] }: Settings): Promise<Fleet> {
   const programs = await Promise.all(Array.from({ length: size }, start))
   const endings = new Map<string, number>()
@@ -47,7 +50,7 @@ export async function startFleet({ size, start, random, gapMs: [least, most] }: 
       if (!calming.signal.aborted) await endOne()
     }
   })()
-  // Told by `calm`, which everybody who starts a fleet awaits.
+  // The error is reported by `calm`, which every starter of a fleet awaits.
   ending.catch(() => undefined)
   let turn = 0
   return {

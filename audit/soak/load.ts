@@ -6,7 +6,7 @@ import type { Fleet } from './fleet.ts'
 /** Inputs of one session before another takes its place, and sessions that get inputs at a time. */
 const INPUTS = 10
 const AT_A_TIME = 6
-/** What is asked for, the more often the more places it has. */
+/** Kinds of requests. A kind that is listed more often is drawn more often. */
 const WORDS = ['parallel', 'parallel', 'say', 'say', 'say', 'wait', 'large'] as const
 const AGAIN_MS = 250
 const ATTEMPTS = 400
@@ -20,7 +20,7 @@ export interface Accepted {
   readonly at: number
 }
 
-/** What the clients know in the end. */
+/** Everything that the clients know at the end. */
 export interface Report {
   readonly accepted: Accepted[]
   /** Inputs that were given up: nothing is promised of them. */

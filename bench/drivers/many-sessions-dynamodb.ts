@@ -17,9 +17,10 @@ import { startEngine } from '../../test/engines/engines.ts'
 import { printTable } from '../report.ts'
 
 /**
- * Read units of a page of 50 sessions on DynamoDB Local, of a tenant with 1,000, 10,000 and 100,000 sessions: each order with each
- * indexed filter, alone and between two times. None may depend on the number of sessions. Rows are written directly, as the store has
- * them after a run that ended; every third session was changed after its last message.
+ * Read units of a page of 50 sessions on DynamoDB Local, of a tenant with 1,000, 10,000 and 100,000 sessions. Covers
+ * each order with each indexed filter, alone and between two times. None may depend on the number of sessions.
+ * Rows are written directly, in the form that the store has after a run ended. Every third session was changed after
+ * its last message.
  */
 const SIZES = [1_000, 10_000, 100_000]
 const PAGE = 50

@@ -5,7 +5,7 @@ import { textOf } from '../../functions/domain/messages/message.ts'
 import { randomNumbers } from '../../test/e2e/crashes/parts/random-numbers.ts'
 import { readCorpus } from '../../test/search-corpus.ts'
 
-/** What was written. */
+/** Size and contents of the written files. */
 export interface MadeFiles {
   readonly bytes: number
   readonly files: number
@@ -15,8 +15,8 @@ export interface MadeFiles {
 const WRITTEN = new Date('2026-01-02')
 
 /**
- * Writes so many bytes of Claude Code's session files, the same in every run: the recorded conversations again and again, each time
- * with other digits, so that numbers, hashes and ids are new as they are in real logs.
+ * Writes `bytes` of Claude Code's session files, the same in every run. Repeats the recorded conversations, each time
+ * with other digits, so that numbers, hashes and ids are new as in real logs.
  */
 export function makeClaudeFiles(folder: string, bytes: number): MadeFiles {
   const corpus = readCorpus()

@@ -1,9 +1,9 @@
-/** What every contender stores in a round: a completion with text and two calls, and their results. */
+/** Content that every contender stores in a round: a completion with text and two calls, and their results. */
 export interface Content {
   readonly said: string
   readonly argumentsText: string
   readonly result: string
-  /** Of a run, before its last completion. */
+  /** Rounds of a run before its last completion. */
   readonly rounds: number
 }
 

@@ -18,7 +18,10 @@ export interface MeteredRequest {
   readUnits: number
 }
 
-/** What the sparse indexes hold of an item beside the table's own keys; without the first two it is not in the index. */
+/**
+ * Attributes that the sparse indexes hold of an item beside the table's own keys. An item without the first two is not
+ * in the index.
+ */
 const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => [
   ...KeySchema.map(({ AttributeName }) => AttributeName),
   ...('NonKeyAttributes' in Projection ? Projection.NonKeyAttributes : []),
@@ -26,9 +29,11 @@ const INDEXES = TABLE.GlobalSecondaryIndexes.map(({ KeySchema, Projection }) => 
 const KEYS = ['pk', 'sk']
 
 /**
- * A client that measures what DynamoDB bills. Engines report the capacity of transactions too low, so that of writes is
- * computed from the items: each counts its size before or after, whichever is larger, per KB; twice in a transaction; and each
- * index entry that is put, removed or changed counts on top, once, or twice where its key changes. Reads are as the engine says.
+ * Creates a client that measures what DynamoDB bills. Engines report the capacity of transactions too low, so write
+ * units are computed from the items.
+ * Each item counts per KB, by the larger of its sizes before and after; twice in a transaction. Each index entry that
+ * is put, removed or changed counts in addition: once, or twice if its key changes. Reads are counted as the engine
+ * reports them.
  */
 export function createDynamoMeter(endpoint: string) {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'localsecret' }
@@ -136,7 +141,7 @@ function entryOf(fields: readonly string[], item: Item | undefined): Item | unde
 const pick = (item: Item, names: readonly string[]): Item =>
   Object.fromEntries(names.flatMap((name) => (item[name] === undefined ? [] : [[name, item[name]]])))
 
-/** Units that so many bytes are written for; nothing for no item. */
+/** Write units of `bytes`; 0 if there is no item. */
 const kilobytes = (bytes: number): number => Math.ceil(bytes / 1024)
 
 /** DynamoDB's rule: names and values in UTF-8; a number by its digits; a list or map with 3 bytes, and 1 for each element. */

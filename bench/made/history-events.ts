@@ -4,7 +4,7 @@ import { randomNumbers } from '../../test/e2e/crashes/parts/random-numbers.ts'
 
 /** Made-up history, the same in every run: conversations about files, orders, deployments and data, as agents have them. */
 export interface MadeHistory {
-  /** About so many documents at a time, made when they are asked for: none is kept, and memory holds what is measured. */
+  /** Batches of about `size` documents, created on demand. None is kept, so that memory holds only what is measured. */
   batches(size: number): Generator<HistoryDocument[]>
   /** Queries for what was made until now. */
   queries(): { readonly kind: string; readonly text: string }[]

@@ -15,7 +15,7 @@ import type { Harness, Turn } from '../../test/agent/harness.ts'
 import { timed } from '../report.ts'
 import type { Contender, Content } from './contender.ts'
 
-/** The model's script is long enough for so many runs. */
+/** Runs for which the model's script is long enough. */
 const MAX_RUNS = 1_000
 
 /**

@@ -15,8 +15,8 @@ const UPDATE_ROW = 'UPDATE rows SET body = ? WHERE id = ?'
 const INSERT_WORDS = 'INSERT INTO words (tool, call, body, extra) VALUES (?, ?, ?, ?)'
 
 /**
- * The bytes of a round in bare SQLite: a completion with two calls in one transaction, their results in one more; with
- * `words`, also their words, ready-made, in a bare FTS5 table. `synced`: each commit reaches the disk.
+ * Writes the bytes of a round to bare SQLite: a completion with two calls in one transaction, their results in another.
+ * With `words`, also inserts their words, ready-made, into a bare FTS5 table. `synced`: each commit reaches the disk.
  */
 export function openRaw(
   content: Content,

@@ -1,10 +1,19 @@
-// Runs every contender on the same work, one after the other, and prints one table a backend. Results also go to results.jsonl.
-//   node run.mjs [--install] [--only NAME,…] [--cases turns,kill,writers,big,remove]
-//     [--marks 1,10,50,100,200,1000] [--seconds 75] [--out FOLDER] [--python FOLDER of virtual environments]
-// Node 24 or newer, after npm ci at the root; TOOLTRAIL names another checkout. --install runs `npm install` in each folder with a package.json, and makes a virtual environment for each
-// requirements.txt. Before and after each contender's turns, Tooltrail's loop does 50 turns: `ref` is its milliseconds then, so that
-// a busy moment is seen. `cpu` is processor time a turn since the last mark, which a busy machine moves less.
-// LANGGRAPH_NODE: another Node for LangGraph.js, whose better-sqlite3 12.11.1 ends Node 24.21 with an assertion after some turns.
+// Runs every contender on the same work, one after the other, and prints one table a backend. Results also go to
+// results.jsonl.
+//
+// node run.mjs [--install] [--only NAME,…] [--cases turns,kill,writers,big,remove]
+// [--marks 1,10,50,100,200,1000] [--seconds 75] [--out FOLDER] [--python FOLDER of virtual environments]
+//
+// Node 24 or newer, after npm ci at the root. TOOLTRAIL names another checkout.
+// --install runs `npm install` in each folder with a package.json, and makes a virtual environment for each
+// requirements.txt.
+//
+// Tooltrail's loop does 50 turns before and after each contender's turns. `ref` is their duration in milliseconds: it
+// shows when the machine was busy.
+// `cpu` is the processor time of a turn since the last mark. It depends less on other load.
+//
+// LANGGRAPH_NODE: another Node for LangGraph.js, whose better-sqlite3 12.11.1 ends Node 24.21 with an assertion after
+// some turns.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'

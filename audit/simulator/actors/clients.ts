@@ -54,7 +54,7 @@ export function createClients(harness: Harness, servers: Servers, sessions: Sess
     })
   }
 
-  /** Tries until a server has said yes or no; undefined when it was no, or nobody said anything. */
+  /** Retries until a server accepts or refuses. Returns undefined if the request was refused or never answered. */
   async function retry<T>(
     what: string,
     number: number,

@@ -32,8 +32,8 @@ export function checkConversation({ all }: Sessions, request: ModelRequest): voi
 }
 
 /**
- * What was sent is sent again, until a summary takes its place (promises R5). The results of the last round may be none that are
- * stored: who sends them may die before.
+ * Checks that each request repeats the previous one until a summary replaces it (promises R5). The results of the last
+ * round are exempt: their sender may die before it stores them.
  */
 function checkPrefix(watch: Watch, { messages }: ModelRequest): void {
   const through = watch.seen.session?.summary?.through

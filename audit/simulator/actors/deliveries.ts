@@ -21,10 +21,10 @@ const AGAIN_MS = 5_000
 const REQUEST_MS = 5_000
 /** Clocks that differ by more than a claim's margin let two processes take themselves for its holder. */
 const CLOCKS_MS = 5_000
-/** What a reply says, in this order. */
+/** Texts of a reply, in this order. */
 const WORDS = ['begins', 'ends'] as const
 
-/** What runs owe to the world outside, and what has arrived there. */
+/** Pending deliveries of runs, and the deliveries that arrived at their receivers. */
 export interface Deliveries {
   channelsOf(process: Process, ports: { readonly outbox: Outbox; readonly clock: Clock }): ReadonlyMap<string, Channel>
   /** Sees every request to the store as soon as it was done. */
@@ -45,7 +45,7 @@ interface Pending {
 export function createDeliveries(harness: Harness, { all }: Sessions): Deliveries {
   const pending = new Map<string, Pending>()
   const over = new Set<string>()
-  /** What each id has brought, in order. */
+  /** Texts that arrived for each id, in order. */
   const arrived = new Map<string, string[]>()
   const skew = harness.script.faults.reduce(
     (sum, one) => sum + (one.type === 'clock' ? Math.abs(one.milliseconds) : 0),
@@ -146,7 +146,10 @@ interface Outside {
   readonly arrived: ReadonlyMap<string, readonly string[]>
 }
 
-/** Sends something. Rejects when nobody knows whether it has arrived, or as soon as the claim is lost; false when it has not. */
+/**
+ * Sends one text. Returns false if it did not arrive. Rejects if the outcome is unknown, or as soon as the claim is
+ * lost.
+ */
 function post({ harness, process, arrive }: Outside, { delivery, signal }: Work, what: string): Promise<boolean> {
   const { id, session } = delivery
   const fault = harness.takeFault('receiver')
@@ -221,7 +224,8 @@ function replies(outside: Outside): RunChannel {
         const isTaken = await post(outside, work, word).catch((error: unknown) => {
           if (!work.signal.aborted) throw error
         })
-        // It was told to stop, and the request may be under way: nobody reads before it has arrived.
+        // The work was aborted, and the request may be in flight. Keep the claim until it has arrived, so that no other
+        // worker reads too early.
         if (isTaken === undefined) return { retryAt: clock.now() + REQUEST_MS, keepClaim: true }
         if (!isTaken) return { retryAt: clock.now() + AGAIN_MS, state: { said: saidOf(work) } }
         await work.save({ said: [...saidOf(work), word] })

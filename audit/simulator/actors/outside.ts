@@ -16,7 +16,7 @@ type Of<Type extends Operation['type']> = Extract<Operation, { readonly type: Ty
 
 interface Parts {
   readonly harness: Harness
-  /** Tries until a server has said yes or no; undefined when it was no, or nobody said anything. */
+  /** Retries until a server accepts or refuses. Returns undefined if the request was refused or never answered. */
   retry<T>(
     what: string,
     server: number,
@@ -26,7 +26,7 @@ interface Parts {
   wait(milliseconds: number): Promise<void>
 }
 
-/** What comes to a session from outside of its runs: turns of another log, summaries by hand, and what people think of answers. */
+/** Requests to a session from outside its runs: imports of other logs, manual summaries, and ratings of answers. */
 export interface Outside {
   bring(watch: Watch, operation: Of<'import'>): Promise<void>
   consolidate(watch: Watch, operation: Of<'consolidate'>): Promise<void>
@@ -86,11 +86,11 @@ export function createOutside({ harness, retry, wait }: Parts): Outside {
   }
 }
 
-/** What people have said in these messages. */
+/** Names of the inputs in the user messages. */
 const namesSaid = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'user' && isLeaders(one) ? namesIn(textOf(one.parts)) : []))
 
-/** What calls of other logs have returned in these messages. */
+/** Results of imported calls among these messages. */
 const textsRead = (messages: readonly Message[]): string[] =>
   messages.flatMap((one) => (one.role === 'tool' ? [textOf(one.parts)] : [])).filter((text) => text.startsWith(READ))
 const READ = 'read there: '
@@ -99,7 +99,7 @@ const READ = 'read there: '
 const LONG_ROUND = 100
 /** How many calls a turn of another log has: every third one, and of these every fifth more than a step holds. */
 const callsOf = (place: number): number => (place % 3 !== 0 ? 0 : place % 5 === 4 ? LONG_ROUND : 1)
-/** What they return, in their order. */
+/** Results of the imported calls, in order. */
 const readThere = (name: string, place: number): string[] =>
   Array.from({ length: callsOf(place) }, (_, call) => `${READ}${name} ${call}.`)
 
@@ -124,7 +124,10 @@ function turnsOf(names: readonly string[]): ClosedMessage[] {
   })
 }
 
-/** What came from outside and was acknowledged is there, once and in order, and of the rest a beginning. `slept`: days have passed. */
+/**
+ * Checks that acknowledged imports are stored once and in order, and unacknowledged ones up to some message. Checks
+ * summaries and ratings, too. `slept`: days have passed.
+ */
 export function checkOutside({ seen, imported, summarised, rated, key }: Watch, slept: boolean): void {
   const said = namesSaid(seen.messages)
   const read = textsRead(seen.messages)

@@ -31,7 +31,7 @@ export interface Follower {
   hasEnded: boolean
 }
 
-/** What the simulator knows of one session beside what stands in the store. */
+/** Facts about one session that the simulator knows from outside the store. */
 export interface Watch {
   readonly key: SessionKey
   seen: Snapshot
@@ -39,9 +39,9 @@ export interface Watch {
   readonly accepted: { readonly runId: string; readonly input: string | undefined }[]
   /** Runs whose cancel was acknowledged before they had ended, and when. */
   readonly cancelled: Map<string, number>
-  /** What a person allowed or refused, by the token of the call that they saw. */
+  /** Decisions of a person, each with the token of the call that the person saw. */
   readonly decided: { readonly token: string; readonly allow: boolean; acknowledged: boolean }[]
-  /** What was brought from other logs, in this order. */
+  /** Imports from other logs, in this order. */
   readonly imported: { readonly names: readonly string[]; acknowledged: boolean }[]
   /** The last message of the latest summary by hand that was acknowledged. */
   summarised: string
@@ -53,7 +53,7 @@ export interface Watch {
     acknowledged: boolean
   }[]
   readonly followers: Follower[]
-  /** What people were told to be stored with messages. */
+  /** Ratings that a server acknowledged. */
   readonly rated: { readonly id: string; readonly user: string }[]
   /** The longest of its requests since the last summary, without the results of its last round. */
   sent: { readonly through: string | undefined; readonly messages: readonly string[] }
@@ -62,15 +62,15 @@ export interface Watch {
   /** How often the active run was taken from a dead holder since its last message. */
   takeovers: number
   deleted: boolean
-  /** Somebody has asked for its deletion. */
+  /** A client has requested the deletion of the session. */
   unwanted: boolean
   /** Whether it is deleted after its time without activity. */
   readonly expires: boolean
   /** When a run of it has last begun, paused or ended, or turns came in: milliseconds since 1970. */
   activeAt: number
-  /** Completions that were not stored, as the ledger was told of them. */
+  /** Completions that were not stored, as reported to the ledger. */
   readonly unstored: Set<CountedCompletion>
-  /** Since when it has had work that nobody holds: milliseconds since the beginning. */
+  /** Milliseconds from the beginning until the session first had work without a holder. */
   waitsSince: number | undefined
 }
 
@@ -107,7 +107,7 @@ export const CLOCKS_MS = 60_000
 const MAX_TAKEOVERS = 3
 /** Faults that can keep a holder from anything, once each. */
 const STROKES: readonly Fault['type'][] = ['request', 'between', 'outage', 'kill', 'stop', 'strike', 'restart', 'clock']
-/** What the checks of the schedules call an operation. */
+/** Names of operations in the schedule checks, by call. */
 const ACTS: { readonly [call: string]: string } = {
   'lease.start': 'start',
   'lease.take': 'take',
@@ -203,7 +203,7 @@ function actOf(call: string, [first, second]: readonly unknown[]) {
   return typeof lease?.generation === 'number' ? { name, generation: lease.generation } : { name }
 }
 
-/** Who has claimed, or started, reads the log from then on: nobody before may write any more. */
+/** A process that claims a lease or starts a run reads the log. From then on, no earlier holder may write. */
 function noteRead(watch: Watch, call: string, outcome: Outcome): void {
   if (!['lease.claim', 'lease.start', 'inbox.enqueue'].includes(call) || !('value' in outcome)) return
   const value = outcome.value as
@@ -248,7 +248,8 @@ function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
   if (seen.header?.status !== 'live' || seen.header.generation === generation) return
   const isCompleted = seen.runs.some(({ id, status }) => id === activeRun && status === 'completed')
   if (call !== 'lease.release' && !(call === 'log.endRun' && isCompleted)) return
-  // A run is handed over inside of its members, too: what waits may wait, and who works for a delegate call goes on.
+  // A run may be handed off while its members work. Waiting calls may keep waiting, and the member of a delegate call
+  // continues.
   const isLeft = (row: ToolMessage): boolean => !isCompleted && (row.status !== 'running' || isDelegation(row))
   const open = before.messages.find(
     (row) => row.role === 'tool' && row.runId === activeRun && OPEN_STATUSES.includes(row.status) && !isLeft(row),
@@ -256,7 +257,7 @@ function noteLeaving({ seen }: Watch, before: Snapshot, call: string): void {
   must('a run is left or completed with the results of its calls', open === undefined, `${call}: ${open?.id}`)
 }
 
-/** Nothing is deleted that nobody wants deleted, unless it has expired. */
+/** Checks that a session is deleted only on request or after it expired. */
 function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, now: number): void {
   const { header } = watch.seen
   if (header?.status === 'deleted' && before?.status === 'live' && !watch.unwanted)
@@ -265,7 +266,7 @@ function noteActivity(watch: Watch, { header: before }: Snapshot, call: string, 
   if (isActive || (call === 'imports.append' && header?.head !== before?.head)) watch.activeAt = now
 }
 
-/** Notes since when a session has had work that nobody holds. */
+/** Records when a session first had work without a holder. */
 export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
   const { header } = watch.seen
   const hasWork = header?.activeRun === undefined ? (header?.queued ?? 0) > 0 : !isBlocked(header)
@@ -273,7 +274,7 @@ export function noteWaiting(watch: Watch, now: number, elapsed: number): void {
   else watch.waitsSince ??= elapsed
 }
 
-/** What an event reports is durable before it is emitted. */
+/** Checks that everything an event reports was stored before the event was emitted. */
 function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
   if (deleted || seen.header?.status !== 'live') return
   const rule = 'what an event reports is stored before'
@@ -291,7 +292,7 @@ function checkEvent({ seen, deleted }: Watch, event: RunEvent): void {
   }
 }
 
-/** What the model meant by the call of a row. */
+/** Token in the model's arguments of this row's call. */
 export function rowToken({ messages }: Snapshot, row: ToolMessage): string {
   const assistant = messages.find((message) => message.id === row.assistantMessageId)
   const call = assistant?.role === 'assistant' ? assistant.toolCalls[row.sequence] : undefined

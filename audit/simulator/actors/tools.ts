@@ -10,7 +10,7 @@ import type { Harness } from '../harness.ts'
 const TIMEOUT_MS = 20_000
 const LARGE = 'row after row after row\n'.repeat(2_500)
 
-/** Is told when a call begins, before it has any effect. */
+/** Callback for the start of a call, before the call has any effect. */
 export type Begun = (token: string, session: string) => void
 
 /** The tools of one process: they count what they do, and do what the script lets go wrong. */
@@ -64,7 +64,7 @@ async function execute(
   return { text: token.startsWith('dump') ? `${token}\n${LARGE}` : `done: ${token}` }
 }
 
-/** What the model meant by this call; empty when that was cut off. */
+/** Token in the arguments of a call. Empty if the arguments were truncated. */
 export function tokenOf(input: Json): string {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
   const token = isObject && 'token' in input ? input['token'] : undefined

@@ -6,14 +6,14 @@ import type { Watch } from './sessions.ts'
 
 type Tokens = Pick<Usage, 'totalTokens'>
 
-/** What summaries count as. */
+/** Category under which summaries are counted. */
 const SUMMARIES = 'summary'
 /** Days that hold a simulation. */
 const DAYS = { from: '2026-01-01', to: '2026-02-28' } as const
 
 const tokensOf = (usage: Tokens | undefined): number => usage?.totalTokens ?? 0
 
-/** What the completions among these messages took, here. */
+/** Simulated usage of the completions among these messages. */
 const usedBy = (messages: readonly Message[]): number =>
   messages.reduce(
     (sum, one) => sum + (one.role === 'assistant' && one.recordedAt === undefined ? tokensOf(one.usage) : 0),

@@ -4,7 +4,7 @@ import type { HistoryIndex } from '../../../functions/ports/history-index.ts'
 
 /** The history index of a simulation, whatever keeps it in step with the log. */
 export interface SimulatedIndex {
-  /** What the programs search. */
+  /** Index that the programs search. */
   readonly searched: HistoryIndex
   /** Sees every request as soon as it was done. */
   observe(call: string, session: string): void

@@ -14,12 +14,15 @@ import type { Process } from '../world/timeline.ts'
 
 /** The index that SQLite keeps beside the log: written in idle moments of each process, and before every search. */
 export interface StoredIndex extends SimulatedIndex {
-  /** What a process writes along with the log, on its connection; nobody's idle moments for those outside of the simulation. */
+  /**
+   * Projection that a process writes together with the log, on its connection. Undefined: a caller outside the
+   * simulation, without idle time.
+   */
   projectionOf(process: Process | undefined, connection: Database): HistoryProjection
 }
 
 export function createStoredIndex(database: Database, outputs: MemoryOutputs): StoredIndex {
-  // What cannot be indexed stays marked, and is missing at the end.
+  // Errors need no report: documents that cannot be indexed stay marked, and the final check misses them.
   const report = (): void => undefined
   const projectionOn = (connection: Database): HistoryProjection => {
     const merger = createHistoryMerger({ database: connection, outputs, report })

@@ -69,7 +69,7 @@ export function createStreamedIndex(parts: Parts): SimulatedIndex {
 
   function advance(shard: Shard, batch: readonly StreamRecord[], { failed: [failed] }: BatchResult): void {
     const done = failed === undefined ? batch.length : batch.findIndex(({ sequence }) => sequence === failed)
-    // What is done and not known to be done comes again, the whole batch at once or long afterwards.
+    // A record that was processed without an acknowledgement is sent again: in its whole batch at once, or much later.
     if (!disturbs(harness, 'forgotten')) shard.position += done
     if (disturbs(harness, 'repeated')) repeat(batch)
   }
@@ -100,7 +100,7 @@ export function createStreamedIndex(parts: Parts): SimulatedIndex {
 const disturbs = (harness: Harness, what: string): boolean =>
   isDisturbed(harness) && harness.dice.chance(`index ${what}`, 0.1)
 
-/** What the store says of each change of a row, which is what a session's messages are after each write. */
+/** The store's change stream: one record for each changed row of a session's messages. */
 function createStream({ timeline }: Harness, shards: readonly Shard[]) {
   const known = new Map<string, { message: Message; revision: number; documents: number }>()
   const namesOf = new Map<string, Set<string>>()

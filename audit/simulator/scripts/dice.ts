@@ -33,7 +33,7 @@ export function createDice(seed: string): Dice {
   }
 }
 
-/** FNV-1a, 32 bits; goes on from `hash`. */
+/** FNV-1a, 32 bits. Continues from `hash`. */
 export function hashText(text: string, hash = 0x811c9dc5): number {
   let value = hash
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)

@@ -27,7 +27,7 @@ const CALLS = [
   'outputs.removeAll',
   'queue.send',
 ] as const
-/** What brings on the end of a process. */
+/** Requests that can trigger the end of their process. */
 const STRIKES = [
   'tool',
   'tool',
@@ -44,10 +44,10 @@ const STRIKES = [
   'deletion.',
   'outputs.put',
 ] as const
-/** What makes whoever does it die each time. */
+/** Requests that a fatal fault can target: each attempt kills its process. */
 const FATAL_CALLS = ['tool', 'log.appendRound', 'reader.messages', 'sessions.read'] as const
 
-/** What goes wrong once, within so many milliseconds. */
+/** Draws a fault that happens once, within `horizon` milliseconds. */
 export function faultOf(dice: Dice, horizon: number): readonly Fault[] {
   const at = Math.round(horizon * dice.next('fault at'))
   const server = dice.below('fault server', 3)
@@ -88,7 +88,7 @@ function requestFault(dice: Dice, at: number, milliseconds: number): readonly Fa
   return [{ at, type: 'request', call, how, milliseconds }]
 }
 
-/** What happens to requests that keep an index in step with the log. */
+/** Draws faults of the requests that update an index from the log. */
 export function indexFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   return Array.from({ length: dice.below('index faults', 4) }, (): readonly Fault[] => {
     const call = dice.pick('index call', ['index.write', 'index.write', 'index.write', 'outputs.read', 'index.search'])
@@ -98,7 +98,7 @@ export function indexFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   })
 }
 
-/** What happens to what comes from outside of runs. */
+/** Draws faults of requests from outside the runs. */
 export function outsideFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   const calls = ['imports.append', 'imports.', 'sessions.recordSummary', 'sessions.', 'feedback.', 'log.recordDecision']
   return Array.from({ length: dice.below('outside faults', 5) }, (): readonly Fault[] => {
@@ -126,7 +126,7 @@ export function outsideFaults(dice: Dice, horizon: number): (readonly Fault[])[]
   })
 }
 
-/** What happens to those who deliver, and to what they send. */
+/** Draws faults of delivery workers, and of the messages that they send. */
 export function deliveryFaults(dice: Dice, horizon: number): (readonly Fault[])[] {
   return Array.from({ length: dice.below('delivery faults', 8) }, (): readonly Fault[] => {
     const at = Math.round(horizon * dice.next('delivery at'))

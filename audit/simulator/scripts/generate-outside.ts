@@ -1,7 +1,7 @@
 import type { Dice } from './dice.ts'
 import type { Operation } from './script.ts'
 
-/** What comes to one session from outside of its runs, between and during these. */
+/** Draws operations on one session from outside its runs. They happen between and during runs. */
 export function outsideOf(dice: Dice, horizon: number): Operation[] {
   const session = dice.below('outside session', 12)
   const base = (): Pick<Operation, 'at' | 'session' | 'server'> => ({

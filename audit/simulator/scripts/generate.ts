@@ -5,7 +5,7 @@ import { deliveryFaults, faultOf, indexFaults, outsideFaults } from './generate-
 import { outsideOf } from './generate-outside.ts'
 import type { CallKind, Fault, Input, Operation, Script, ScriptSession } from './script.ts'
 
-/** Most of what happens begins within so many milliseconds. */
+/** Milliseconds within which most operations begin. */
 const HORIZON_MS = 90_000
 const KINDS: readonly CallKind[] = ['pay', 'pay', 'pay', 'read', 'read', 'ask', 'local', 'dump']
 

@@ -1,6 +1,6 @@
 import type { Consolidation } from '../../../functions/domain/agent.ts'
 
-/** What a person's side does, at `at` milliseconds from the beginning; `server`: whom the request goes to. */
+/** One action of a client, `at` milliseconds from the beginning. `server`: the receiver of the request. */
 export type Operation = { readonly at: number; readonly session: number; readonly server: number } & (
   | {
       readonly type: 'submit'
@@ -11,7 +11,7 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly retries: number
       /** Sent once more so long after its acknowledgement, as by a proxy that lost it. */
       readonly again?: number
-      /** Where what comes of it is told: to a receiver that knows ids, or in a thread. */
+      /** Where the outcome is delivered: to a receiver that recognises ids, or in a thread. */
       readonly owes?: 'callback' | 'reply'
     }
   | {
@@ -27,7 +27,7 @@ export type Operation = { readonly at: number; readonly session: number; readonl
       readonly here: boolean
       /** Names calls by their ids alone, which models use again, until a server asks which is meant. */
       readonly byId?: boolean
-      /** The same request is sent once more so much later, when the run may have gone on. */
+      /** Milliseconds after which the request is sent once more. The run may have continued by then. */
       readonly again?: number
     }
   | { readonly type: 'cancel' }
@@ -39,11 +39,11 @@ export type Operation = { readonly at: number; readonly session: number; readonl
   | { readonly type: 'consolidate'; readonly key: string }
   /** A copy of the log so far, in a session of this name. */
   | { readonly type: 'fork'; readonly name: string; readonly retries: number }
-  /** Somebody says what they think of an answer. */
+  /** A person rates an answer. */
   | { readonly type: 'rate'; readonly user: string }
 )
 
-/** How a session stands there at the beginning, left by processes that are gone. */
+/** State of a session at the beginning, left by dead processes. */
 export type Left = 'running' | 'queued' | 'deleted' | 'expired'
 
 export interface ScriptSession {
@@ -55,29 +55,35 @@ export interface ScriptSession {
   readonly expires?: boolean
 }
 
-/** What a model is to do with an input; it travels in the input's text, so that whoever goes on knows. */
+/** Instructions for the model. They travel in the text of the input, so that each later holder knows them. */
 export interface Input {
   readonly name: string
   readonly rounds: readonly (readonly CallKind[])[]
   readonly ids: 'fresh' | 'repeated' | 'missing'
   /** Asks for calls when it may not. */
   readonly disobeys?: boolean
-  /** What each `team` call gives to a member. */
+  /** Instructions that each `team` call gives to a member. */
   readonly team?: Input
 }
 
 /**
- * For a tool, one that may run again, one that a person must allow, one that the client executes, one with a large output, and for
- * a member of the team.
+ * Kind of a tool call:
+ * - `pay`: any tool.
+ * - `read`: a repeatable tool.
+ * - `ask`: needs the approval of a person.
+ * - `local`: the client executes it.
+ * - `dump`: has a large output.
+ * - `team`: calls a member of the team.
  */
 export type CallKind = 'pay' | 'read' | 'ask' | 'local' | 'dump' | 'team'
 
-/** What goes wrong, at `at` milliseconds from the beginning or, for what happens to a request, with the first one after that. */
+/** A fault. It happens at `at` milliseconds from the beginning, or to the first fitting request after that. */
 export type Fault = { readonly at: number } & (
   | { readonly type: 'request'; readonly call: string; readonly how: RequestFault; readonly milliseconds: number }
   /**
-   * The first write of such a call lands between what another call about its session, one like `into`, has read and what it writes;
-   * alone when none comes in this time. Its sender waits, or (`disowned`) was told that it failed for good.
+   * Delays the first write of this call until another call of its session, one like `into`, has read and not yet
+   * written. If none does in this time, the write lands alone. Its sender waits, or (`disowned`) got an error that says
+   * it failed for good.
    */
   | {
       readonly type: 'between'
@@ -94,7 +100,7 @@ export type Fault = { readonly at: number } & (
       /** The first such request, or the first `tool` or `receiver`, brings it on for its sender. */
       readonly call: string
       readonly how: 'kill' | 'stop' | 'restart'
-      /** So long after the request has arrived; what it came to is told some milliseconds after that. */
+      /** Milliseconds after the arrival of the request. The response follows `milliseconds` later. */
       readonly after: number
       readonly milliseconds: number
       readonly leavesRequests: boolean
@@ -114,8 +120,13 @@ export type Fault = { readonly at: number } & (
 )
 
 /**
- * `refused`: nothing was done, and the sender is told so. `unknown`: it was done, and the sender gets an error. `late`: it
- * arrives late. `slow`: it is done, and the response is late. `silent`: nothing ever comes back, done or (`lost`) not.
+ * Fault of a request:
+ * - `refused`: it was not executed, and the sender gets an error that says so.
+ * - `unknown`: it was executed, and the sender gets an error.
+ * - `late`: it arrives late.
+ * - `slow`: it was executed, and the response is late.
+ * - `silent`: it was executed, and no response arrives.
+ * - `lost`: it was not executed, and no response arrives.
  */
 export type RequestFault = 'refused' | 'unknown' | 'late' | 'slow' | 'silent' | 'lost'
 export type ModelFault =

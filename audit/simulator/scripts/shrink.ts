@@ -8,8 +8,8 @@ const MAX_TRIES = 400
 type Fails = (candidate: Script) => Promise<boolean>
 
 /**
- * A script that breaks the same rule with less in it: what it can do without is left out, piece by piece, and then what an input
- * asks for, and all that happens comes as soon as possible.
+ * Finds a smaller script that breaks the same rule. Removes operations and faults one by one, then the instructions of
+ * inputs. Moves the rest to the earliest possible times.
  */
 export async function shrink(script: Script, rule: string, options: Options): Promise<Script> {
   let tries = 0
@@ -77,7 +77,7 @@ const roundsOf = (operation: Extract<Operation, { type: 'submit' }>, rounds: Inp
   input: { ...operation.input, rounds },
 })
 
-/** The same without the time before the first operation and after the last. */
+/** The script without the time before the first operation and after the last one. */
 function sooner({ operations, faults }: Script): Partial<Script> {
   const first = Math.min(...operations.map(({ at }) => at)) - 100
   const moved = <T extends { readonly at: number }>(one: T): T => ({ ...one, at: Math.max(0, one.at - first) })

@@ -11,8 +11,8 @@ import type { SharedStore } from './stores.ts'
 const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])
 
 /**
- * A new table of a running DynamoDB. Each request that an adapter sends there is a step; virtual time stands still while the engine
- * does what it asks for.
+ * Creates a new table in a running DynamoDB. Each request of an adapter is one step. Virtual time stops while the
+ * engine executes it.
  */
 export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs): Promise<SharedStore> {
   const client = dynamodbClient(endpoint)
@@ -30,7 +30,7 @@ export async function openDynamodbStore(endpoint: string, outputs: MemoryOutputs
   }
 }
 
-/** Nobody of the simulation waits in virtual time. */
+/** A clock without virtual waits, for requests from outside the simulation. */
 const timeless = ({ now }: Clock): Clock => ({ now, sleep: () => new Promise((resolve) => setImmediate(resolve)) })
 
 /** The outermost of what a client does with a request: nothing of it happens before its step. */

@@ -26,7 +26,9 @@ export interface EngineSteps {
 type Send = <T>(kind: RequestKind, request: () => Promise<T>) => Promise<T>
 const inFlight = new AsyncLocalStorage<Send>()
 
-/** Sends a request to an engine: as a step of the call that is under way, or at once where nobody in the simulation sends it. */
+/**
+ * Sends a request to an engine: as a step of the call in flight, or at once if the sender is outside the simulation.
+ */
 export const sendInStep: Send = (kind, request) => (inFlight.getStore() ?? ((_, send) => send()))(kind, request)
 
 /** A write that lands between what another call reads and what it writes. */
@@ -38,13 +40,13 @@ interface Held {
 
 export function createEngineSteps(harness: Harness, { all }: Sessions): EngineSteps {
   const { timeline } = harness
-  /** A write into what goes on with a run was made for a session that has one. */
+  /** A `between` fault whose `into` is a call of a run needs a session that has a run. */
   const fits = ({ name, session }: EngineCall, fault: Extract<Fault, { type: 'between' }>): boolean =>
     name.startsWith(fault.call) &&
     (fault.into === '' || all.some(({ key, seen }) => key.session === session && seen.header?.activeRun !== undefined))
   let held: readonly Held[] = []
 
-  /** What was held for such a call of the session, which has read. */
+  /** Lands the writes that were held until such a call of the session had read. */
   async function landHeld(call: EngineCall): Promise<void> {
     const due = held.filter(
       (one) => one.call !== call && one.call.session === call.session && call.name.startsWith(one.into),

@@ -8,7 +8,7 @@ const MAX_TRIES = 4
 /** A queue that all processes share, as SQS is: a hint goes to one of those that take them, and comes again when it fails. */
 export interface Hints {
   queueOf(process: Process): RunQueue
-  /** Sends a hint that nobody gets before so many milliseconds are over. */
+  /** Sends a hint that is delivered after `milliseconds` at the earliest. */
   later(hint: Hint, milliseconds: number): Promise<void>
 }
 

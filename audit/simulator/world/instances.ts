@@ -6,7 +6,7 @@ import type { Process } from './timeline.ts'
 
 /** How long one invocation may take; then the platform ends its process. */
 export const FUNCTION_MS = 90_000
-/** More at a time are throttled: whoever asks has to ask again. */
+/** Concurrent instances. Further invocations are throttled: their callers have to retry. */
 const MAX_INSTANCES = 20
 
 interface Instance {
@@ -20,7 +20,7 @@ interface Instance {
 export interface Instances {
   /** Does `work` in an instance that is free, or in a new one; resolves when the invocation is over. */
   invoke(hops: number, work: (program: Program) => Promise<unknown>): Promise<void>
-  /** Those that take part now, frozen or not. */
+  /** Current processes, including frozen ones. */
   processes(): readonly Process[]
   afflict(process: Process, fault: Affliction): void
 }
@@ -81,7 +81,7 @@ export function createInstances(harness: Harness, create: (process: Process) => 
     processes: () => all.map(({ process }) => process),
     afflict(process, { how, milliseconds, leavesRequests }) {
       const instance = all.find((one) => one.process === process)
-      // Only the end of its time tells a function to stop.
+      // A function is requested to stop only when its time ends.
       if (instance?.died === undefined || how === 'restart') return
       if (how === 'kill') return end(instance, leavesRequests)
       timeline.stop(process)

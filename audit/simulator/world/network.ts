@@ -84,7 +84,7 @@ async function request(
       })
     }
     const late = fault?.how === 'late' ? fault.milliseconds : 0
-    // What goes on in steps of its own must not be waited for in this one.
+    // Work with steps of its own must not be awaited in this step.
     harness.timeline.after(there + late, undefined, steps === undefined ? arrive : () => void arrive())
   })
 }
@@ -98,7 +98,7 @@ export async function observed(harness: Harness, inspect: () => void | Promise<v
   }
 }
 
-/** What becomes of `work`. */
+/** Runs `work` and returns its value or its error. */
 export async function settle(work: () => unknown): Promise<Outcome> {
   try {
     return { value: await work() }
@@ -126,7 +126,7 @@ function refusal(outcome: Outcome): string {
   return `: ${outcome.error instanceof Error ? outcome.error.message : String(outcome.error)}`
 }
 
-/** What goes on all the time and changes nothing. */
+/** Whether the call happens all the time and changes nothing. */
 function isRoutine(call: string, outcome: Outcome): boolean {
   if (!('value' in outcome)) return false
   if (

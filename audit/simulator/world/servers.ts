@@ -38,7 +38,7 @@ export interface Servers {
   readonly all: readonly Server[]
   /** Begins to run what the script says: servers, or what invokes functions. */
   start(): void
-  /** Lets the program of a server, or of an instance of a function, do `work`. Returns false when nobody takes it. */
+  /** Lets the program of a server, or of a function's instance, do `work`. Returns false if no process accepts it. */
   call(number: number, work: (program: Program) => Promise<unknown>): boolean
   /** Lets a fault of a process happen. */
   afflict(fault: Fault): void
@@ -166,7 +166,7 @@ export function createServers(parts: Parts): Servers {
   }
 }
 
-/** What invokes functions: the queue with each hint, and a schedule with a sweep. */
+/** Invokes the functions: the queue with each hint, and a schedule with a sweep. */
 function invokeFunctions(harness: Harness, hints: Hints, instances: Instances): void {
   hints
     .queueOf(createProcess('queue'))

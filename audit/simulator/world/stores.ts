@@ -26,9 +26,9 @@ import type { SimulatedIndex } from '../history/simulated-index.ts'
 import { createStoredIndex } from '../history/stored-index.ts'
 import type { Process } from './timeline.ts'
 
-/** What all processes of a simulation share. */
+/** Store shared by all processes of a simulation. */
 export interface SharedStore {
-  /** The session ports of a process with this clock; without a process, of nobody in the simulation. */
+  /** The session ports of a process with this clock. Without a process: ports for callers outside the simulation. */
   portsFor(clock: Clock, process?: Process): SessionPorts
   /** The history index, where the store keeps one itself. */
   readonly index?: SimulatedIndex | undefined
@@ -62,7 +62,7 @@ export function openFileStore(script: Script, outputs: MemoryOutputs): SharedSto
 }
 
 interface Connections {
-  /** Of nobody in the simulation. */
+  /** Connection for callers outside the simulation. */
   readonly database: Database
   /** The connection of one more process. */
   readonly connect: () => Database

@@ -6,7 +6,7 @@ export interface Process {
   /** Its clock shows the simulation's time and so much more, in milliseconds. */
   skew: number
   state: 'running' | 'stopped' | 'dead'
-  /** What would have happened in it while it is stopped. */
+  /** Events that were due while the process was stopped. */
   readonly missed: Happening[]
   /** Requests that it had sent when it died reach the store nevertheless. */
   leavesRequests: boolean
@@ -31,7 +31,7 @@ export interface Timeline {
   /** Milliseconds since 1970, with fractions. */
   now(): number
   after(milliseconds: number, owner: Process | undefined, run: () => unknown): Happening
-  /** Everything that is to happen does so many milliseconds later. */
+  /** Delays all scheduled events by `milliseconds`. */
   sleep(milliseconds: number): void
   /** Milliseconds slept so far. */
   slept(): number
@@ -122,7 +122,7 @@ export const createProcess = (name: string): Process => ({
 const isBefore = (left: Happening, right: Happening): boolean =>
   left.at < right.at || (left.at === right.at && left.place < right.place)
 
-/** A binary heap: the first stands at 0. */
+/** Inserts into a binary heap, whose smallest element has index 0. */
 function push(heap: Happening[], happening: Happening): void {
   let at = heap.push(happening) - 1
   while (at > 0) {

@@ -93,7 +93,7 @@ function replaceGlobals(): void {
     const process = current.getStore()
     return process === undefined ? real.now() : processNow(process)
   })
-  // What something has taken really is no seed's: here it takes no time.
+  // Real durations differ between runs of one seed. In the simulation, measured work takes no time.
   replace(performance, 'now', () => {
     const process = current.getStore()
     return process === undefined ? elapsed() : processNow(process)

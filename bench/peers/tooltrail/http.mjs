@@ -90,7 +90,7 @@ async function open({ dir, session }) {
     },
     remove: () => api('DELETE', at),
     close: async () => { if (child.exitCode === null && child.signalCode === null) { child.kill('SIGTERM'); await new Promise((resolve) => child.once('exit', resolve)) } },
-    /** Of the program alone. */
+    /** Processor time of the program alone. */
     cpuMs: () => { const fields = fs.readFileSync(`/proc/${child.pid}/stat`, 'utf8').replace(/^.*\)/s, '').trim().split(' '); return (Number(fields[11]) + Number(fields[12])) * 10 },
     peakMb: () => Math.round(Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1024),
   }
