@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** After so many milliseconds something is taken to hang. A busy machine takes its time, so this is no promise of a time. */
+/**
+ * Milliseconds after which an operation counts as hung. A busy machine may be slow, so this is no promise of a time.
+ */
 export const HANG_TIMEOUT_MS = 180_000
 
 /** How often a promise of a time is tried again: it is made for a machine that has the time, which one with other work may not. */
 export const PROMISED_TIME_RETRIES = 4
 
-/** Returns what `check` returns as soon as it does not throw; looks again every so many milliseconds. */
+/** Returns the result of `check` as soon as it does not throw. Retries every `every` milliseconds. */
 export async function eventually<Value>(check: () => Value | Promise<Value>, every = 20): Promise<Value> {
   const deadline = performance.now() + HANG_TIMEOUT_MS
   for (;;) {
@@ -19,7 +21,7 @@ export async function eventually<Value>(check: () => Value | Promise<Value>, eve
   }
 }
 
-/** Waits until it is so; looks again every so many milliseconds. */
+/** Waits until the condition holds. Polls every `every` milliseconds. */
 export function until(isSo: () => boolean | Promise<boolean>, every = 5): Promise<void> {
   return eventually(async () => {
     if (!(await isSo())) throw new Error(`it did not come about within ${HANG_TIMEOUT_MS} ms: ${isSo.toString()}`)

@@ -23,7 +23,7 @@ interface RecordedConversation {
   readonly messages: readonly RecordedMessage[]
 }
 
-/** One conversation as a session's log; `places` tells where in the recording a message comes from. */
+/** One conversation as a session's log. `places` maps each message to its index in the recording. */
 export interface CorpusSession {
   readonly id: string
   readonly messages: readonly Message[]

@@ -17,9 +17,9 @@ import {
 import { RETELLINGS, retellings } from './search-retellings.ts'
 
 /**
- * Known-item searches over recorded conversations: those recorded with them, all for tool events, and our own
- * (`fixtures/search-queries.jsonl`, by conversation and index) for what people and the assistant said, for pieces of words, and
- * as plain questions.
+ * Known-item searches over recorded conversations. The queries recorded with them all ask for tool events. Our own
+ * queries (`fixtures/search-queries.jsonl`, by conversation and index) ask for texts of people and the assistant, for
+ * parts of words, and as plain questions.
  */
 const TENANT = 'corpus'
 

@@ -13,8 +13,8 @@ import { readRecordedQueries } from './search-corpus.ts'
 const TIMES = 3
 
 /**
- * Who asked, and how: an agent with its own tool, one that repeats nothing of what it was asked, a team, agents that reach the
- * history from outside, over MCP and over HTTP.
+ * Kinds of searching agents. One has its own tool, one does not repeat the question, and one is a team. Others search
+ * the history from outside, over MCP and over HTTP.
  */
 export const RETELLINGS = ['alone', 'briefly', 'team', 'mcp', 'http'] as const
 export type Retelling = (typeof RETELLINGS)[number]
@@ -23,13 +23,13 @@ interface Asked {
   readonly query: string
   readonly time: number
   readonly hits: readonly HistoryHit[]
-  /** What the agent says in the end. */
+  /** Final answer of the agent. */
   readonly reply: string
 }
 
 /**
- * Each recorded query asked in sessions of its own, where an agent says what it found for it, or that it found nothing: what the
- * history is not to find instead of what happened.
+ * Asks each recorded query in a session of its own, where an agent reports its hits, or that it found nothing. Searches
+ * must not rank these texts above the real events.
  */
 export async function retellings(
   tenant: string,
@@ -55,7 +55,9 @@ export async function retellings(
 const documentsOf = (key: { tenant: string; session: string }, message: Message): HistoryDocument[] =>
   historyDocuments(message, { key }, { text: textOf(message.parts), call: message.role === 'tool' ? message.call : '' })
 
-/** A session's log with one run. `searched` stands where the loop puts it (`test/agent/loop/searched-marks.test.ts`). */
+/**
+ * A session's log with one run. `searched` is set where the loop sets it (`test/agent/loop/searched-marks.test.ts`).
+ */
 interface Log {
   readonly messages: Message[]
   says(role: 'user' | 'assistant', text: string, more?: object): void
@@ -118,7 +120,7 @@ const SESSIONS: { readonly [how in Retelling]: (log: Log, asked: Asked) => void 
     log.says('assistant', reply, SEARCHED)
   },
 
-  /** The same tools under another name, whose results nobody knows before they are there. */
+  /** The search tool under another name. Its results are unknown until they arrive. */
   mcp(log, { query, time, hits, reply }) {
     const texts = [query, `What do we know about ${query}?`, `Look for ${query}`]
     log.says('user', texts[time] ?? query)

@@ -32,7 +32,7 @@ export type Turn =
       readonly calls?: readonly { id?: string; name: string; arguments?: string }[]
       /** Left out: 10; null: the provider does not say. */
       readonly tokens?: number | null
-      /** Of the request; left out: the provider does not say. */
+      /** Tokens of the request. If absent, the provider does not report them. */
       readonly inputTokens?: number
     }
   | ((request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>)
@@ -72,7 +72,7 @@ export interface Harness {
   close(): Promise<void>
 }
 
-/** By name. Those that no other names work for the default agent. */
+/** Team members by name. A member that no other member names works for the default agent. */
 type Team = { readonly [name: string]: TeamMember }
 
 /** The loop on real SQLite and disk, with a scripted model and the given tools. */

@@ -27,7 +27,7 @@ const drawing = (name: string): Turn => ({ calls: [{ name: 'draw', arguments: JS
 const script = (turns: number): Turn[] =>
   Array.from({ length: turns }, (_, turn) => [drawing(`picture${turn}`), { text: `answer ${turn}` }]).flat()
 
-/** Of each image or its note in a request, its name, and whether its bytes are there. */
+/** For each image or its note in a request: its name, and whether its bytes are present. */
 const seen = (request: ModelRequest | undefined): string[] =>
   (request?.messages ?? []).flatMap(({ parts }) =>
     parts.flatMap((part) => {
@@ -127,7 +127,7 @@ describe('media that a tool returns', () => {
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(64)
   })
 
-  it('whose object is gone leave a note and one warning, and the turn goes on', async () => {
+  it('whose object is gone leave a note and one warning, and the turn continues', async () => {
     harness = await openHarness({
       script: [drawing('a'), drawing('b'), { text: 'done' }],
       tools: [draw],

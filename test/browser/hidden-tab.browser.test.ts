@@ -5,7 +5,7 @@ import type { OpenAiServer, OpenAiStep } from '../model-server/openai-server.ts'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
 
-/** What browsers open to a host over HTTP/1.1, for all tabs together. */
+/** Connections that browsers open to a host over HTTP/1.1, for all tabs together. */
 const CONNECTIONS = 6
 const HALF: OpenAiStep = { completion: { parts: [{ type: 'text', text: 'half of what is to be said' }] }, hangAfter: 3 }
 const CALL: OpenAiStep = {
@@ -31,7 +31,7 @@ const log = (page: Page) => page.getByRole('region', { name: 'Conversation' })
 const draft = (page: Page) => page.locator('.draft .markdown')
 const isStream = (request: Request): boolean => request.url().endsWith('/events') || request.method() === 'POST'
 
-/** Headless, every tab counts as seen: this one is told that it is not, or is again. */
+/** Sets whether the page counts as hidden. In a headless browser, every tab counts as visible. */
 const setHidden = (page: Page, isHidden: boolean): Promise<void> =>
   page.evaluate(`{
     Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} })

@@ -7,7 +7,7 @@ import type { Opened } from './browser.ts'
 
 /** Set by whatever is executed that should not be. */
 const MARK = 'globalThis.executed = true'
-/** What models, tools and people may put out. */
+/** Texts that models, tools and people may produce. */
 const HOSTILE = [
   `<script>${MARK}</script>`,
   `<img src="x" onerror="${MARK}"><svg onload="${MARK}"></svg><iframe srcdoc="<script>parent.${MARK}</script>"></iframe>`,
@@ -30,7 +30,7 @@ const HOSTILE = [
 
 let model: Server
 let opened: Opened
-/** A model server that says what it is told, with a call whose arguments are the same text. */
+/** A model server that returns the given text, and a call with the same text as arguments. */
 beforeAll(async () => {
   model = createServer((request, response) => {
     let body = ''

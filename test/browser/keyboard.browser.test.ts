@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** What the focused element is called. */
+/** Name of the focused element. */
 const focused = async (page: Page): Promise<string> =>
   String(await page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"))
 

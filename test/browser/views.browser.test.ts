@@ -53,7 +53,7 @@ async function faults(page: Page): Promise<string[]> {
   )
 }
 
-/** Also as wide as a phone, where nothing stands out on the right. */
+/** Also checks the width of a phone, where nothing may overflow on the right. */
 async function expectNoFaults(page: Page): Promise<void> {
   expect(await faults(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 800 })

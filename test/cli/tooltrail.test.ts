@@ -24,7 +24,7 @@ interface Outcome {
   readonly error: string
 }
 
-/** Runs the command as a script does: nobody is at a terminal. */
+/** Runs the command as a script does, without a terminal. */
 async function tooltrail(words: readonly string[], { input = '', env = {} } = {}): Promise<Outcome> {
   const child = spawn(process.execPath, ['scripts/tooltrail.mjs', ...words], {
     env: { ...process.env, TOOLTRAIL_URL: program.client.url, NO_COLOR: '1', ...env },

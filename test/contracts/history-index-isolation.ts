@@ -30,7 +30,10 @@ const QUERIES = [
   '',
 ]
 
-/** What others store that would show if anything of theirs counted: the same words often, slips of them, words around pieces of them. */
+/**
+ * Texts of other owners that would change a result if they counted: frequent equal words, typos, and words that contain
+ * parts of them.
+ */
 function texts(round: number): string[] {
   const pieces = ['zebr', 'brafi', 'gask', 'quarium', 'monday', 'tank', 'pump', 'volum']
   const letters = 'abcdefghijklmnopqrstuvwxyz'

@@ -3,7 +3,7 @@ import type { HistoryFilters } from '../../functions/domain/history.ts'
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** What was said about the history ranks below what happened, and is found where it is asked for. */
+/** Text about earlier searches ranks below real events, and is found where a query asks for it. */
 export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHarness): void {
   describe('what was looked up before', () => {
     const scope = { tenant: 'echoes' }
@@ -55,7 +55,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       const answer = 'INV-20931, the ochre barrel: see above'
       return [document(text, base), document(answer, { ...base, role: 'assistant', searched: true })]
     })
-    // What a person tells is what happened, whatever was looked up for it.
+    // A person's report counts as an event, even if the run searched the history for it.
     const base = { ...scope, session: 'told', runId: 'told' }
     const reported = document('The ochre barrel fell from the cart', base)
     const noted = document('The ochre barrel: noted', { ...base, role: 'assistant', searched: true })

@@ -148,7 +148,8 @@ export function logImportContract(engine: Engine): void {
       const first = await stepAfter(fixture, { name: one })
       const before = await imports.append(await header(fixture), first)
       expect(await fixture.peer.imports.progress(key, one)).toEqual(before)
-      // Whoever repeats it from the beginning is refused, and so is one who has missed a step.
+      // A caller that repeats the import from the beginning is refused. A caller that has missed a step is refused,
+      // too.
       expect(await imports.append(await header(fixture), await stepAfter(fixture, { name: one }))).toBeUndefined()
       const second = await stepAfter(fixture, { name: one, before: before as never })
       const after = await imports.append(await header(fixture), second)

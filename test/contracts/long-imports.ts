@@ -46,7 +46,7 @@ export function longImportsContract(engine: Engine): void {
     interface Played {
       readonly messages: readonly Message[]
       readonly writes: number
-      /** What the model was sent in the middle. */
+      /** Messages that the model was sent in the middle of the import. */
       readonly sent: readonly object[] | undefined
     }
 

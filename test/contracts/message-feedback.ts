@@ -9,7 +9,7 @@ import type { Engine, Stores } from './stores.ts'
 const good = (user: string, at: number): Feedback => ({ rating: 'positive', user, at })
 const bad = (user: string, at: number): Feedback => ({ rating: 'negative', user, at })
 
-/** A session with a stored completion, whose run goes on. */
+/** Opens a session with a stored completion and a running run. */
 async function openSaid(stores: Stores) {
   const fixture = await openFixture(stores)
   const { lease } = await startRun(fixture)
@@ -23,7 +23,7 @@ const ratings = async ({ peer, key }: SessionFixture, id: string): Promise<reado
   return message?.role === 'assistant' ? message.feedback : undefined
 }
 
-/** What people think of completions is kept with them. */
+/** Contract for feedback on completions, which is stored with them. */
 export function messageFeedbackContract(engine: Engine): void {
   describe(`feedback on ${engine.name}`, () => {
     let stores: Stores

@@ -21,7 +21,7 @@ async function openOwing(stores: Stores): Promise<{ fixture: SessionFixture; fou
 const dueIds = async ({ outbox, clock, key }: SessionFixture, now = clock.now()): Promise<string[]> =>
   (await outbox.due(now, 1_000)).flatMap(({ key: { tenant, id } }) => (tenant === key.tenant ? [id] : []))
 
-/** What is durable before anything is sent. */
+/** Contract for the outbox: deliveries are durable before anything is sent. */
 export function outboxContract(engine: Engine): void {
   describe(`the outbox on ${engine.name}`, () => {
     let stores: Stores
@@ -113,7 +113,7 @@ export function outboxContract(engine: Engine): void {
       for (const one of [fourth, second]) await fixture.outbox.change(one, { status: 'pending', due: 5 })
       expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
       expect(await pending(2)).toEqual([found.id, second.id])
-      // Refused: somebody has changed it since.
+      // Refused: another process has changed the delivery since.
       expect(await fixture.outbox.change(second, { status: 'delivered' })).toBeUndefined()
       expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
     })

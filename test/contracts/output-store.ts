@@ -6,7 +6,7 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const newName = (): string => nextId(undefined, Date.now())
 
-/** What every output store promises (functions/ports/output-store.ts). */
+/** Contract of every output store (functions/ports/output-store.ts). */
 export function outputStoreContract(name: string, open: () => OutputStore | Promise<OutputStore>): void {
   describe(`${name} keeps the promises of an output store`, () => {
     let count = 0

@@ -23,7 +23,7 @@ import type { Engine, Stores } from './stores.ts'
 
 const DAY_MS = 86_400_000
 
-/** Of a provider that tells all. */
+/** Usage from a provider that reports every field. */
 const FULL = {
   inputTokens: 6,
   cachedInputTokens: 5,
@@ -33,7 +33,7 @@ const FULL = {
   totalTokens: 1,
 } satisfies Usage
 
-/** A round of each of so many agents; returns the log's last id. */
+/** Stores a round for each of `agents` agents. Returns the log's last id. */
 async function roundsOfAgents(fixture: SessionFixture, lease: Lease, agents: number): Promise<string | undefined> {
   let { head } = lease
   for (let place = 0; place < agents; place++) {
@@ -47,7 +47,10 @@ async function roundsOfAgents(fixture: SessionFixture, lease: Lease, agents: num
   return head
 }
 
-/** What is counted, ordered and remembered beside the steps of a run; each was once taken out without any suite noticing. */
+/**
+ * Contract for counts, order and state that the steps of a run update. Each check was added because no suite noticed
+ * its absence.
+ */
 export function runCountsContract(engine: Engine): void {
   describe(`counts and order on ${engine.name}`, () => {
     let stores: Stores

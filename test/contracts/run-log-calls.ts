@@ -22,7 +22,10 @@ import {
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** What else happens to calls and inputs of a run: approvals begin, former calls are closed, inputs join, repeats are told. */
+/**
+ * Contract for other changes of calls and inputs: approvals begin, open calls are closed, inputs are steered, repeats
+ * return the stored result.
+ */
 export function runLogCallsContract(engine: Engine): void {
   describe(`run log on ${engine.name}: calls and steering`, () => {
     let stores: Stores

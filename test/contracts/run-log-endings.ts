@@ -133,7 +133,7 @@ export function runLogEndingsContract(engine: Engine): void {
           (_, n) => ({ name: 'ask', id: `${number}-${n}`, needs: 'result' }) as const,
         )
         const round = roundAfter(fixture, lease, head, calls, number)
-        // A leader goes on only when its calls have ended: what is open beside its round is a member's.
+        // A leader continues only when its calls have ended. Other open calls belong to a member.
         const member = number === 0 ? {} : { parentToolCallId: '0-0' }
         const tools = round.tools.map((tool) => ({ ...tool, ...member }))
         await fixture.log.appendRound(lease, { assistant: { ...round.assistant, ...member }, tools })

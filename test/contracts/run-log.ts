@@ -15,7 +15,7 @@ import {
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** What a holder stores: rounds before their calls, results as they come, one end. */
+/** Contract for the writes of a holder: rounds before their calls, results as they arrive, one end. */
 export function runLogContract(engine: Engine): void {
   describe(`run log on ${engine.name}`, () => {
     let stores: Stores

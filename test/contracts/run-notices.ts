@@ -11,7 +11,7 @@ import {
 } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** What a run's followers are told beside its messages is kept by the write that it tells of. */
+/** Contract for notices to followers: each is stored by the write that it reports. */
 export function runNoticesContract(engine: Engine): void {
   describe(`run log on ${engine.name}: notices`, () => {
     let stores: Stores
@@ -31,7 +31,7 @@ export function runNoticesContract(engine: Engine): void {
       const taken = await fixture.lease.take(await header(fixture), 'next')
       const resumed = { type: 'run.resumed', after, counts }
       expect(await read()).toMatchObject({ status: 'running', notices: [paused, resumed] })
-      // Without a message in between there is nothing new to tell.
+      // Without a message between the two takeovers, there is nothing new to report.
       if (taken !== undefined) await fixture.lease.release((await fixture.lease.claim(taken)).lease)
       const again = await fixture.lease.take(await header(fixture), 'after')
       expect((await read())?.notices).toHaveLength(2)

@@ -28,7 +28,7 @@ const notice = (after: string): RunNotice => ({
   after,
 })
 
-/** What policies decide for a session's requests, by a holder and by hand. */
+/** Contract for decisions of policies about a session's requests, by a holder and by hand. */
 export function sessionContextContract(engine: Engine): void {
   describe(`session context on ${engine.name}`, () => {
     let stores: Stores

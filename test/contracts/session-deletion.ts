@@ -22,7 +22,7 @@ async function removeAll(ports: SessionPorts, fixture: SessionFixture, limit: nu
   for (let steps = 1; ; steps++) if (!(await ports.deletion.removeRows(fixture.key, limit)).more) return steps
 }
 
-/** Deletion: a fence first, then everything goes, step by step, whoever does the next step. */
+/** Contract for deletion: first a fence, then step by step everything else. Any process may do the next step. */
 export function sessionDeletionContract(engine: Engine): void {
   describe(`session deletion on ${engine.name}`, () => {
     let stores: Stores

@@ -10,7 +10,7 @@ const DAY = 86_400_000
 /** More than the sessions of one suite. */
 const ALL = 10_000
 
-/** What runs by the clock: finding sessions with work, forgetting those without, and expiry. */
+/** Contract for scheduled work: finding sessions with work, removing others from the list, and expiry. */
 export function sessionJanitorContract(engine: Engine): void {
   describe(`session janitor on ${engine.name}`, () => {
     let stores: Stores

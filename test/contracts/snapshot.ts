@@ -39,7 +39,7 @@ export async function allRuns(reader: LogReader, key: SessionKey, limit = PAGE):
   }
 }
 
-/** Reads a session whole; only meaningful while nobody writes. */
+/** Reads a whole session. Only consistent if no process writes meanwhile. */
 export async function snapshot(ports: SessionPorts, key: SessionKey): Promise<Snapshot> {
   return {
     header: await ports.lease.readHeader(key),

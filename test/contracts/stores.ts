@@ -14,7 +14,7 @@ import type { SessionJanitor } from '../../functions/ports/session-janitor.ts'
 import type { SessionStore } from '../../functions/ports/session-store.ts'
 import type { UsageLedger } from '../../functions/ports/usage-ledger.ts'
 
-/** Time that stands still until a test moves it; sleeping takes none of it. */
+/** A clock that moves only when a test moves it. Sleeping takes none of its time. */
 export interface ManualClock extends Clock {
   set(milliseconds: number): void
   advance(milliseconds: number): void
@@ -38,17 +38,17 @@ export interface SessionPorts {
   readonly usage: UsageLedger
 }
 
-/** What an engine hands to the suites: its ports, over a clock that the suites move. */
+/** Ports of an engine for the suites, over a clock that the suites move. */
 export interface Stores extends SessionPorts {
   readonly clock: ManualClock
-  /** The same data as another process sees it. */
+  /** The data as another process reads them. */
   readonly peer: SessionPorts
   /** From now on every call of `ports` (and only of those) fails in the store: closed file, dead endpoint. */
   breakDown(): Promise<void>
   close(): Promise<void>
 }
 
-/** Told by engines whose every write is such a request. */
+/** Kind of a request, reported by engines whose every write is such a request. */
 export type RequestKind = 'read' | 'write'
 
 export interface Opening {

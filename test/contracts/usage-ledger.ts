@@ -18,7 +18,7 @@ import type { SessionFixture } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const DAY_MS = 86_400_000
-/** Of the completions of a fixture. */
+/** Usage of a fixture's completions. */
 const ONE = { ...NO_USAGE, inputTokens: 7, outputTokens: 3, totalTokens: 10 }
 const TWO = { ...NO_USAGE, inputTokens: 14, outputTokens: 6, totalTokens: 20 }
 
@@ -41,7 +41,7 @@ async function sums(fixture: SessionFixture, by: UsageGroup, owner?: string) {
   return found.toSorted((left, right) => ((left.group ?? '') < (right.group ?? '') ? -1 : 1))
 }
 
-/** What is counted of completions. */
+/** Contract for the counted usage of completions. */
 export function usageLedgerContract(engine: Engine): void {
   describe(`usage on ${engine.name}`, () => {
     let stores: Stores

@@ -3,10 +3,10 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 /**
- * What comments, test names and pages refer to must be in this tree, so that whoever has the tree can look it up. There are
- * four forms: `promises L4` (docs/design/promises.md), `session-protocol, Claim` (docs/design/session-protocol.md), `record 13`
- * (docs/design/decisions) and a path, after which a heading may follow in quotes. The one thing outside of the tree that may be
- * named is `../shared/data`: recorded conversations that suites read as data where they are there.
+ * References in comments, test names and pages must exist in this tree, so that every reader can look them up. There
+ * are four forms: `promises L4` (docs/design/promises.md), `session-protocol, Claim` (docs/design/session-protocol.md),
+ * `record 13` (docs/design/decisions), and a path. A heading in quotes may follow a path.
+ * One path outside the tree is allowed: `../shared/data`, the recorded conversations that suites read if they exist.
  */
 const ROOT = resolve(import.meta.dirname, '../..')
 const FOLDERS = ['functions', 'page', 'build', 'lib', 'bin', 'lint', 'test', 'audit', 'bench', 'docs']

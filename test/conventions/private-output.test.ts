@@ -10,7 +10,7 @@ interface Rule {
   readonly allowed?: RegExp
 }
 
-/** Everything that makes a file or a folder, as far as it may say a mode, and may not. */
+/** Calls that create a file or a folder and may set a mode, but must not. */
 const MAKES_FILES: Rule = {
   breaks:
     /\b(?:createWriteStream|writeFile(?:Sync)?|appendFile(?:Sync)?|mkdir(?:Sync)?)\((?![^\n]*mode: 0o[67]00)[^\n]*|\bopen(?:Sync)?\([^()\n]*'[wa][^\n]*/g,

@@ -44,7 +44,7 @@ const rowsOf = (page: string, section: string): string[][] =>
 
 describe('docs/reference/configuration.md', () => {
   test('lists every variable that the program reads, and no other', () => {
-    // What the functions on AWS read besides is set by the stacks.
+    // Variables that the stacks set for the functions on AWS.
     const listed = rowsOf('docs/reference/configuration.md', 'Variables').flatMap(
       ([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [],
     )

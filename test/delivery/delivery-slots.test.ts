@@ -19,7 +19,7 @@ beforeEach(() => {
   })
 })
 
-/** Lets everything go on that can, after so many milliseconds. */
+/** Lets everything continue that can, after `milliseconds`. */
 async function pass(milliseconds = 0): Promise<void> {
   now += milliseconds
   for (const { until, wake } of sleeps) if (until <= now) wake()

@@ -190,7 +190,7 @@ test('a kind that no channel is configured for waits, and is not lost', async ()
   expect(await stored(runId)).toMatchObject({ kind: 'gone', status: 'pending' })
 })
 
-/** A delivery of a program that has stopped, and a driver like those of functions, which nobody wakes but hints. */
+/** A delivery of a stopped program, and a driver like those of functions, which only hints wake. */
 async function openHinted(outcomes: readonly Outcome[]) {
   await open({ begins: 'end', deliver: async () => ({ retryAt: Date.now() + 900_000 }) })
   const id = await submit()

@@ -13,7 +13,7 @@ export interface SingleDriver {
   add(session: string, id: string, target: { readonly [name: string]: string }): Promise<unknown>
 }
 
-/** A driver of the channel `sheet` beside a program that has stopped: nobody else delivers, and nobody sweeps. */
+/** Opens a driver of the channel `sheet` beside a stopped program. No other process delivers or sweeps. */
 export async function openSingleDriver(channel: Channel): Promise<SingleDriver> {
   const harness = await openHttpHarness()
   await harness.program.stop()

@@ -1,6 +1,6 @@
 import type { Assembly, Resource, Template } from './cloud/template/assembly.ts'
 
-/** What the suite has otherwise than the templates, with the reason. All else runs as it was synthesised. */
+/** Differences between the suite and the templates, each with its reason. Everything else runs as synthesised. */
 interface Change {
   readonly resource: RegExp
   readonly type: string
@@ -13,7 +13,7 @@ export const WORKER_SECONDS = 30
 export const STOP_MARGIN_SECONDS = 22
 /** Attempts that a batch of the stream gets here; 1,000 by the template. */
 export const STREAM_ATTEMPTS = 3
-/** Seconds after which a hint that failed comes again; 16 minutes by the template, which nobody waits for. */
+/** Seconds after which a failed hint is retried. The template has 16 minutes, too long for a test. */
 export const RETRY_SECONDS = 0
 
 const variables = (

@@ -12,13 +12,13 @@ export const HOOK_SECRET = `whsec_${Buffer.from('the secret of those who send us
 /** A field that the agents' file names and the deployment's secret lacks. */
 export const MISSING = 'NOBODY_SET_THIS'
 
-/** What the deployed system talks to besides its model, and what it must know of it. */
+/** The services outside the deployed system, except its model, and the settings that it needs for them. */
 export interface Outside {
   readonly slack: SlackServer
   readonly receiver: Receiver
-  /** Of the functions. */
+  /** Environment variables of the functions. */
   readonly variables: Readonly<Record<string, string>>
-  /** Of the deployment's secret. */
+  /** Fields of the deployment's secret. */
   readonly secrets: Readonly<Record<string, string>>
   close(): Promise<void>
 }

@@ -82,7 +82,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch', 'lambda'], (engines) => {
 
       test('no function leaves work behind when it responds, and none fails but the one that was killed', () => {
         for (const [name, pool] of Object.entries(system.functions)) {
-          // A look at the lease, twice a second, may be under way: a read that nobody waits for.
+          // A poll of the lease, twice a second, may be in flight. No code awaits this read.
           const left = pool.leftBehind.filter(({ action }) => action !== 'dynamodb:BatchGetItem')
           expect([name, left]).toStrictEqual([name, []])
           const killedOne = { errorType: 'Runtime.ExitError', message: expect.stringContaining('SIGKILL') }

@@ -33,7 +33,7 @@ export interface System {
   /** The API with another key of the tenant, which has these caps. */
   withCaps(...caps: readonly string[]): Promise<Client>
   readonly table: string
-  /** From now on the item's removal is told as one by DynamoDB itself, for its time was over. */
+  /** From now on, the item's removal is reported as an expiry by DynamoDB itself. */
   expires(item: { readonly pk: string; readonly sk: string }): void
   remove(): Promise<void>
 }

@@ -11,9 +11,9 @@ import { startProgram } from './backend/program.ts'
 import { eventually, PROMISED_TIME_RETRIES } from '../eventually.ts'
 
 const HURRIED = 'test/e2e/backend/hurried-program.ts'
-/** What the program gives itself for a stop, 20 s, and its end, where every wait is ten times shorter. */
+/** The program's time limit for a stop (20 s), plus its end, where every wait is ten times shorter. */
 const STOP_MS = 2_500
-/** The lease of whoever died would last for a minute. */
+/** The lease of a dead process would last for a minute. */
 const SOON_MS = 30_000
 
 const cut = { parts: [{ type: 'text', text: 'this completion was never to come to its end' }] } as const
@@ -46,7 +46,7 @@ async function start(composition?: string): Promise<RunningProgram> {
 async function startRun({ client }: RunningProgram) {
   await client.post('/v1/sessions', { id: 's' })
   const waiting = client.send<RunBody>('POST', '/v1/sessions/s/messages', { content: 'go' }, { prefer: 'wait=60' })
-  // They fail where the program is ended at once, and nobody looks at them.
+  // The requests fail when the program is ended at once. Their errors are ignored.
   waiting.catch(() => undefined)
   const { id } = await eventually(async () => {
     const { run } = await client.get<{ run: { id: string } | null }>('/v1/sessions/s')

@@ -19,8 +19,8 @@ const isReadable = (folder: string): Promise<boolean> =>
   )
 
 /**
- * The folder of one version of an engine, filled once by `download`; a download that fails leaves nothing behind. Of several
- * processes that download it at once, the first to end fills it for all.
+ * Returns the folder of one version of an engine, filled once by `download`. A failed download leaves nothing behind.
+ * If several processes download it at once, the first to end fills it for all.
  */
 export async function cached(name: string, download: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cacheFolder(), name)

@@ -5,7 +5,10 @@ import { S3Client } from '@aws-sdk/client-s3'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { REGION as region } from './region.ts'
 
-/** What s3proxy asks for and the other engines take; where the SDK is told its own, as for real AWS, it finds them itself. */
+/**
+ * Credentials that s3proxy requires and the other engines accept. If the environment has credentials, as for real AWS,
+ * the SDK finds them itself.
+ */
 const access =
   process.env['AWS_ACCESS_KEY_ID'] === undefined && process.env['AWS_PROFILE'] === undefined
     ? { credentials: { accessKeyId: 'local', secretAccessKey: 'localsecret' } }
@@ -24,7 +27,7 @@ export const dynamodbClient = (endpoint: string, timeLimitMs?: number): DynamoDB
     ...limitedTo(timeLimitMs),
   })
 
-/** What a client is about to send. */
+/** Request that a client is about to send. */
 export interface SentRequest {
   readonly method: string
   readonly path: string

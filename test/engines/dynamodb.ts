@@ -20,7 +20,8 @@ export async function startDynamodb(): Promise<Engine> {
     command: 'java',
     args: [
       '-Xmx512m',
-      // Of a process that lives for minutes, the thorough compiler and the collector's threads took more than half the time.
+      // For a process that lives for minutes, the optimising compiler and the collector's threads took more than half
+      // the time.
       '-XX:+UseSerialGC',
       '-XX:TieredStopAtLevel=1',
       `-Djava.io.tmpdir=${scratch}`,

@@ -8,7 +8,7 @@ import type { Engine } from './process.ts'
 
 export const ENGINE_NAMES = ['dynamodb', 'opensearch', 's3', 'sqs'] as const
 export type EngineName = (typeof ENGINE_NAMES)[number]
-/** What suites can ask for: the servers, and the program that runs functions as Lambda does. */
+/** Names that suites can require: the servers, and the program that runs functions as Lambda does. */
 export const NEED_NAMES = [...ENGINE_NAMES, 'lambda'] as const
 export type NeedName = (typeof NEED_NAMES)[number]
 

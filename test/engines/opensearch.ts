@@ -3,7 +3,7 @@ import { cacheFolder } from './cache.ts'
 import { freePort, makeScratch, startProcess } from './process.ts'
 import type { Engine } from './process.ts'
 
-/** Of the distribution and its modules; the pom beside the script names it too. */
+/** Version of the distribution and its modules. The pom beside the script names it, too. */
 const VERSION = '3.3.2'
 /** The first start downloads 165 MB. */
 const START_MS = 900_000

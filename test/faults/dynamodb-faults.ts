@@ -16,7 +16,7 @@ function respondWith(status: number, name: string, fields: object = {}): Fault['
 export const operationOf = ({ headers }: Pick<ProxiedRequest, 'headers'>): string =>
   String(headers['x-amz-target'] ?? '').replace(/^.*\./, '')
 
-/** Somebody else's transaction holds one of the items. Reads are never told so. */
+/** Another client's transaction holds one of the items. Reads never get this error. */
 function conflict(request: ProxiedRequest): Fault['does'] | undefined {
   const operation = operationOf(request)
   if (operation === 'UpdateItem' || operation === 'PutItem') return respondWith(400, 'TransactionConflictException')
@@ -53,8 +53,8 @@ export const DYNAMODB_FAULTS: Readonly<Record<string, (request: ProxiedRequest) 
 const WRITE_BYTES = 4 * 1024 * 1024
 
 /**
- * Refuses what AWS refuses and DynamoDB Local does not: an atomic write of items of more than 4 MB, counted with what they hold,
- * also where they are only changed, checked or removed.
+ * Refuses atomic writes of more than 4 MB, as AWS does and DynamoDB Local does not. The size includes the stored
+ * contents of items that are only changed, checked or removed.
  */
 export function tooLarge(client: DynamoDBClient): (request: ProxiedRequest) => Promise<Fault | undefined> {
   return async (request) => {
@@ -72,7 +72,7 @@ export function tooLarge(client: DynamoDBClient): (request: ProxiedRequest) => P
   }
 }
 
-/** Lets each request fail so many times; then the same bytes pass. */
+/** Fails each request `times` times. After that, a request with the same bytes passes. */
 export function firstTimes(times: number, choose: (request: ProxiedRequest) => Fault | undefined) {
   const count = timesSeen()
   return (request: ProxiedRequest): Fault | undefined => (count(request) <= times ? choose(request) : undefined)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, request as forward } from 'node:http'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
-/** What a client sent. */
+/** Request that a client sent. */
 export interface ProxiedRequest {
   readonly method: string
   readonly path: string
@@ -10,7 +10,7 @@ export interface ProxiedRequest {
   readonly body: Buffer
 }
 
-/** What goes wrong between a client and an engine: before the engine has seen the request, or after it has acted. */
+/** A fault between a client and an engine: before the engine has received the request, or after it has acted. */
 export interface Fault {
   readonly at: 'before' | 'after'
   readonly does:
@@ -38,7 +38,7 @@ interface Reply {
   readonly body: Buffer
 }
 
-/** Stands between a client and an engine, passes everything on unchanged, and makes the faults that it is told to. */
+/** Starts a proxy between a client and an engine. It passes everything on unchanged, except the requested faults. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let choose: Choice = () => undefined
   const inFlight = new Set<ProxiedRequest>()

@@ -1,6 +1,6 @@
 import { fc } from './seeded.ts'
 
-/** A line of a native export, as far as an import reads it. */
+/** The fields of a native export's line that an import reads. */
 export interface NativeLine {
   readonly role: 'user' | 'assistant' | 'tool'
   readonly status?: string
@@ -75,7 +75,7 @@ const round = fc
     }),
   ])
 
-/** What one agent says for an input. Behind one of its results may stand what a member did for that call. */
+/** Lines of one agent for an input. The lines of a member may follow the result of its delegate call. */
 interface Loop {
   readonly input: NativeLine
   readonly rounds: readonly NativeLine[][]

@@ -1,6 +1,6 @@
 import type { RequestMessage } from '../../functions/domain/model-request.ts'
 
-/** What no provider accepts of a request's messages (promises R1). */
+/** Faults of a request's messages that every provider refuses (promises R1). */
 export function requestFaults(request: readonly RequestMessage[]): string[] {
   const found: string[] = []
   for (const [index, message] of request.entries()) {

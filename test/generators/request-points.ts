@@ -6,8 +6,8 @@ export interface Point {
 }
 
 /**
- * Every state of a log that a request was made from: after an input, after the last result of a round, and after a failure
- * that another run goes on from.
+ * Every state of a log from which a request was built: after an input, after the last result of a round, and after a
+ * failure that another run continues from.
  */
 export function requestPoints(log: readonly Message[]): Point[] {
   return log.flatMap((message, index): Point[] => {

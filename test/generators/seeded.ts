@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 
-/** What generated cases come from: the same everywhere, so that what fails in one place fails in all. `TEST_SEED` tries others. */
+/**
+ * Seed of generated cases. It is the same everywhere, so that a failure can be reproduced. `TEST_SEED` sets another
+ * one.
+ */
 const SEED = Number(process.env['TEST_SEED'] ?? 20_260_105)
 
 // A property that fails says its seed and path.

@@ -74,7 +74,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** A session with a run that waits for somebody to execute it. */
+  /** A session with a run that waits for a holder. */
   async function queued(session: string): Promise<{ key: { tenant: string; session: string }; runId: string }> {
     const key = { tenant: 'default', session }
     await stores.sessions.create({ ...key, agent: 'default', metadata: {} })
@@ -113,7 +113,7 @@ withEngines(['dynamodb', 's3', 'sqs'], ({ dynamodb, s3, sqs }) => {
     const { key } = await queued('lost')
     const gone = await queued('gone')
     await stores.deletion.tombstone(gone.key)
-    // Whoever has begun a deletion is left to it for so long.
+    // For this long, a deletion belongs to the process that began it.
     await sleep(2_000)
     await handler({}, context)
     expect(await hints()).toEqual([key])

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Results of so many MB each, in the store. */
+/** Writes `count` results of `megabytes` MB each to the store. */
 async function writeOutputs(unit: string, megabytes: number, count: number): Promise<string> {
   const bytes = Buffer.from(unit.repeat((megabytes * 1e6) / Buffer.byteLength(unit)))
   const outputs = createDiskOutputStore({ folder })

@@ -68,7 +68,7 @@ describe('large outputs', () => {
     expect(read).toMatchObject({ type: 'text', text: expect.stringMatching(/200: a line of some length$/) })
   })
 
-  /** A store that fails three times, as a disk does until somebody makes room. */
+  /** A store that fails three times, like a full disk until space is freed. */
   const failingFirst = (ports: Parameters<NonNullable<Parameters<typeof openHarness>[0]['change']>>[0]) => {
     let left = 3
     const put: typeof ports.outputs.put = (...object) =>

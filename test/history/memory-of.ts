@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 
-/** What a program that was started for it says of its memory, in MB: with everything loaded, and at most. */
+/** Memory that a started program reports, in MB: with everything loaded, and at most. */
 export interface UsedMemory {
   readonly idle: number
   readonly most: number

@@ -19,7 +19,7 @@ export interface Operation {
   }
 }
 
-/** What differs between a response and its description; nothing for requests that it does not describe. */
+/** Differences between a response and its description. Empty for requests that the document does not describe. */
 export async function deviations(document: OpenApiDocument, request: Request, response: Response): Promise<string[]> {
   const path = new URL(request.url).pathname
   const template = Object.keys(document.paths).find((candidate) => templatePattern(candidate).test(path))

@@ -43,7 +43,7 @@ async function open(): Promise<{ readonly all: Headers; readonly alice: Headers 
   return { all, alice: await harness.key({ owner: 'alice' }) }
 }
 
-/** What alice can read of a session once a key without an owner has started a run in it. */
+/** Texts that alice can read of a session after a key without an owner has started a run in it. */
 async function readAfterRun(session: string, { all, alice }: { readonly all: Headers; readonly alice: Headers }) {
   await expectJson(harness, 200, 'POST', `/v1/sessions/${session}/messages`, { content: 'look it up' }, all)
   return (await harness.send('GET', `/v1/sessions/${session}/messages`, undefined, alice)).text()

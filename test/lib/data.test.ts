@@ -16,7 +16,7 @@ beforeAll(() => {
 
 const tableOf = (made: Synthesised) => ofType(made, 'AWS::DynamoDB::Table').map(([, table]) => table)[0]
 
-/** What the program itself asks for where it makes the table. */
+/** Requests of the program when it creates the table itself. */
 async function requested(response: (command: object) => object): Promise<object[]> {
   const sent: object[] = []
   const client = {

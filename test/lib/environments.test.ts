@@ -28,7 +28,7 @@ const messageOf = (work: () => unknown): string => {
   return ''
 }
 
-/** Of all functions that have the variable. */
+/** Values of a variable in all functions that have it. */
 const variablesNamed = (name: string, settings: EnvironmentSettings): string[] =>
   Object.values(synthesise(environmentOf(settings)).app.findResources('AWS::Lambda::Function')).flatMap(
     ({ Properties }) =>

@@ -19,7 +19,7 @@ interface Report {
   readonly values: Record<string, unknown>
 }
 
-/** What CloudWatch is told by these statements on `functions/runtime/lambda/metrics.ts`, a line each. */
+/** Metrics that these statements on `functions/runtime/lambda/metrics.ts` emit to CloudWatch, one a line. */
 function emitted(statements: string): Report[] {
   const module = resolve(import.meta.dirname, '../../functions/runtime/lambda/metrics.ts')
   const code = `const metrics = await import(${JSON.stringify(module)}); ${statements}`

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineTool } from '../../functions/tools/define-tool.ts'
 
-/** What a team ships of its own: named by `toolsFile`. */
+/** Tools that a team adds through `toolsFile`. */
 export const tools = [
   defineTool({
     name: 'stock_level',

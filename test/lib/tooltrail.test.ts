@@ -17,7 +17,7 @@ const agentsFile = (text: string): string => {
   return path
 }
 
-/** In somebody else's app, without the flags of `cdk.json`. */
+/** The construct in another app, without the flags of `cdk.json`. */
 function foreign(props: TooltrailProps, id = 'Agents'): Template {
   const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'TheirStack')
   new Tooltrail(stack, id, props)

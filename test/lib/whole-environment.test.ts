@@ -95,7 +95,7 @@ describe('two environments in one account', () => {
 /** Its API's own stage, its role's own policy, and metrics: their names are found within something else. */
 const NOT_UNIQUE = /^AWS::ApiGateway::Stage |^AWS::IAM::Policy | MetricName /
 
-/** CloudWatch tells firewalls apart by the names of their metrics. */
+/** CloudWatch distinguishes firewalls by the names of their metrics. */
 const metricOf = ({ VisibilityConfig: config }: Resource['Properties']): [string, unknown][] =>
   config === undefined ? [] : [['VisibilityConfigName', (config as { MetricName: string }).MetricName]]
 

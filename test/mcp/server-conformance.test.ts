@@ -11,7 +11,7 @@ import type { HttpHarness } from '../http/harness.ts'
 
 const CONFORMANCE = resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
 
-/** What holds for every server. */
+/** Scenarios that apply to every server. */
 const APPLY = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection']
 
 /** The others ask for what this server does not offer. */

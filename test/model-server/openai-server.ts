@@ -6,8 +6,9 @@ import { startRecordingServer } from './recording-server.ts'
 import type { ScriptedCompletion, ScriptedPart } from './scripted-completion.ts'
 
 /**
- * What the server does with one request: streams a completion (given as parts, or as a recorded assistant message; cut after
- * `cutAfter` frames, or silent after `hangAfter`), or refuses with a status and headers such as `Retry-After`.
+ * Response of the server to one request. Streams a completion, given as parts or as a recorded assistant message. The
+ * stream is cut after `cutAfter` frames, or silent after `hangAfter`. Or refuses with a status and headers such as
+ * `Retry-After`.
  */
 export type OpenAiStep =
   | {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { yieldToEventLoop } from '../../functions/domain/time/yield-to-event-loop.ts'
 
-/** What a model server was sent, byte for byte. */
+/** Request that a model server received, byte for byte. */
 export interface RecordedRequest {
   readonly path: string
   readonly headers: IncomingMessage['headers']
@@ -28,7 +28,7 @@ export interface RecordingServer {
   close(): Promise<void>
 }
 
-/** A local HTTP server that records each request and replies as told; `index` counts requests from 0. */
+/** Starts a local HTTP server that records each request and replies as given. `index` counts requests from 0. */
 export async function startRecordingServer(
   replyTo: (request: RecordedRequest, index: number) => Reply | Promise<Reply>,
 ): Promise<RecordingServer> {

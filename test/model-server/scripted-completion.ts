@@ -15,7 +15,7 @@ export type ScriptedPart =
   | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
 
-/** What every scripted completion is said to have used. */
+/** Usage of every scripted completion. */
 export const USED = { input: 120, cached: 100, cacheWrite: 7, output: 45, reasoning: 12 } as const
 
 export const finishOf = (completion: ScriptedCompletion): 'stop' | 'tool-calls' | 'length' | 'filtered' =>

@@ -50,7 +50,7 @@ test("a member's messages follow its delegate call, also where its own call has 
   expect(holderOf(entries, '6')).toBe('2')
 })
 
-/** The same as it is imported or forked: the calls are named by their ids alone. */
+/** The log in its imported or forked form, in which calls are named by their ids alone. */
 const IMPORTED = TEAM.map(({ parent_message_id: _row, ...rest }) => rest)
 
 test('imported messages of a member follow its delegate call, before or after the result', () => {

@@ -4,7 +4,7 @@ import { withBidiShown } from '../../page/text/bidi.ts'
 import { parseValue } from '../../page/tools/parse-value.ts'
 import { processorTime } from '../processor-time.ts'
 
-/** A text of so many characters. */
+/** A text of `characters` characters. */
 const filled = (piece: string, characters = 100_000): string =>
   piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters)
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hasMark, patternOf } from '../../page/text/word-pattern.ts'
 
-/** What is marked of a text. */
+/** Marked words of a text. */
 const marks = (words: string, text: string): string[] => {
   const pattern = patternOf(words)
   return pattern === undefined ? [] : [...text.matchAll(pattern)].map(([word]) => word)

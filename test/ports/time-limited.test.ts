@@ -38,7 +38,7 @@ test('a store that does not respond fails its callers: a sweep, a hint, a reques
     'a cancel': service.cancel(key, 'a run'),
     'a deletion': service.deleteSession(key),
   }
-  // Nobody is waited for who was told nothing.
+  // Records each outcome without waiting for it: a request without a response must fail by its own limit.
   const reported = new Map<string, unknown>()
   for (const [who, asks] of Object.entries(asked))
     asks.then(

@@ -44,7 +44,7 @@ test.each([
 })
 
 const JWT = ['eyJhbGciOiJIUzI1NiJ9', 'eyJzdWIiOiIxMjM0In0', 'SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c'].join('.')
-/** Of each pattern what it finds, and what is left. */
+/** For each pattern: a text that it finds, and the redacted text. */
 const SAMPLES: { readonly [name in keyof typeof KEY_PATTERNS]: readonly [said: string, shown: string] } = {
   'name and password in an address': ['https://user:passw0rd@host/x', 'https://[redacted]@host/x'],
   signature: [

@@ -166,7 +166,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(code).toBe(2)
     })
 
-    /** A record of each message as the stream told it before it changed, and one of the removal of a message. */
+    /** Stream records of each message from before it changed, and one of the removal of a message. */
     async function staleRecords(key: SessionKey): Promise<object[]> {
       const { messages } = await createDynamoLogReader(rows).messages(key, { order: 'ascending', limit: 100 })
       const pk = { S: `S#${key.tenant}#${key.session}` }

@@ -6,7 +6,7 @@ export const SIGNING_SECRET = 'shh-this-is-the-signing-secret'
 
 let events = 0
 
-/** What Slack delivers for an event, as its reference shows it. */
+/** Body that Slack delivers for an event, as in its reference. */
 export const eventCallback = (event: object, fields: object = {}): object => ({
   token: 'XXYYZZ',
   team_id: BOT.team,
@@ -20,11 +20,11 @@ export const eventCallback = (event: object, fields: object = {}): object => ({
   ...fields,
 })
 
-/** Somebody writes to the bot alone. */
+/** A direct message to the bot. */
 export const directMessage = (fields: object): object =>
   eventCallback({ type: 'message', channel: 'D1', channel_type: 'im', user: 'U1', event_ts: '1', ...fields })
 
-/** Somebody mentions the bot in a channel. */
+/** A mention of the bot in a channel. */
 export const mention = (fields: object): object =>
   eventCallback({ type: 'app_mention', channel: 'C1', user: 'U1', event_ts: '1', ...fields })
 

@@ -31,7 +31,7 @@ export const textArg = (args: Args, name: string): string => {
 
 export const has = (args: Args, name: string): boolean => args[name] !== undefined
 
-/** What a chunk list or a text adds to a stream. Throws what Slack refuses. */
+/** Adds a list of chunks or a text to a stream. Throws what Slack refuses. */
 export function addToStream(message: StoredMessage, args: Args): void {
   if (has(args, 'chunks') && has(args, 'markdown_text')) throw new Refused('streaming_mode_mismatch')
   const mode = has(args, 'chunks') ? 'chunks' : has(args, 'markdown_text') ? 'text' : undefined
@@ -48,13 +48,13 @@ export function addToStream(message: StoredMessage, args: Args): void {
   message.tasks = [...(message.tasks ?? []), ...chunks.filter((chunk) => chunk['type'] !== 'markdown_text')]
 }
 
-/** What people see where a message has blocks of Markdown. */
+/** The visible text of a message with Markdown blocks. */
 function markdownOf(blocks: unknown): string {
   const list = (blocks ?? []) as readonly { readonly type?: unknown; readonly text?: unknown }[]
   return list.flatMap(({ type, text }) => (type === 'markdown' && typeof text === 'string' ? [text] : [])).join('\n')
 }
 
-/** What a whole message says. Throws what Slack refuses. */
+/** Contents of a whole message. Throws what Slack refuses. */
 export function contentOf(args: Args, mostText: number): { text: string; blocks?: unknown } {
   const { text, blocks, markdown_text: markdown } = args
   if (markdown !== undefined) {

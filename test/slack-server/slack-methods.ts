@@ -50,7 +50,7 @@ const own = (state: SlackState, args: Args, { user, bot }: Bot): StoredMessage =
   text: '',
 })
 
-/** Slack's Web API as far as the program calls it, with its errors and limits. */
+/** The methods of Slack's Web API that the program calls, with their errors and limits. */
 export const METHODS: Readonly<Record<string, Method>> = {
   'auth.test': (_state, _args, { team, user, bot }) => ({ team_id: team, user_id: user, bot_id: bot }),
   'chat.postMessage'(state, args, bot) {

@@ -9,8 +9,12 @@ import { METHODS } from './slack-methods.ts'
 import type { Bot, SlackState } from './slack-methods.ts'
 
 /**
- * What goes wrong with a call: `ignored` does nothing and answers nothing, `silent` does what it was asked and answers nothing,
- * `busy` is 429, `broken` is 500 without an effect, and a code is Slack's refusal.
+ * Fault of a call:
+ * - `ignored`: no effect, no answer.
+ * - `silent`: executed, no answer.
+ * - `busy`: 429.
+ * - `broken`: 500 without an effect.
+ * - `refusal`: Slack's error code.
  */
 export type Fault = 'ignored' | 'silent' | 'busy' | 'broken' | { readonly refusal: string }
 
@@ -31,7 +35,7 @@ export interface SlackServer {
   readonly state: SlackState
   /** Asked before each call; may take its time. */
   fault: (call: SlackCallRecord, count: number) => Fault | undefined | Promise<Fault | undefined>
-  /** Told after each call, before it is answered. */
+  /** Called after each call, before it is answered. */
   after: (call: SlackCallRecord, count: number) => void | Promise<void>
   /** A person, or with other fields an app, writes a message; returns its `ts`. */
   write(message: Written): string
@@ -40,7 +44,7 @@ export interface SlackServer {
   /** Files that can be downloaded: path → content type and bytes. */
   readonly files: Map<string, { readonly type: string; readonly data: Uint8Array; readonly delayMs?: number }>
   fileUrl(name: string): string
-  /** What the tokens may do. */
+  /** Permissions of the tokens. */
   scopes: readonly string[]
   close(): Promise<void>
 }

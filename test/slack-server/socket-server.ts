@@ -10,13 +10,13 @@ export interface SocketServer {
   opened(): number
   /** Sends a message on the newest connection. */
   send(message: object): void
-  /** The same for any text. */
+  /** Sends any text. */
   sendText(text: string): void
   /** Pings on the newest connection. */
   ping(): void
   /** From now on it responds to nothing, and closes nothing: neither what is open nor what comes. */
   hang(): void
-  /** What the program has sent. */
+  /** Messages that the program has sent. */
   readonly received: { readonly envelope_id: string }[]
   close(): Promise<void>
 }

@@ -35,7 +35,7 @@ test.each([0, -1, NaN, 2 ** 31, 2 ** 40, Infinity])('a tool with a timeout of %d
   expect(define(2 ** 31 - 1).timeoutMs).toBe(2 ** 31 - 1)
 })
 
-test('the model is told the schema with descriptions, and that what has a default may be left out', () => {
+test('the model gets the schema with descriptions, and fields with a default are optional', () => {
   expect(tool.parameters).toEqual({
     type: 'object',
     properties: {

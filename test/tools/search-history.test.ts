@@ -24,7 +24,7 @@ interface Asked {
   readonly listing: HistoryListing | undefined
 }
 
-/** What the tool asked its context for. */
+/** Requests of the tool to its context. */
 async function asked(input: JsonObject): Promise<Asked> {
   const calls: Asked[] = []
   const context = toolContext({

@@ -1,6 +1,6 @@
 import type { ToolContext } from '../../functions/ports/tool.ts'
 
-/** What a tool is given, with nothing in the history; override what the test is about. */
+/** The context of a tool, with an empty history. Override the fields that the test is about. */
 export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   return {
     tenant: 'default',

@@ -95,7 +95,7 @@ function waitBefore(client: DynamoDBClient, between: NonNullable<Opening['betwee
   )
 }
 
-/** From now on the client talks to a port that nobody listens on. */
+/** Makes the client talk to a port without a listener. */
 function closePort(client: DynamoDBClient): void {
   client.middlewareStack.add(
     (next) => (input) => {

@@ -1,6 +1,6 @@
 /*
- * An operation of the run log that is repeated because its first attempt did not respond returns what is stored, also when the first
- * attempt lands between the second's read and write.
+ * A repeated operation of the run log returns the stored result of its first attempt, which did not respond. This also
+ * holds if the first attempt lands between the read and the write of the second.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextId } from '../../../functions/domain/ids.ts'

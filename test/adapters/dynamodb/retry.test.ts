@@ -6,7 +6,7 @@ import { createManualClock } from '../../contracts/stores.ts'
 const failure = (name: string, httpStatusCode: number): DynamoDBServiceException =>
   new DynamoDBServiceException({ name, message: 'made by a test', $fault: 'server', $metadata: { httpStatusCode } })
 
-/** Fails again and again, each time after so many milliseconds. */
+/** Runs a request whose every attempt fails after `eachMs` milliseconds. */
 async function fails(error: Error, eachMs: number): Promise<{ attempts: number; failed: unknown }> {
   const clock = createManualClock()
   let attempts = 0

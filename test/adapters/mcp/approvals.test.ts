@@ -1,6 +1,6 @@
 /*
- * A tool of an MCP server needs an approval, and its schema cannot be read, or its format has another meaning for its server. What
- * cannot be checked is left to the server (docs/guides/mcp.md), and a person is asked.
+ * Approvals for MCP tools whose schema cannot be read, or whose `format` means something else to the server. The server
+ * checks what we cannot check (docs/guides/mcp.md), and a person is asked.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openWire, WIRES } from '../../http/wire-harness.ts'

@@ -22,7 +22,7 @@ async function raw(respond: Respond) {
   return running
 }
 
-/** What an agent with these servers has, and is told of. */
+/** Opens the tools of an agent with these servers, and records its warnings. */
 async function opened(mcp: readonly McpServer[], more: Parameters<typeof connectorWith>[0]) {
   const objects = new Map<string, Uint8Array>()
   const registry = createMcpToolRegistry({
@@ -51,7 +51,7 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
   return { tools, warnings, execute, kept: [...objects.values()].reduce((sum, { length }) => sum + length, 0) }
 }
 
-/** Of processor time. The servers here make their texts on the same event loop. */
+/** Limit of processor time. The servers of this test generate their texts on the same event loop. */
 const PAUSE_MS = 1_000
 
 describe('a list that', () => {

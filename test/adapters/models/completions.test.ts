@@ -27,7 +27,7 @@ const COMPLETION: ScriptedCompletion = {
   ],
 }
 
-/** The model behind a server that replies as told. */
+/** The model behind a server that replies as given. */
 async function withReply<Result>(
   provider: Provider,
   reply: Reply,

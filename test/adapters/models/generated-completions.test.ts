@@ -23,7 +23,7 @@ const completions: fc.Arbitrary<ScriptedCompletion> = fc.array(part, { minLength
   parts: parts.map((one, index) => (one.type === 'tool_call' ? { ...one, id: `call_${index}` } : one)),
 }))
 
-/** What the provider's real package makes of a stream of these frames, without a network. */
+/** Reads a stream of these frames with the provider's real package, without a network. */
 async function read(provider: Provider, completion: ScriptedCompletion): Promise<Completion> {
   const encoder = new TextEncoder()
   const frames = provider.frames(completion).map((frame) => (typeof frame === 'string' ? encoder.encode(frame) : frame))
@@ -49,7 +49,7 @@ interface Flat {
   readonly text: string
 }
 
-/** Neighbours of one kind are one: not every stream tells where one ends and the next begins. */
+/** Merges neighbours of one kind: some streams do not mark where one ends and the next begins. */
 function merge(parts: readonly Flat[]): Flat[] {
   const merged: Flat[] = []
   for (const one of parts) {

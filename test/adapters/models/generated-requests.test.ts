@@ -147,7 +147,7 @@ describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
   })
 })
 
-/** What a body says, in order: the packages put neighbours of one role into one message. */
+/** Contents of a body, in order. The packages put neighbours of one role into one message. */
 function blocksOf(body: string): string[] {
   const { messages, input } = JSON.parse(body) as { messages?: readonly Sent[]; input?: readonly Sent[] }
   return (messages ?? input ?? []).flatMap((one) =>

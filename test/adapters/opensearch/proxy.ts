@@ -8,7 +8,7 @@ export interface ProxiedRequest {
   readonly body: string
 }
 
-/** What becomes of a request: passed on, refused by the proxy, or done with its response lost. */
+/** Outcome of a request: passed on, refused by the proxy, or executed with its response lost. */
 export type Fate = 'pass' | { readonly status: number; readonly body?: string } | 'lose the response'
 
 export interface Proxy {
@@ -21,7 +21,7 @@ export interface Proxy {
   close(): Promise<void>
 }
 
-/** Stands between a client and an engine. */
+/** Starts a proxy between a client and an engine. */
 export async function startProxy(target: string): Promise<Proxy> {
   const requests: ProxiedRequest[] = []
   let fate: (request: ProxiedRequest) => Fate = () => 'pass'

@@ -9,11 +9,12 @@ import { startProxy, type Proxy } from './proxy.ts'
 import { changesOf, openSearchHarness, type OpenSearchHarness } from './harness.ts'
 
 /**
- * Of the operations that OpenSearch Serverless supports, those of use here: the table "Supported OpenSearch API operations and
- * permissions" of its developer guide, row by row
- * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-genref.html; its source is
- * doc_source/serverless-genref.md in github.com/awsdocs/amazon-opensearch-service-developer-guide). Not in it: refresh, scroll,
- * reindex, force merge. Documents under ids of their own need a collection of type SEARCH.
+ * Operations that OpenSearch Serverless supports and this program needs. Copied row by row from the table "Supported
+ * OpenSearch API operations and permissions" of its developer guide
+ * (docs.aws.amazon.com/opensearch-service/latest/developerguide/serverless-genref.html). Its source is
+ * doc_source/serverless-genref.md in github.com/awsdocs/amazon-opensearch-service-developer-guide.
+ * Missing there: refresh, scroll, reindex, force merge. Documents with ids of their own need a collection of type
+ * SEARCH.
  */
 const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
   'aoss:CreateIndex': [/^PUT \/[^/_]+$/],

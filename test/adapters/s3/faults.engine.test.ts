@@ -23,7 +23,7 @@ withEngines(['s3'], ({ s3 }) => {
     let client: S3Client
     let direct: OutputStore
     let store: OutputStore
-    /** What will happen to a request. */
+    /** The fault of the next request. */
     let expected: ReturnType<typeof onceEach>
     const disturb = (choose: () => ReturnType<typeof onceEach>): void => {
       expected = choose()

@@ -2,7 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { openDatabase, transaction } from '../../../functions/adapters/sqlite/database.ts'
 import { afterOthers, type WriteGate } from '../../../functions/adapters/sqlite/write-gate.ts'
 
-/** A thread of the background that holds the file for so many milliseconds each time it is told to; where `dies`, it ends without a word. */
+/**
+ * A background thread that locks the file for the milliseconds in each message. With `dies`, it exits without a
+ * message.
+ */
 const { path, gate, dies } = workerData as { path: string; gate: WriteGate; dies: boolean }
 const database = openDatabase(path)
 const pause = (milliseconds: number): void =>

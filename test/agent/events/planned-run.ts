@@ -53,7 +53,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
 
 type Process = Pick<Harness, 'service' | 'worker' | 'key' | 'session' | 'ports'>
 
-/** Promises that are resolved by name, whoever asks first. */
+/** Promises resolved by name, in any order of use. */
 function createGates() {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const gate = (name: string): PromiseWithResolvers<void> => {
@@ -76,9 +76,10 @@ const textsOf = (request: ModelRequest): string =>
   JSON.stringify(request.messages.filter(({ role }) => role === 'user'))
 
 /**
- * Plays a plan in two processes on one store, with followers in both: some stay, others disconnect after each event and resume with
- * its id. Throws unless each of them gets every event of the run once and in the same order, and unless each prefix of these
- * events with what a follower gets that resumes there is all of them.
+ * Plays a plan in two processes on one store, with followers in both. Some followers stay; others disconnect after each
+ * event and resume with its id.
+ * Throws unless each follower gets every event of the run once and in the same order. Each prefix of the events plus
+ * the events after resuming there must give all of them.
  */
 export async function playPlan(plan: Plan, change?: (ports: Ports) => Ports): Promise<void> {
   const gates = createGates()

@@ -14,7 +14,7 @@ test('a session with a lost file is forked', async () => {
   const [input, answer] = await harness.log()
   const part = input?.role === 'user' ? input.parts.find((one) => one.type === 'file') : undefined
   await ports.outputs.remove(key, part?.type === 'file' ? part.id : '')
-  // The conversation goes on.
+  // The conversation continues.
   expect((await harness.settled(await harness.submit('and now'))).status).toBe('completed')
   const to = await ports.sessions.create({ tenant: key.tenant, session: 'copy', agent: 'default', metadata: {} })
   await expect(service.copyLog(key, answer?.id ?? '', to)).resolves.toBe(2)

@@ -25,7 +25,7 @@ const answer: Turn = async function* ({ messages }) {
     completion: completionOf({ text: WORDS, inputTokens: Math.round(weighMessages(messages)) }),
   }
 }
-/** A completion that is lost: whoever goes on asks for it again. */
+/** A completion that is lost: the next holder requests it again. */
 const lost: Turn = async function* (_request, signal) {
   yield { type: 'text.delta', part: 0, text: 'lost' }
   await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut off'))))

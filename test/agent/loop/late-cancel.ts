@@ -2,8 +2,8 @@ import type { Ports } from '../../../functions/runtime/program.ts'
 import { until } from '../../eventually.ts'
 
 /**
- * Ports under which the first output is stored only after `cancel`, once the worker has seen that: the completion behind it is
- * whole by then, for `isDue` says when it was asked for.
+ * Ports that store the first output only after `cancel`, once the worker has read the cancel. By then, the following
+ * completion is complete: `isDue` returns whether it was requested.
  */
 export const cancelledWhileStoring =
   (isDue: () => boolean, cancel: () => Promise<unknown>) =>

@@ -24,7 +24,7 @@ const ANSWER: RunEnd = {
 
 interface Found {
   readonly takeovers?: number
-  /** What a look finds that refused the end. */
+  /** The cancel that a read finds after the end was refused. */
   readonly cancel?: RunCancelled
   readonly settled?: () => Promise<void>
   readonly closed?: readonly ToolMessage[]

@@ -137,7 +137,7 @@ describe('a run', () => {
     expect(rows.map(({ sequence, status }) => [sequence, status])).toEqual(
       calls.map((_, place) => [place, place < 64 ? 'completed' : 'error']),
     )
-    // What the log says is what the model was sent.
+    // The log contains exactly the content that the model was sent.
     expect(results.map((result) => result.role === 'tool' && result.parts)).toEqual(rows.map(({ parts }) => parts))
   })
 

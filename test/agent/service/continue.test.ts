@@ -41,7 +41,7 @@ function comparable({ instructions, messages, tools, toolChoice }: ModelRequest)
 interface Case {
   readonly name: string
   readonly policies: Partial<Agent['policies']>
-  /** Of each turn: what the model does. */
+  /** Behaviour of the model in each turn. */
   readonly turns: readonly (readonly Turn[])[]
 }
 

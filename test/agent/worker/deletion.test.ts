@@ -6,7 +6,10 @@ import type { SessionDeletion } from '../../../functions/ports/session-deletion.
 
 const KEY = { tenant: 'default', session: 's1' }
 
-/** Ports that write down what they are asked, for a session with so many steps of rows and, unless it is live, a state. */
+/**
+ * Ports that record their calls, for a session whose rows take `steps` steps to remove. Unless it is live, it has a
+ * deletion state.
+ */
 function recording(steps: number, removed: boolean | undefined) {
   const asked: string[] = []
   let [left, now] = [steps, 0]

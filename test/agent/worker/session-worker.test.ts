@@ -19,7 +19,7 @@ const HEADER: SessionHeader = {
 } as never
 const LEASE = { owner: 'another', until: LATER }
 
-/** What a worker asks for when it looks at such headers, one after the other; every take and start is refused. */
+/** Calls of a worker that reads these headers one after the other. Every take and start is refused. */
 async function asked(...headers: readonly Partial<SessionHeader>[]): Promise<string[]> {
   const calls: string[] = []
   const left = [...headers]

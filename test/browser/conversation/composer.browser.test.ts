@@ -131,7 +131,7 @@ describe('while the server is down,', () => {
     const { page, id } = await openSession()
     await say(page, 'first')
     await log(page).getByText('you said "first"').waitFor()
-    // What is said to a run is given back instead.
+    // Wait for the end of the run: an input to a running run would be returned instead.
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await opened.restart(async () => {
       await say(page, 'second')

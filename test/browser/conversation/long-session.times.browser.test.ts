@@ -93,7 +93,7 @@ describe('a long session', () => {
       smallest = Number((await first())?.slice(-8))
       expect(await page.locator('.virtual-item').count()).toBeLessThan(80)
     }
-    // What comes in before does not move what is read.
+    // Messages loaded above do not move the visible ones.
     await page.evaluate(scrollTo('900'))
     // The list renders what has come into sight a moment after the scroll.
     let inSight: unknown

@@ -36,7 +36,7 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-/** Shows the oldest part of the log, scrolled to so many pixels before its end; what is newer comes when it is let go. */
+/** Shows the oldest part of the log, scrolled to `before` pixels above its end. `letGo` lets newer messages load. */
 async function showOldPart(before = 0): Promise<{ readonly page: Page; readonly place: number; letGo(): void }> {
   const page = await opened.show('/')
   const { promise: held, resolve } = Promise.withResolvers<undefined>()

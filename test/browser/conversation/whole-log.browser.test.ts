@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-/** Adds so many inputs, each with its completion. */
+/** Adds `turns` inputs, each with its completion. */
 async function addTurns(session: string, word: string, turns: number): Promise<void> {
   const lines = Array.from({ length: turns }, (_, turn) => [
     { role: 'user', content: `${word} ${turn}` },
@@ -19,7 +19,7 @@ async function addTurns(session: string, word: string, turns: number): Promise<v
   await opened.client.importMessages(session, text.join('\n'), { format: 'openai' })
 }
 
-/** The inputs that somebody sees who scrolls from the beginning to the end, once all is loaded. */
+/** Inputs that a reader sees when scrolling from the beginning to the end, once everything is loaded. */
 async function readAll(page: Page, last: string): Promise<string[]> {
   const seen = new Set<string>()
   const look = async (): Promise<void> => {

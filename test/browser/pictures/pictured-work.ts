@@ -1,4 +1,6 @@
-/** What the sessions of the pictures say: by input, the completions that the model makes, with the calls and their results. */
+/**
+ * Contents of the sessions in the pictures: for each input, the model's completions with the calls and their results.
+ */
 export interface Step {
   readonly text: string
   readonly calls?: readonly Call[]

@@ -1,6 +1,6 @@
 /*
- * Callbacks of a run are in the order of its events: each pause gets one before the callback of the run's end, also where the process
- * that executed the run died after a pause that was answered at once, and where an attempt fails.
+ * Callbacks of a run are in the order of its events: each pause gets its callback before the callback of the run's end.
+ * This also holds if the process died after a pause that was answered at once, and if an attempt fails.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'

@@ -18,7 +18,7 @@ export interface Receiver {
   readonly host: string
   /** Every request, in order, its signature checked by the package that receivers use. */
   readonly requests: Received[]
-  /** What the next requests get; undefined: no response at all. */
+  /** Response to the next requests. Undefined: no response. */
   respond: (request: Received) => { status: number; headers?: Record<string, string> } | undefined
   close(): Promise<void>
 }

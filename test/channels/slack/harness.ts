@@ -19,17 +19,17 @@ export interface SlackHarness {
   deliver(payload: object, headers?: Record<string, string>): Promise<Response>
   /** Connects in Socket Mode to this server until `signal` aborts. */
   listen(socket: SocketServer, signal: AbortSignal): Promise<void>
-  /** Somebody presses a button of a message. */
+  /** Presses a button of a message. */
   press(pressed: {
     message: StoredMessage | undefined
     action: string
     user: string
     channel: string
-    /** Of feedback buttons: which. */
+    /** The feedback button that is pressed. */
     choice?: 'positive' | 'negative'
     at?: string
   }): Promise<Response>
-  /** Somebody presses Slack's Stop. */
+  /** Presses Slack's Stop. */
   stop(where: { channel: string; thread_ts: string; user: string }): Promise<Response>
   sessions(): Promise<readonly string[]>
   close(): Promise<void>

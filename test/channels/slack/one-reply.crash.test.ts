@@ -103,7 +103,7 @@ function askAlone(): Asked {
   }
 }
 
-/** What stood in the thread, and the file, must be read from Slack before there is a run. */
+/** Asks in a thread. The earlier messages and the file must be read from Slack before a run exists. */
 function askInThread(): Asked {
   slack.files.set('a.csv', { type: 'text/csv', data: Buffer.from('a,b\n') })
   const thread = slack.write({ channel: 'C1', user: 'U7', text: 'the build is red' })
@@ -126,7 +126,7 @@ const callsOf = (count: number, ask: () => Asked, name: string) =>
 
 describe('a process that dies at a call to Slack leaves one reply with the whole text', () => {
   test.each([
-    // What a reply takes: who the bot is, the status, the stream, two pieces, its end, and the status again.
+    // Calls of a reply: the bot's identity, the status, the stream, two chunks, its end, and the status again.
     ...callsOf(7, askAlone, 'a direct message'),
     // Who the bot is, the thread and the file in any order, and the status.
     ...callsOf(4, askInThread, 'a mention with a file in a thread'),
@@ -151,7 +151,7 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
       const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread, channel)
       await expect.poll(isReached, { timeout: 20_000 }).toBe(true)
       const second = start(LATER)
-      // What got no 200 is delivered again.
+      // Slack delivers an event again that got no 200.
       await expect.poll(async () => (await second.deliver(event)).status, { timeout: 15_000 }).toBe(200)
       await expect.poll(() => isDelivered(second, thread, channel), { timeout: 30_000 }).toBe(true)
       expectOneReply(thread, channel)

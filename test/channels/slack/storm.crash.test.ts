@@ -10,9 +10,9 @@ const PROCESSES = 4
 const THREADS = 25
 /** Slack's limits count calls by channel. */
 const CHANNELS = 5
-/** Of each message. */
+/** Deliveries of each message. */
 const DELIVERIES = 10
-/** The Slack of this test gives up on the whole after so many milliseconds. */
+/** Time limit of the whole test, in milliseconds. */
 const OVER_MS = 300_000
 const SEED = Number(process.env['STORM_SEED'] ?? 20_261_123)
 
@@ -84,7 +84,7 @@ test(
       await Promise.all([slack.close(), place.remove()])
     }
 
-    /** What the log says that the thread's replies are. */
+    /** Answers in the log that the thread's replies must show. */
     async function answersOf(session: string): Promise<string> {
       const messages = (await programs[0]?.client.messages(session)) ?? []
       const texts = Map.groupBy(

@@ -220,7 +220,7 @@ test('a session of another owner under the id of a conversation gets none of its
     (await sendSigned('owned', { id, text: 'for ada alone', who }, { id: `m-${id}-${who}` })).status
   expect([await deliver('1', 'ada'), await deliver('2', 'ada'), await deliver('3', 'ada')]).toEqual([202, 202, 202])
   expect((await harness.ports.reader.runs({ tenant: 'default', session: 's-1' }, { limit: 9 })).runs).toEqual([])
-  // What the webhook has made it goes on with, whoever has acted there.
+  // The webhook continues a session that it created, even if another client has used it.
   expect(await deliver('4', 'ada')).toBe(202)
   await harness.ports.sessions.bindToOwner({ tenant: 'default', session: 's-4' })
   expect(await deliver('4', 'eve')).toBe(202)

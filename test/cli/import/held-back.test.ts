@@ -30,7 +30,7 @@ const completion = (block: object, at: number) => ({
 const TEXT = { type: 'text', text: 'done' }
 const CALL = { type: 'tool_use', id: 't1', name: 'Bash', input: {} }
 
-/** What the command prints, which stores nothing here. */
+/** Output of the command in a dry run, which stores nothing. */
 function dryRun(): string {
   const words = ['functions/cli/commands/import.ts', 'claude-code', folder, '--dry-run']
   return spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout

@@ -45,7 +45,7 @@ test('an output that Claude Code keeps in a file of its own is whole, and found'
   expect(importing.faults).toEqual([])
   const results = (await messagesOf(`claude-code-${id}`)).filter(({ role }) => role === 'tool')
   expect(await outputOf(`claude-code-${id}`, results[0]?.id ?? '')).toBe(whole)
-  // What is not a file of the session's folder is left alone.
+  // Files outside the session's folder are not read.
   for (const { parts } of results.slice(1)) expect(parts[0]?.text).toContain('Preview')
   const { data } = await importing.program.client.get<{ data: object[] }>('/v1/search?q=narwhal')
   expect(data).toHaveLength(1)

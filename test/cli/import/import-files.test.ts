@@ -160,7 +160,7 @@ describe('sessions of Claude Code', () => {
       role: 'user',
       parts: [{ type: 'text', text: `${place}` }],
     }))
-    // As somebody exports a session every month.
+    // Exports of one session, as if made every month.
     for (const [month, name] of ['a', 'b', 'c', 'd', 'e', 'f'].entries())
       write(`${name}.jsonl`, { object: 'session', id }, ...lines.slice(0, 100 * (month + 1)))
     expect(await run('native')).toMatchObject({ files: 6, messages: 600 })

@@ -117,7 +117,7 @@ test.each([
       expect(taken.length, `${count} lines`).toBeGreaterThanOrEqual(most)
       most = taken.length
     }
-    // Nobody has said that this completion is whole.
+    // The file does not say that this completion is complete.
     expect(most).toBe(whole.length - open)
   },
 )

@@ -89,7 +89,7 @@ test('threads of LangGraph come in whole, subgraphs beside them, and again only 
 
   const all = await sessions()
   expect(all.find(({ id }) => id === FILMS)?.instructions).toBe('You convert films.')
-  // What the graph forgot is kept here, a call that nobody answered is closed.
+  // Messages that the graph forgot are kept. A call without an answer is closed.
   expect(await rolesOf(idOf(all, 'short'))).toEqual(['user', 'assistant', 'user', 'assistant'])
   expect(await rolesOf(idOf(all, 'ship / 1'))).toEqual(['user', 'assistant', 'tool interrupted'])
   expect(await rolesOf(idOf(all, 'team'))).toEqual(['user', 'assistant'])
@@ -132,7 +132,7 @@ test('a file that an agent writes to is in use, whatever its main file says', as
   database.exec('PRAGMA journal_mode = WAL; DELETE FROM writes')
   importing.old(NAME)
   await run()
-  // Somebody may still answer its call.
+  // The call may still be answered.
   expect(await rolesOf(idOf(await sessions(), 'ship / 1'))).toEqual(['user'])
   database.close()
   importing.old(NAME)

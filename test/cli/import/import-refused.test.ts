@@ -22,7 +22,7 @@ const command = (...words: string[]) =>
     execFile(process.execPath, args, (error, stdout, stderr) => resolve(`${error?.code ?? 0} ${stdout}${stderr}`))
   })
 
-/** What the command says where something answers each request like this. `asked`: hears the methods. */
+/** Output of the command if a server answers each request like this. `asked` records the methods. */
 async function against(status: number, type: string, body: string, asked: string[] = []): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()

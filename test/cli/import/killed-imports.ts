@@ -34,7 +34,7 @@ function turn(session: number, number: number): string {
   ].join('')
 }
 
-/** Imports session files while the command and the program are killed in turn, at random after so many sessions. */
+/** Imports session files while the command and the program are killed in turn, after a random number of sessions. */
 export const killedImportsOn = (backend: Backend): void =>
   test(`an import on ${backend.name} whose command or program is killed, again and again, ends with every message once`, async () => {
     const turns = MIN_TURNS * (backend.slower === 1 ? 2 : 1)

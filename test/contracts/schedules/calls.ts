@@ -63,7 +63,7 @@ async function complete(
   await part.write(act, () => ports.log.completeCall(lease, result))
 }
 
-/** Lets a member go on until it has ended, waits, or must stop; what it came to is the result of its delegate call. */
+/** Runs a member until it ends, waits, or must stop. Its outcome is the result of its delegate call. */
 async function work(holding: Holding, part: Process, leader: Thread, member: Thread): Promise<void> {
   const { rounds, fails } = member.plan
   if (!member.begun) await storeTask(holding, part, member)
@@ -79,10 +79,10 @@ async function work(holding: Holding, part: Process, leader: Thread, member: Thr
   leader.members.delete(member.of?.id ?? '')
 }
 
-/** Whether the holder is to stop between two rounds, whoever's. */
+/** Whether the holder must stop between two rounds, of the leader or of a member. */
 export const isHandedOver = ({ harness }: Holding): boolean => harness.handOff && !harness.fair
 
-/** Reads the calls of a thread that waited; returns whether any was resolved. Those that were approved are to be executed. */
+/** Reads the waiting calls of a thread. Returns whether any was resolved. Approved calls are queued for execution. */
 async function hasNews({ ports, harness }: Holding, thread: Thread): Promise<boolean> {
   const before = thread.waiting.length
   const rows = await Promise.all(thread.waiting.map((id) => ports.reader.message(harness.key, id)))
@@ -92,7 +92,7 @@ async function hasNews({ ports, harness }: Holding, thread: Thread): Promise<boo
   return thread.waiting.length < before
 }
 
-/** The same for the leader and all of its members. */
+/** Reads the waiting calls of the leader and of all its members. */
 export async function haveNews(holding: Holding): Promise<boolean> {
   let news = false
   for (const thread of threadsOf(holding.leader)) if (await hasNews(holding, thread)) news = true

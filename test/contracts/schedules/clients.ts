@@ -15,7 +15,7 @@ export interface Input {
   readonly plan: Plan
   /** The client runs the loop itself when the session is idle. */
   readonly here: boolean
-  /** Goes on after a failed run instead of saying something. */
+  /** Continues after a failed run instead of sending an input. */
   readonly again: boolean
 }
 

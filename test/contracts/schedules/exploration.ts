@@ -8,11 +8,11 @@ import type { Processes } from './processes.ts'
 
 export interface Outcome {
   readonly violation: Violation | undefined
-  /** What happened, in order. */
+  /** Steps that happened, in order. */
   readonly trace: readonly string[]
 }
 
-/** What is explored: schedules of up to so many chosen steps, and how one is run. */
+/** A kind of exploration: generates schedules of up to `steps` chosen steps, and runs one. */
 export interface Kind<Schedule> {
   schedules(steps: number): fc.Arbitrary<Schedule>
   run(stores: Stores, processes: Processes, schedule: Schedule): Promise<Outcome>
@@ -35,7 +35,7 @@ export interface Exploration {
 
 export interface Options {
   readonly schedules: number
-  /** No schedule is begun after so many milliseconds, once `least` of them have been run. */
+  /** Milliseconds after which no schedule starts, once `least` schedules were run. */
   readonly budgetMs?: number
   readonly least?: number
   readonly seed: number

@@ -5,15 +5,15 @@ import type { Snapshot } from '../snapshot.ts'
 import type { Processes } from './processes.ts'
 
 /**
- * What a call of a scripted model is for: a tool, one that may run again, one that the client executes, one that needs
- * approval.
+ * Kind of a call of the scripted model: for a tool, a repeatable tool, a tool that the client executes, or one that
+ * needs approval.
  */
 export type CallKind = 'tool' | 'idempotent' | 'client' | 'approval'
 
 /** A call, or what is given to a member of the team. */
 export type PlannedCall = CallKind | { readonly team: Plan }
 
-/** What the model will do with an input or a task; it travels in its text, so that any holder can go on with it. */
+/** The model's plan for an input or a task. It travels in the text, so that any holder can continue with it. */
 export interface Plan {
   readonly rounds: readonly (readonly PlannedCall[])[]
   readonly fails: boolean
@@ -34,7 +34,7 @@ export function must(rule: string, holds: boolean, detail = ''): void {
   if (!holds) throw new Violation(rule, detail)
 }
 
-/** What was acknowledged to processes, and what they did outside the store. */
+/** Facts outside the store: acknowledgements that processes got, and effects of their tools. */
 export interface Ghosts {
   /** Runs that were acknowledged, by the number of their input. */
   readonly accepted: Map<number, string>
@@ -48,7 +48,10 @@ export interface Ghosts {
   readGeneration: number
   /** A crash, an expiry, a late or a lost write has happened. */
   disturbed: boolean
-  /** Rounds may land of which their holder was told for good that they did not: the error that ends its run has the same number. */
+  /**
+   * A round may land although its holder got an error that says it failed for good. The error that ends the run has the
+   * same number.
+   */
   readonly disowned?: boolean
   /** A deletion was acknowledged. */
   deleted: boolean
@@ -89,13 +92,13 @@ export function isDue(harness: Harness): boolean {
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 
-/** Somebody should be working on this session, or soon will have to. */
+/** Whether the session has work now, or soon will have. */
 export const hasWork = (header: SessionHeader): boolean =>
   header.activeRun === undefined
     ? header.queued > 0
     : !header.paused || header.waiting === 0 || header.cancel !== undefined
 
-/** What a refusal says; undefined for anything that is not one. */
+/** Code of a refusal. Undefined for any other error. */
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 

@@ -26,7 +26,7 @@ export async function holdStarted(harness: Harness, process: Process, started: S
   await untilLost(process, lease, ports, harness, () => loop(hold(harness, process, lease, leader)))
 }
 
-/** Claims a run that was taken, repairs it, and goes on with it. */
+/** Claims a run that was taken, repairs it, and continues it. */
 export async function holdTaken(harness: Harness, process: Process, taken: Lease): Promise<void> {
   const ports = portsOf(harness, process.name)
   await untilLost(process, taken, ports, harness, async () => {
@@ -113,7 +113,7 @@ async function resume(holding: Holding): Promise<boolean> {
   return (await process.write(act, () => ports.log.pause(lease))) === undefined
 }
 
-/** Returns true when the lease was given back. */
+/** Returns true if the lease was released. */
 async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean> {
   const { harness, process, ports, lease, leader } = holding
   const { plan } = leader

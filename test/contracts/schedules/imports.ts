@@ -31,7 +31,10 @@ export const IMPORT_SCHEDULES: Kind<WithImports> = {
     }),
 }
 
-/** Brings turns one after the other, each when nobody works on the session, unless somebody else comes first. */
+/**
+ * Imports turns one after the other. Each waits until the session is idle, and is skipped if another process starts
+ * first.
+ */
 async function bring(harness: Harness, process: Process, imports: readonly number[]): Promise<void> {
   const ports = portsOf(harness, process.name)
   const isIdle = (header: SessionHeader | undefined): boolean =>

@@ -31,7 +31,7 @@ const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMes
   cancelled: [],
   denied: [],
 }
-/** What must be known of the processes around a session to judge a step. */
+/** Facts about the processes around a session that are needed to judge a step. */
 export interface Watched {
   readonly stores: { readonly clock: { now(): number } }
   /** The latest time that the clock has shown, where it may jump back between a write's start and its landing. */
@@ -40,7 +40,7 @@ export interface Watched {
 }
 /** A sweep that has hinted at a session looks at it again 10 s later, and the clocks of processes differ. */
 const POSTPONED_MS = 15_000
-/** What may ask the row of a call alone, so that it may land until the next holder has claimed that row. */
+/** Writes that check the row of a call alone. They may land until the next holder has claimed that row. */
 const BY_ROW: readonly string[] = ['complete', 'claim']
 
 const callsIn = (messages: readonly Message[]): ToolMessage[] => messages.filter((row) => row.role === 'tool')
@@ -233,7 +233,7 @@ function checkCounters(harness: Watched, header: SessionHeader, { messages, runs
   must('queued counts the queued runs', header.queued === queued, `${header.queued}, not ${queued}`)
   const waiting = callsIn(messages).filter((row) => row.status === 'waiting').length
   must('waiting counts the waiting calls', header.waiting === waiting, `${header.waiting}, not ${waiting}`)
-  // What was executed elsewhere is not counted.
+  // Imported runs were executed elsewhere and are not counted.
   const started = runs.filter((run) => run.startedAt !== undefined && run.stopReason !== 'imported').length
   must('totals count the runs', session?.totals.runs === started)
   must(
@@ -247,7 +247,7 @@ function checkCounters(harness: Watched, header: SessionHeader, { messages, runs
   }
 }
 
-/** The session is on the sweeper's list whenever somebody must work on it and nobody does. */
+/** The session is on the sweeper's list whenever it has work and no holder. */
 function checkWakeUp(harness: Watched, header: SessionHeader): void {
   const { lease, due } = header
   if (isBlocked(header) || !hasWork(header)) return

@@ -34,7 +34,7 @@ const JUMP_MS = 20 * 60_000
 /** How many times as likely an ordinary step is as any one trouble. */
 const ORDINARY = 10
 
-/** What can happen next; more likely things stand there more often. */
+/** Possible next steps. More likely steps are listed more often. */
 export function optionsOf(harness: Harness, budget: Spending): readonly Option[] {
   const options: Option[] = []
   for (const state of harness.processes.all) {
@@ -131,14 +131,14 @@ async function land(harness: Harness, flight: Flight, step: Step): Promise<void>
   await step(late, 'lands')
 }
 
-/** The process that a late write is: nobody waits for its response. */
+/** Starts the process that lands a late write. Its response is not awaited. */
 export function arrive(harness: Harness, flight: Flight): ProcessState {
   return harness.processes.spawn(`late ${flight.name} of ${flight.sender}`, async (process) => {
     await unlessRefused(process.write(flight, () => flight.land()))
   })
 }
 
-/** Nobody can do anything before the session is due again, if ever. */
+/** Time passes to the point where the session is due. Until then, no process can act. */
 function idlesOf({ seen: { header }, stores: { clock }, trace }: Harness): Option[] {
   const { due, lease } = header ?? {}
   if (due === undefined) return []

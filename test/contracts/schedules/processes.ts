@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RequestKind } from '../stores.ts'
 
-/** What the scheduler decides about a write at the moment when it is sent. */
+/** Decision of the scheduler about a write when it is sent. */
 export type Fate =
   /** It lands and its sender learns of it. */
   | 'lands'
@@ -12,10 +12,10 @@ export type Fate =
   /** The sender dies; the write is still on its way. */
   | 'lands late'
 
-/** What a write is, so that what it changes can be judged. */
+/** Description of a write, by which its effects are judged. */
 export interface Act {
   readonly name: string
-  /** Of the lease under which it is sent, or of the header that a start or take has seen. */
+  /** Generation of the lease under which the write is sent, or of the header that a start or take has read. */
   readonly generation?: number
 }
 
@@ -65,7 +65,7 @@ export interface Processes {
   spawn(name: string, body: (process: Process) => Promise<void>, parent?: Process): ProcessState
   /** Lets one process go on until it stops again. */
   resume(state: ProcessState, fate: Fate): Promise<void>
-  /** It never goes on, nor does any part of it: what it had not sent is never sent. */
+  /** Kills the process and its parts: they never continue, and their unsent requests are never sent. */
   kill(state: ProcessState): void
   /** Where a port call lets other writes in: the process stops before each such request, and makes one at a time. */
   between<T>(request: () => Promise<T>, kind?: RequestKind): Promise<T>
@@ -172,7 +172,7 @@ export function createProcesses(): Processes {
     },
     between(request, kind) {
       const state = running.getStore()
-      // What reads the store to check it is no process.
+      // A read that checks the store is not part of a process.
       if (state === undefined) return request()
       seesRequests ||= kind !== undefined
       const made = state.requests.then(async () => {

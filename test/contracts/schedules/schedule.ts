@@ -41,7 +41,7 @@ const kind: fc.Arbitrary<CallKind> = fc.constantFrom(
 )
 const fails = fc.integer({ min: 0, max: 7 }).map((n) => n === 0)
 
-/** What a model does whose members are so many delegations deep at most. */
+/** Plan of a model whose members delegate at most `depth` levels deep. */
 function plan(depth: number): fc.Arbitrary<Plan> {
   const calls = fc.array(kind, { minLength: 1, maxLength: 3, size: 'max' })
   if (depth === 0) return fc.record({ rounds: fc.array(calls, { maxLength: 2, size: 'max' }), fails })
@@ -213,7 +213,7 @@ async function look(harness: Harness, act: Act | undefined): Promise<void> {
   if (listed !== isDue(harness)) throw new Violation('the sweeper finds exactly what is due')
 }
 
-/** No more trouble, no more hints: everybody takes steps in turn, and time passes only when nobody can. */
+/** No more faults, no more hints. All processes take steps in turn. Time passes only when none can. */
 async function continueFairly(harness: Harness): Promise<void> {
   const { processes, stores } = harness
   harness.fair = true

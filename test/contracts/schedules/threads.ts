@@ -16,11 +16,11 @@ export interface Holding {
   readonly lease: Lease
   readonly leader: Thread
   head: string | undefined
-  /** Somebody extends the log: ids are stored in their order, so all others wait. */
+  /** A thread is extending the log. Ids are stored in order, so all other threads wait. */
   extending: boolean
   /** The run is ended under its members, which extend the log no more. */
   stopping: boolean
-  /** The lease is lost or given back: no further tool starts. */
+  /** The lease is lost or released: no further tool starts. */
   over: boolean
 }
 
@@ -61,7 +61,7 @@ export function* threadsOf(thread: Thread): Generator<Thread, void> {
 
 const textPlan = (text: string): Plan => JSON.parse(text) as Plan
 
-/** What the run's model will do; nothing where its input is not in the log. */
+/** The model's plan for the run. Empty if its input is not in the log. */
 export function planOf(messages: readonly Message[]): Plan {
   const part = messages.find((message) => message.role === 'user')?.parts[0]
   return part?.type === 'text' ? textPlan(part.text) : { rounds: [], fails: false }
@@ -96,7 +96,10 @@ export const lostCalls = (messages: readonly Message[]): ToolMessage[] =>
     .filter((message) => message.role === 'tool')
     .filter((row) => row.status === 'running' && !mayRunAgain(row) && !isDelegation(row))
 
-/** Extends the log when nobody else does; false: the run is over first. `write` gets ids and stores what has them. */
+/**
+ * Extends the log once no other thread does. Returns false if the run ends first. `write` gets the ids and stores their
+ * messages.
+ */
 async function extend(
   holding: Holding,
   process: Process,
@@ -117,7 +120,7 @@ async function extend(
   }
 }
 
-/** What the messages of a thread say of whom it works for. */
+/** Fields that name the delegate call of a thread's messages. */
 const parentOf = ({ of }: Thread): ParentNames =>
   of === undefined ? {} : { parentToolCallId: of.toolCallId, parentMessageId: of.id }
 

@@ -35,7 +35,7 @@ export async function work(harness: Harness, process: Process): Promise<void> {
   }
 }
 
-/** Goes on with a deletion from wherever it stands. */
+/** Continues a deletion from its stored state. */
 export async function removeRest(harness: Harness, process: Process): Promise<void> {
   const { deletion } = portsOf(harness, process.name)
   const state = await deletion.state(harness.key)

@@ -43,7 +43,7 @@ const MAX_WORDS = {
 export const countWords = (text: string): number =>
   text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 
-/** What is wrong with a sentence, each with its replacement; empty if nothing is. */
+/** Faults of a sentence, each with its replacement. Empty if there are none. */
 export function faultsOf({ kind, text }: Sentence): string[] {
   if (kind === 'paragraph')
     return text.length > MAX_PARAGRAPH_CHARACTERS

@@ -112,8 +112,8 @@ function s3Permissions({ method, path, body }: ProxiedRequest): readonly Recorde
 }
 
 /**
- * What data access policies of a serverless collection call each operation, as its documentation lists them. Anybody who calls
- * a collection needs `aoss:APIAccessAll` on it besides.
+ * Name of each operation in the data access policies of a serverless collection, as its documentation lists them. A
+ * caller of a collection also needs `aoss:APIAccessAll` on it.
  */
 const SEARCH_ACTIONS: readonly (readonly [RegExp, string])[] = [
   [/^(GET|POST) \/[^/]+\/_(search|count|msearch|mget|termvectors|validate\/query)$/, 'ReadDocument'],

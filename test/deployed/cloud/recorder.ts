@@ -14,7 +14,7 @@ export interface RecordedEngines {
   stop(): Promise<void>
 }
 
-/** Starts a proxy before each engine. `record` is told of every permission that a request takes. */
+/** Starts a proxy before each engine. `record` gets every permission that a request needs. */
 export async function startRecording(
   engines: { readonly [service in Service]: string },
   record: (call: RecordedCall) => void,

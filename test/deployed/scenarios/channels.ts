@@ -20,7 +20,7 @@ interface Callback {
   readonly attempts: readonly { readonly status?: number }[]
 }
 
-/** What comes from Slack and other programs, and what goes there. */
+/** Scenarios of inbound and outbound messages of Slack and other programs. */
 export function declareChannels(system: () => System): void {
   const post = async (path: string, body: string, headers: Record<string, string>): Promise<Response> =>
     fetch(`${system().deployment.apiUrl}${path}`, { method: 'POST', body, headers })

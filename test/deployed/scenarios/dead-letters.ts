@@ -15,7 +15,7 @@ import { found, hitsOf, put, said } from './inputs-and-hits.ts'
 
 const APP = `tooltrail-${ENVIRONMENT}-app`
 const STACKS = ['data', 'search', 'app'].map((part) => `tooltrail-${ENVIRONMENT}-${part}`)
-/** How long the attempts may take that nothing comes of: nobody promises anything of them. */
+/** Time limit of attempts that all fail. No promise covers it. */
 const GIVEN_UP_MS = 180_000
 /** By the template of the queue. */
 const HINT_ATTEMPTS = 5
@@ -26,7 +26,7 @@ const FORBIDDEN = {
   body: '{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not now"}',
 } as const
 
-/** What no function can do: where it goes, and how it comes back. */
+/** Scenarios of dead letters: where failed work is kept, and how it is retried. */
 export function declareDeadLetters(system: () => System): void {
   test('a message whose text cannot be read ends in the poison queue, and holds nothing up', async () => {
     const { client, engines, deployment } = system()
@@ -53,7 +53,7 @@ export function declareDeadLetters(system: () => System): void {
     const { pk, sk } = await said(system(), 'unlucky', 'a word that is cut off: saffron')
     await said(system(), 'lucky', 'a word behind: cardamom')
     await found(system(), 'cardamom', GIVEN_UP_MS)
-    // What the model says quotes the word, and is cut off as well.
+    // The model's answer quotes the word, and its write is disconnected as well.
     const batches = await within(GIVEN_UP_MS, 'the failed batches', async () => {
       const all = await failedBatches(system())
       return all.length >= 2 && all

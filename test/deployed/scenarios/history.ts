@@ -13,10 +13,10 @@ import { PNG } from '../../fixtures/png.ts'
 
 const DATA = `tooltrail-${ENVIRONMENT}-data`
 const DELETED_MS = 180_000
-/** Nobody can hold a lease any more after a minute; the sweeper comes by once a minute. */
+/** After a minute, every old lease has expired. The sweeper runs once a minute. */
 const LATE_MS = 300_000
 
-/** What is kept beside the log. */
+/** An object that is stored outside the log. */
 const IMAGE = { type: 'image', media_type: 'image/png', data: PNG }
 
 /** How sessions end, and what follows in the table, the bucket and the index. */
@@ -81,7 +81,7 @@ export function declareHistory(system: () => System): void {
   })
 }
 
-/** Deletes a session with an image, and then lets somebody write an object of it, as a holder who does not know yet. */
+/** Deletes a session with an image. Then writes an object of it, like a holder that has not noticed the deletion. */
 export async function deleteAndWriteLate({ client, deployment, engines }: System): Promise<void> {
   await client.post('/v1/sessions', { id: 'late' })
   await client.post('/v1/sessions/late/messages', { content: [{ type: 'text', text: 'what time is it' }, IMAGE] })
@@ -112,7 +112,7 @@ async function letExpire(system: System, session: string, content: string, isSwe
   return Key
 }
 
-/** The deletion comes to its end, with the sweeper's help; no row and no document is left. */
+/** Waits until the deletion ends, with the sweeper's help. No row and no document may remain. */
 async function expectGone(system: System, session: string, word: string): Promise<void> {
   await within(DELETED_MS, `the end of ${session}`, async () => {
     await system.deployment.tick()

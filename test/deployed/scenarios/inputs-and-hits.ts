@@ -4,7 +4,7 @@ import { dynamodbClient } from '../../engines/clients.ts'
 import type { System } from '../system.ts'
 import { within } from './within.ts'
 
-/** What the specification promises of a serverless collection, in milliseconds. */
+/** Promise of the specification for a serverless collection, in milliseconds. */
 export const FOUND_MS = 60_000
 
 /** A row of a message. */
@@ -38,7 +38,7 @@ export async function put({ table, engines }: System, item: Item): Promise<void>
   await dynamodbClient(engines.dynamodb).send(new PutItemCommand({ TableName: table, Item: item }))
 }
 
-/** What a search for the word finds. */
+/** Hits of a search for the word. */
 export const hitsOf = async ({ client }: System, word: string): Promise<readonly SearchHit[]> =>
   (await client.get<{ data: readonly SearchHit[] }>(`/v1/search?q=${word}`)).data
 

@@ -11,7 +11,7 @@ const FLUSHED_MS = 60_000
 /** A line of a function's log that is JSON. */
 type Line = Readonly<Record<string, unknown>>
 
-/** What the functions print for CloudWatch: a line for each thing, and metrics. */
+/** Scenarios of the functions' output for CloudWatch: log lines and metrics. */
 export function declareNotifying(system: () => System): void {
   test('a turn is counted once, with its rounds and tokens, for its agent and environment', async () => {
     const { client, functions } = system()
@@ -61,7 +61,7 @@ export function declareNotifying(system: () => System): void {
     },
   )
 
-  // What is wrong with the secret of the deployment is of no session.
+  // A fault of the deployment's secret belongs to no session.
   test('what goes wrong with a session is logged with its ids', () => {
     const wrong = (['Worker', 'Indexer'] satisfies FunctionName[]).map((name) =>
       linesOf(system().functions[name]).filter(

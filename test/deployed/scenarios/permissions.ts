@@ -4,7 +4,7 @@ import { allGrants, grantsOf, missingGrants, unusedGrants } from '../cloud/templ
 import type { Grant } from '../cloud/template/policies.ts'
 import type { FunctionName, System } from '../system.ts'
 
-/** What the functions may do, against all that they did before in this suite. */
+/** Compares the permissions of the functions with all their calls so far in this suite. */
 export function declarePermissions(system: () => System): void {
   test.each(['Api', 'Worker', 'Indexer', 'Sweeper'] as const)('%s may do all that it did', (name) => {
     const { deployment, functions } = system()

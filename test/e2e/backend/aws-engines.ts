@@ -7,7 +7,7 @@ export interface AwsEngines {
   stop(): Promise<void>
 }
 
-/** The engines that the program stands on; undefined, and a line that says what is left out, where one cannot be had. */
+/** Starts the engines of the program. If one is unavailable, returns undefined and prints which tests are skipped. */
 export async function startAwsEngines(purpose: string): Promise<AwsEngines | undefined> {
   const outcomes = await Promise.allSettled((['dynamodb', 'opensearch', 's3', 'sqs'] as const).map(startEngine))
   const engines = outcomes.flatMap((outcome): Engine[] => (outcome.status === 'fulfilled' ? [outcome.value] : []))

@@ -1,11 +1,14 @@
 import { eventually } from '../../eventually.ts'
 
-/** What programs can stand on, and what a test has to know of it. */
+/** A backend for programs, with its properties that tests need. */
 export interface Backend {
   readonly name: string
   /** How many times longer things take than on SQLite. */
   readonly slower: number
-  /** What is stored is found as soon as that is acknowledged, and what is deleted is not; elsewhere soon. */
+  /**
+   * Whether a stored message is found as soon as it is acknowledged, and a deleted one no longer. On other backends,
+   * this takes a moment.
+   */
   readonly findsAtOnce: boolean
   /** A new place for the programs of one test, apart from all others. */
   open(): Promise<Place>
@@ -13,7 +16,7 @@ export interface Backend {
 
 /** Where the programs of one test keep everything. */
 export interface Place {
-  /** The settings of a program that stands there. */
+  /** Settings of a program on this backend. */
   readonly env: Readonly<Record<string, string>>
   /** Every stored row, and every document of the index, as text. */
   texts(): AsyncIterable<string>

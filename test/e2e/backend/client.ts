@@ -28,7 +28,7 @@ type Headers_ = Readonly<Record<string, string>>
 /** The API of one running program, as a client over HTTP sees it. */
 export interface Client {
   readonly url: string
-  /** What it sends with every request. */
+  /** Headers of every request. */
   readonly headers: Headers_
   /** Any request; an object is sent as JSON, a string as it is. */
   send<Body = unknown>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Reply<Body>>

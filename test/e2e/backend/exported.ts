@@ -24,7 +24,7 @@ export async function exportLines(
   return lines.map((line) => JSON.parse(line) as ExportedMessage)
 }
 
-/** What must be equal after a round trip: all but ids, addresses and the time of the import. */
+/** The fields that must be equal after a round trip: all except ids, addresses and the time of the import. */
 export function comparable(message: ExportedMessage): unknown {
   const ids = ['id', 'session_id', 'run_id', 'assistant_message_id', 'parent_message_id', 'message_id']
   const own = new Set([...ids, 'pointer', 'url', 'recorded_at'])
@@ -38,7 +38,7 @@ export function comparable(message: ExportedMessage): unknown {
   return withoutOwn(message, '')
 }
 
-/** At which place in this log the delegate call of each message stands: -1 for the leader's. */
+/** Index of the delegate call of each message in this log; -1 for the leader's messages. */
 export const parentPlaces = (messages: readonly { readonly [field: string]: unknown }[]): number[] =>
   messages.map(({ parent_message_id: parent }) =>
     parent === undefined ? -1 : messages.findIndex(({ id }) => id === parent),

@@ -7,12 +7,12 @@ import { stopOnSignals } from '../../../functions/runtime/local/stop-signals.ts'
 /** How much shorter every wait is. */
 const HURRY = 10
 
-// The program with a clock that tells the right time and whose waits are short: what takes 15 s is seen in 1.5 s.
+// The program with a correct clock and short waits: 15 s take 1.5 s.
 const system = createSystemClock()
 const clock = { ...system, sleep: (ms: number, signal?: AbortSignal) => system.sleep(ms / HURRY, signal) }
 const settings = readSettings()
 const server = await startLocal(settings, { ports: await openPorts(settings, clock) })
 process.stdout.write(`${server.url}\n`)
-// A test that was stopped closes its end: nobody is left to end this process.
+// A stopped test closes its end of the pipe. Then this process must end by itself.
 process.stdin.resume().once('end', () => process.exit(1))
 stopOnSignals(server.close)

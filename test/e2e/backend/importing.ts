@@ -11,11 +11,11 @@ import { localBackend } from './local-backend.ts'
 
 interface Imported {
   readonly counts: ImportCounts
-  /** What was told of damage, a line each. */
+  /** Reported damage, a line each. */
   readonly faults: readonly string[]
 }
 
-/** Nobody has written to the files for half an hour: what was being said is whole, what was called may still be executed. */
+/** The files are unchanged for half an hour: completions count as complete, calls may still be in flight. */
 const LATER_MS = 1_800_000
 
 /** Imports the session files of a folder, as the command does. */
@@ -30,20 +30,20 @@ export async function importFolder(kind: Kind, folder: string, target: Target, d
   return { counts: await importFiles(order, terminal), faults }
 }
 
-/** What a suite of imports works with. */
+/** Fixture of a suite of imports. */
 export interface Importing {
   readonly program: InProcess
-  /** Of this test alone. */
+  /** Folder of this test alone. */
   readonly folder: string
-  /** What the last import told of damage. */
+  /** Damage that the last import reported. */
   readonly faults: readonly string[]
   /** Imports the folder into the program, or into what is at `url`. */
   run(kind: Kind, rest?: { readonly dryRun?: boolean; readonly url?: string }): Promise<ImportCounts>
   /** Writes a file of the folder: texts as they are, objects as a line each. Returns its path. */
   write(name: string, ...content: (string | Buffer | object)[]): string
-  /** From now on nobody has written to the file for long. */
+  /** Makes the file look unchanged for a long time. */
   old(name: string): void
-  /** Writes a file that nobody has written to for long. Returns its path. */
+  /** Writes a file that looks unchanged for a long time. Returns its path. */
   writeOld(name: string, ...content: (string | Buffer | object)[]): string
   /** A session as its export has it. */
   log(session: string): Promise<ExportedMessage[]>

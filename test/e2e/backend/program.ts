@@ -9,7 +9,10 @@ import type { Client } from './client.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const START_MS = 120_000
-/** What `npm start` says of the memory for new objects: with half of Node's, a busy program takes a fifth less in all, and no more time. */
+/**
+ * Node flags of `npm start` for the memory of new objects. With half of Node's default, a busy program takes a fifth
+ * less memory, and no more time.
+ */
 const FLAGS = startFlags(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 /** Settings of this test's own surroundings that the program must not see. */
 const NO_MODELS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', AWS_REGION: '', MODEL: '', MODEL_BASE_URL: '' }
@@ -17,7 +20,7 @@ const NO_MODELS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', AWS_REGION: '', M
 export interface RunningProgram {
   readonly client: Client
   readonly pid: number
-  /** What it wrote on standard error so far. */
+  /** Text on standard error so far. */
   log(): string
   /** Resolves when it has ended, with the signal that ended it. */
   readonly ended: Promise<NodeJS.Signals | null>
@@ -31,7 +34,7 @@ export interface RunningProgram {
 /** A program that ended before it took requests. */
 export class EndedEarly extends Error {
   override readonly name = 'EndedEarly'
-  /** What ended it; null: it ended by itself. */
+  /** Signal that ended it. Null if it ended by itself. */
   readonly signal: NodeJS.Signals | null
 
   constructor(signal: NodeJS.Signals | null, output: string) {
@@ -42,7 +45,7 @@ export class EndedEarly extends Error {
 
 /** Starts the real program, or a composition of it, as a process of its own on a free port. Resolves when it takes requests. */
 export async function startProgram(options: {
-  /** Its settings: at least where it stands. */
+  /** Settings of the program, which at least name its backend. */
   readonly env: Readonly<Record<string, string>>
   /** A module under `test/` that starts the program with something added; left out: the program itself. */
   readonly composition?: string

@@ -14,7 +14,7 @@ import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
 import { callbacksTo, expectReported } from './parts/reported.ts'
 
-/** Further than a lease lasts: whoever was killed holds nothing any more. */
+/** Longer than a lease: after it, killed processes hold nothing. */
 const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
@@ -148,7 +148,7 @@ export async function finishAndCheck(
   await check(bench, program, scenario, knows)
 }
 
-/** What must hold of a session that was driven to its end. */
+/** Checks the invariants of a session that was driven to its end. */
 export async function check(
   bench: CrashBench,
   program: RunningProgram,
@@ -186,16 +186,17 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
   }
 }
 
-/** A session whose program is killed at the first of these steps, and then, as it goes on, at the next. */
+/** A session whose program is killed at the first of these steps, and at the next one when it continues. */
 export interface Crash {
   readonly scenario: Scenario
   readonly faults: readonly Omit<Fault, 'session'>[]
 }
 
 /**
- * Kills the program at one crash after the other, each in a session of its own, which the next start continues and checks. Of
- * the crashes that a wish lists, the first is taken whose last fault is met. Returns which crash it was, for each wish;
- * undefined: none was met.
+ * Kills the program at one crash after the other, each in a session of its own. The next start continues and checks the
+ * session.
+ * Each wish lists several crashes. The first crash whose last fault is reached is used. Returns the used crash for each
+ * wish; undefined if none was reached.
  */
 export async function crashOneByOne(
   bench: CrashBench,
@@ -230,7 +231,7 @@ export async function crashOneByOne(
     for (const fault of faults) {
       const isKilled = await live({ ...fault, session: knows.session }, async (program) => {
         if (!(await driveUntilCrash(program, scenario, knows))) return false
-        // What runs by the clock may come to it a moment later.
+        // Scheduled work may reach the step a moment later.
         await Promise.race([program.ended, sleep(AFTERWARDS_MS)])
         if (program.hasEnded()) return false
         await check(bench, program, scenario, knows)

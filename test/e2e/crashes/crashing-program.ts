@@ -32,7 +32,7 @@ const server = await startLocal(settings, {
 })
 process.stdout.write(`${server.url}\n`)
 flushCompileCache()
-// A test that was stopped closes its end: nobody is left to end this process.
+// A stopped test closes its end of the pipe. Then this process must end by itself.
 process.stdin.resume().once('end', () => process.exit(1))
 process.once('SIGTERM', () => {
   void server.close().then(() => process.exit(0))

@@ -22,11 +22,11 @@ const DAYS = 4
 const today = Math.floor(Date.now() / 86_400_000)
 /** It is cancelled, so that there is no moment after it. */
 const NEVER_ENDS = 'tool.endless'
-/** So many places are tried for a kind: a program that runs alone does not always take the steps that were seen. */
+/** Places that are tried for a kind. A program that runs alone does not always take the recorded steps. */
 const PLACES = 4
 /**
- * Kinds for which the place is known: steps of a program that finds what a dead one has left, killed there in its turn, after
- * which first crash; and what only one scenario leads to, if all goes well.
+ * Kinds with a known place. Some are steps of a program that continues the work of a dead one: `first` is the crash of
+ * the dead one. Others occur in one scenario only.
  */
 const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly first?: string }> = new Map([
   ['lease.take', { scenario: 'parallel', first: 'tool.record' }],
@@ -37,7 +37,7 @@ const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly fi
   ['log.append', { scenario: 'many' }],
   ['log.steer', { scenario: 'steer' }],
 ])
-/** Of all kinds of steps, those that these scenarios need not take, and why. */
+/** Kinds of steps that may be absent in these scenarios, with the reason. */
 const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
   ['sessions.update', 'no scenario changes its session'],
   ['lease.heartbeat', 'the first comes after 15 s'],

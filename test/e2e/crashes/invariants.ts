@@ -16,7 +16,7 @@ interface Harness {
   readonly effects: string
 }
 
-/** What must hold of a session whose runs have ended, whatever happened on the way. */
+/** Checks the invariants of a session whose runs have ended, whatever faults happened before. */
 export async function expectWhole(client: Client, knows: Knowledge, harness: Harness): Promise<void> {
   const { session } = knows
   const messages = await client.messages(session)
@@ -43,8 +43,8 @@ export async function expectWhole(client: Client, knows: Knowledge, harness: Har
 }
 
 /**
- * Whatever a client was told is in the log, as it was told, and every input once. What was allowed has been executed, unless its
- * run was given up first.
+ * Everything that a client was shown is in the log unchanged, and every input once. Approved calls were executed,
+ * unless their run was given up first.
  */
 function expectAcknowledged(knows: Knowledge, messages: readonly Message[], givenUp: ReadonlySet<string>): void {
   const { session } = knows
@@ -95,7 +95,7 @@ export function expectReplayable(session: string, messages: readonly Message[], 
   }
 }
 
-/** What the tools of a session did, and its runs that were not ended from outside. */
+/** Effects of a session's tools, and its runs that were not ended from outside. */
 interface Effects {
   readonly session: string
   readonly completed: ReadonlySet<string>
@@ -113,7 +113,7 @@ function expectEffects(messages: readonly Message[], { session, completed, file 
     if (of === session) times.set(`${tool} ${call}`, (times.get(`${tool} ${call}`) ?? 0) + 1)
   }
   for (const row of messages) {
-    // What was imported was executed elsewhere.
+    // Imported calls were executed elsewhere.
     if (row.role !== 'tool' || row.tool_name === 'client' || row.recorded_at !== undefined) continue
     if (row.tool_name === DELEGATE) {
       if (completed.has(row.run_id)) expect(row.status, `${session}: what a member did`).toBe('completed')
@@ -156,7 +156,7 @@ interface Summary {
   readonly messages: number
 }
 
-/** A summary stands for every message of the conversation up to its end, and counts each once. */
+/** Checks that a summary covers every message of the conversation up to its end, and counts each once. */
 function expectSummary(
   session: string,
   summary: Summary | undefined,
@@ -202,7 +202,7 @@ async function expectSources(
     expect(listed, `${session}: sources`).toMatchObject(titles.map((title, place) => ({ title, cited: place === 0 })))
 }
 
-/** What must hold of a session that was deleted. */
+/** Checks the invariants of a deleted session. */
 export async function expectGone(client: Client, knows: Knowledge, harness: Harness): Promise<void> {
   const { session } = knows
   expect((await client.send('GET', `/v1/sessions/${session}`)).status).toBe(404)

@@ -16,7 +16,7 @@ const SESSIONS_AT_ONCE = 4
 /** Benches that run side by side, each with a program and a seed of its own. */
 const BENCHES = 2
 const MAX_LIFE_MS = 700
-/** Where the machine is busy, a program lives for up to so many times as long as it took to start: it would do nothing else. */
+/** On a busy machine, a program lives up to this many times its start time. Otherwise it would do nothing but start. */
 const MAX_LIFE_STARTS = 1.5
 const MAX_COMPLETION_MS = 60
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)

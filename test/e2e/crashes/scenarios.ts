@@ -6,12 +6,12 @@ import { answerResponse } from './parts/answered-response.ts'
 import { importOnce } from './imported-turns.ts'
 import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-model.ts'
 
-/** What a client does. It is done again from the start after each crash, and finds by what it knows where it was. */
+/** Actions of a client. After each crash they start again, and the client's knowledge shows which are done. */
 export interface Scenario {
   readonly name: string
   /** The session is gone afterwards. */
   readonly deletes?: boolean
-  /** It has so many steps that only each so-manieth is tried, beginning with this one, or with the first. */
+  /** With many steps, only each `stride`-th step is tried, beginning with `first` or with the first step. */
   readonly stride?: number
   readonly first?: number
   /** The types of the callbacks that a receiver has got in the end, in their order. */

@@ -13,12 +13,12 @@ import type { Fault } from './parts/faults.ts'
 import type { Scenario } from './scenarios.ts'
 import { scriptedModel } from './parts/scripted-model.ts'
 
-/** What a program that goes on does at once, it has done after so many milliseconds. */
+/** Milliseconds in which a resumed program completes its immediate work. */
 const GOES_ON_MS = 1_000
 
 /**
- * Lets the program stand still at every durable step of these scenarios, as a machine that swaps or a function that is frozen
- * does, until another has taken the session over and brought it to its end. Then it goes on where it stood.
+ * Stops the program at every durable step of these scenarios, like a machine that swaps or a frozen function. Another
+ * program takes the session over and completes it. Then the first one resumes where it was stopped.
  */
 export const standStillOn = (backend: Backend, scenarios: readonly Scenario[]) =>
   describe(`standing still at every durable step, on ${backend.name}`, () => {
@@ -86,7 +86,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
   }
 }
 
-/** Waits until a program stands still, or its scenario has been driven through. */
+/** Waits until a program is stopped, or its scenario has been driven through. */
 async function isStuck(program: RunningProgram, driven: Promise<boolean>): Promise<boolean> {
   let isThrough = false
   const through = driven.then(() => (isThrough = true))

@@ -16,7 +16,10 @@ export interface WireBody {
   readonly results: readonly string[]
   /** Names of the declared tools. */
   readonly tools: readonly string[]
-  /** What the provider wants back with reasoning: signatures, encrypted content; of Chat Completions, the text. */
+  /**
+   * Reasoning data that the provider expects in later requests: signatures, encrypted content, or text (Chat
+   * Completions).
+   */
   readonly reasoning: readonly string[]
   /** Whether it carries the bytes of an image or a file. */
   readonly hasMedia: boolean

@@ -37,7 +37,10 @@ async function rolesOf({ client }: Served, session: string): Promise<string> {
   return (await client.messages(session)).map(({ role }) => role).join(' ')
 }
 
-/** What each format can do, with the real packages and over real HTTP; `served` is asked each time, for it may be renewed. */
+/**
+ * Features of each format, with the real packages over real HTTP. `served` is called each time, because it may be
+ * renewed.
+ */
 export function declareFacades(served: () => Served): void {
   test('Chat Completions: one session for a page that names none, over new processes; our tools, its own, images, errors', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = []
@@ -232,7 +235,7 @@ export const facadesOn = (backend: Backend) =>
       await program.kill()
       await broken
       program = await start()
-      // The run goes on when the lease of the killed process has ended, which nobody has to wait for here.
+      // The run continues when the lease of the killed process has expired. This test does not wait for that.
       const both = await Promise.all([create(1), create(2)])
       const runs = both.map(({ headers }) => headers.get('x-run-id'))
       for (const { body } of both) await body?.cancel()

@@ -72,7 +72,7 @@ export function send(
   })
 }
 
-/** A path segment as it is meant, or as it stands where it means nothing. */
+/** Decodes a path segment. Returns it unchanged if it is malformed. */
 export function decode(id: string): string {
   try {
     return decodeURIComponent(id)

@@ -12,7 +12,7 @@ import type { RunningProgram } from '../backend/program.ts'
 import { startProgram } from '../backend/program.ts'
 
 const PDF = Buffer.concat([Buffer.from('%PDF-1.7\n'), drawn('paper')])
-/** What a user, a tool of ours and a tool of the caller's bring, by name. */
+/** Media of a user, of our tools and of the caller's tools, by name. */
 const MEDIA: ReadonlyMap<string, Buffer> = new Map([
   ['photo.png', drawn('photo')],
   ['paper.pdf', PDF],
@@ -40,7 +40,7 @@ function model({ messages }: ChatRequest): OpenAiStep {
   return { completion: { parts: [{ type: 'text', text: 'I look' }, ...calls] } }
 }
 
-/** What an image or file is in anything that shows it: its bytes, or none. Throws where it is neither those nor a link to them. */
+/** Names of the media whose bytes a value contains. Throws if a value contains neither bytes nor a link to them. */
 async function bytesIn(client: Client, value: unknown): Promise<string[]> {
   const names: string[] = []
   const nameOf = (bytes: Buffer, said: unknown): string => {
@@ -103,7 +103,10 @@ const lines = (text: string): unknown[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as unknown)
 
-/** No row, log line or document holds media, and whoever restores a session gets their bytes, a link to them, or the note. */
+/**
+ * No row, log line or document holds media. A client that restores a session gets their bytes, a link to them, or the
+ * note.
+ */
 export const mediaOn = (backend: Backend) =>
   describe(`media, on ${backend.name}`, () => {
     let server: OpenAiServer

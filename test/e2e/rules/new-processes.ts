@@ -11,15 +11,15 @@ import type { Client, RunBody } from '../backend/client.ts'
 import type { RunningProgram } from '../backend/program.ts'
 import { startProgram } from '../backend/program.ts'
 
-/** Inputs of a session; each but the first comes to a program that has just been started. */
+/** Inputs of a session. Each input after the first is sent to a program that has just started. */
 const CYCLES = 4
 const DELEGATE = 'delegate_task_to_member'
 const ASK = { name: 'ask', description: 'asks the caller', parameters: { type: 'object' } }
 const call = (name: string, input: object): readonly [string, object] => [name, input]
 
 /**
- * What the model does in each round of a session of this name, after its n-th input; then it ends with a text. Calls of `ask` wait
- * for the caller, whose answer comes to the next process.
+ * Calls of the model in each round of a session with this name, after its n-th input. Then the model completes with a
+ * text. Calls of `ask` wait for the caller, and the next process gets its answer.
  */
 const PLANS: { readonly [name: string]: (turn: string) => readonly (readonly (readonly [string, object])[])[] } = {
   tools: (turn) => [[call('find', { name: `x${turn}` })], [call('find', { name: `y${turn}` }), call('ask', {})]],
@@ -37,7 +37,7 @@ const PLANS: { readonly [name: string]: (turn: string) => readonly (readonly (re
   asker: () => [[call('ask', {})]],
 }
 const SESSIONS = Object.keys(PLANS).filter((name) => !['looker', 'asker'].includes(name))
-/** What shows that the last requests of a session hold what the session is about. */
+/** Text that shows that the last requests of a session contain what the session tests. */
 const SHOWN: { readonly [name: string]: string } = {
   tools: 'the caller says',
   images: 'photo',
@@ -58,7 +58,7 @@ const AGENTS = {
   asker: {},
 }
 
-/** A model without memory: the same request gets the same completion. Text stands before every call and after the last. */
+/** A model without memory: the same request gets the same completion. Text precedes every call and follows the last. */
 function model({ messages }: ChatRequest): OpenAiStep {
   const name = nameOf(messages)
   const last = messages.findLastIndex(({ role }) => role === 'user')

@@ -129,7 +129,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       throw new Error('the session does not come to rest')
     }
 
-    /** Returns how many messages there are, once there are more than so many. */
+    /** Waits until there are more than `before` messages. Returns their number. */
     async function untilMoreThan(at: Client, before: number): Promise<number> {
       for (let attempt = 0; attempt < 3_000; attempt++) {
         const { length } = await at.messages(session)

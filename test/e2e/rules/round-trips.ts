@@ -71,7 +71,7 @@ export const roundTripsOn = (backend: Backend, choose = (all: readonly Conversat
     )
   })
 
-/** The same of logs that nobody recorded, with odd texts, arguments, times and calls without results. */
+/** Round trips of generated logs, with odd texts, arguments, times and calls without results. */
 export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
   describe(`round trips of generated logs, on ${backend.name}`, () => {
     let program: InProcess
@@ -114,7 +114,7 @@ const saidIn = (lines: readonly Pick<ExportedMessage, 'role' | 'status' | 'parts
 const answeredIn = <Line extends { readonly status?: string }>(lines: readonly Line[]): Line[] =>
   lines.filter(({ status }) => status !== 'interrupted')
 
-/** What was said and returned, and the calls, without the results that the import made itself. */
+/** Texts, results and calls, without the results that the import created itself. */
 const textsOf = (messages: readonly ExportedMessage[]): unknown[] =>
   messages
     .filter(({ status }) => status !== 'interrupted')

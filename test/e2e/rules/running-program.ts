@@ -15,7 +15,7 @@ import { startProgram } from '../backend/program.ts'
 import { PROMISED_TIME_RETRIES, until } from '../../eventually.ts'
 
 const MAX_CANCEL_MS = 1_000
-/** Whoever waits for what never ends waits for longer. */
+/** Time limit. A wait for something that never ends takes longer. */
 const SOON_MS = 30_000
 const STREAMED = 'a long completion that never comes to its end'
 const ASYNC = { prefer: 'respond-async' }
@@ -68,7 +68,7 @@ export const runningProgramOn = (backend: Backend) =>
         const ended = await other.client.runUntil('s', run.id, ['cancelled'])
         expect(Date.parse(ended.ended_at ?? '') - asked).toBeLessThanOrEqual(MAX_CANCEL_MS)
         const last = (await other.client.messages('s')).at(-1)
-        // It had begun: nobody knows how far it came.
+        // The call had begun, so its outcome is unknown.
         if (word === 'hang') expect(last?.status).toBe('interrupted')
         else expect(last !== undefined && STREAMED.startsWith(textOf(last)) && textOf(last) !== '').toBe(true)
       },

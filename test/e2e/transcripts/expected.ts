@@ -15,7 +15,7 @@ export interface Placed {
 export interface Expectation extends Placed {
   /** Recorded messages from here on are not yet known. */
   readonly end: number
-  /** What happens to calls without a result when an input follows: the API closes them, an import leaves them out. */
+  /** Outcome of calls without a result when an input follows: the API closes them, an import omits them. */
   readonly unanswered: 'cancelled' | 'left out'
 }
 
@@ -32,7 +32,9 @@ export function expectedMessages(conversation: Conversation, expectation: Expect
   })
 }
 
-/** The log has no system messages but the session's instructions: a late one stands as a user message. */
+/**
+ * The log has no system messages except the session's instructions. A late system message is stored as a user message.
+ */
 function systemMessage(message: RecordedMessage, index: number): OpenAiMessage {
   return { role: index === 0 ? 'system' : 'user', content: plainText(message) ?? '' }
 }
@@ -107,7 +109,7 @@ export function partsOf(message: RecordedMessage): OpenAiPart[] {
   )
 }
 
-/** What a data URL holds. */
+/** Contents of a data URL. */
 export function dataOf(part: OpenAiPart): { mediaType: string; base64: string } {
   const url = part.type === 'image_url' ? part.image_url.url : ''
   const [, mediaType = '', base64 = ''] = /^data:([^;,]+);base64,(.*)$/su.exec(url) ?? []

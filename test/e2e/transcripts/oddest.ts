@@ -1,7 +1,7 @@
 import type { Conversation } from './recorded.ts'
 import { oddKinds } from './recorded.ts'
 
-/** At least `count` conversations, short ones first, in which every kind of conversation stands so many times. */
+/** Selects at least `count` conversations, short ones first. Every kind of conversation occurs `ofAKind` times. */
 export function oddest(conversations: readonly Conversation[], count: number, ofAKind = 3): Conversation[] {
   const having = new Map<string, Conversation[]>()
   for (const conversation of conversations.toSorted((left, right) => left.messages.length - right.messages.length))

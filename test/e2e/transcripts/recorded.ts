@@ -88,7 +88,9 @@ export function resultsOf(conversation: Conversation, at: number): Map<string, n
   return results
 }
 
-/** Tool messages after the completion `at` that name no call of the conversation, as far as the next completion with calls. */
+/**
+ * Tool messages after the completion `at` that name no call of the conversation, up to the next completion with calls.
+ */
 export function strayResultsAfter({ messages }: Conversation, at: number): RecordedMessage[] {
   const ids = new Set(messages.flatMap((message) => callsOf(message).map((call) => call.id)))
   const end = messages.findIndex((message, index) => index > at && callsOf(message).length > 0)
@@ -109,7 +111,7 @@ export function furtherResultsOf(conversation: Conversation, at: number): Record
   return further
 }
 
-/** What keeps a conversation from being held through the API; empty for most. */
+/** Shapes of a conversation that the API cannot reproduce. Empty for most conversations. */
 export function shapesBeyondTheApi(conversation: Conversation): string[] {
   const { messages } = conversation
   const found = new Set<string>()
@@ -123,7 +125,7 @@ export function shapesBeyondTheApi(conversation: Conversation): string[] {
   return [...found]
 }
 
-/** What is odd about a conversation, by the names of the table in `docs/assurance/evidence.md`. */
+/** Odd features of a conversation, by the names of the table in `docs/assurance/evidence.md`. */
 export function oddKinds(conversation: Conversation): string[] {
   const { messages } = conversation
   const found = new Set<string>(shapesBeyondTheApi(conversation))

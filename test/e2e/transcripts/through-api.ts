@@ -24,7 +24,7 @@ export interface ScriptedRequest {
   readonly end: number
 }
 
-/** The requests that a conversation comes to. */
+/** Converts a conversation to requests. */
 export function scriptOf({ messages }: Conversation): ScriptedRequest[] {
   const script: ScriptedRequest[] = []
   for (const [index, message] of messages.entries()) {

@@ -62,7 +62,7 @@ describe('a message', () => {
     const one = chat()
     await one.sendMessage({ text: 'Where?' })
     const [, message] = one.messages
-    // A result may be stored, and told, while the next round streams already.
+    // A result may be stored and emitted while the next round already streams.
     const isSource = ({ type }: { type: string }): boolean => type === 'source-url'
     const withoutSources = (whole: UIMessage) => ({ ...whole, parts: whole.parts.filter((part) => !isSource(part)) })
     expect(message?.parts.filter(isSource)).toMatchObject([{ url: 'https://a.example', title: 'A' }])

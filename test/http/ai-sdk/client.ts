@@ -18,7 +18,7 @@ export function chatTransport(harness: HttpHarness, body: object = {}): DefaultC
   })
 }
 
-/** What `useChat` keeps, without React. */
+/** The state of `useChat`, without React. */
 function plainState(messages: UIMessage[]): ChatState<UIMessage> {
   return {
     status: 'ready' as ChatStatus,

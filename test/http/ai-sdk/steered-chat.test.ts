@@ -1,6 +1,6 @@
 /*
- * A chat that is read again can continue, also where an input was steered into its run: the AI SDK sends a decision only where the last
- * message is the assistant's.
+ * A chat that is read again can continue, even if an input was steered into its run. The AI SDK sends a decision only
+ * if the last message is the assistant's.
  */
 import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import type { UIMessage } from 'ai'

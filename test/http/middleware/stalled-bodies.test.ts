@@ -65,7 +65,7 @@ describe('a body that hardly comes', () => {
   afterEach(() => void vi.useRealTimers())
 
   const later = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-  /** Begins with so many bytes; then come twelve pieces of this length. */
+  /** A body that begins with `first` bytes. Then twelve chunks of `bytes` follow, one every `everyMs`. */
   const coming = (bytes: number, everyMs: number, first = 100 * 1024): ReadableStream<Uint8Array> =>
     ReadableStream.from(
       (async function* () {

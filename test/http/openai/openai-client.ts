@@ -31,7 +31,7 @@ export async function refusal(request: PromiseLike<unknown>): Promise<InstanceTy
 
 type List = { data: Record<string, unknown>[] }
 
-/** What our own API shows of a session's log. */
+/** A session's log as our own API returns it. */
 export const logOf = async (harness: HttpHarness, session: string): Promise<List['data']> =>
   (await expectJson<List>(harness, 200, 'GET', `/v1/sessions/${session}/messages?limit=100`)).data
 

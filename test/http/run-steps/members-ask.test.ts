@@ -46,7 +46,7 @@ const openMixed = async (): Promise<void> => {
   harness = await openHttpHarness({ tools: [pay], script: [{ calls }, { text: 'Done.' }] })
 }
 
-/** What of the parts of a message does not depend on who came first. */
+/** The parts of a message, without the order in which members and tools ended. */
 const partsOf = (message: UIMessage | undefined) =>
   message?.parts
     .map((part) => {

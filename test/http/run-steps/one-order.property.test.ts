@@ -14,7 +14,7 @@ interface Frame {
   readonly data: { readonly type?: string; readonly [field: string]: unknown }
 }
 
-/** The frames of a stream; `limit`: the client disconnects after so many. */
+/** Frames of a stream. The client disconnects after `limit` frames. */
 async function framesOf(response: Response, limit = Infinity): Promise<Frame[]> {
   expect(response.status).toBe(200)
   const frames: Frame[] = []
@@ -103,7 +103,7 @@ async function playResponses(harness: HttpHarness): Promise<void> {
     expect(outputOf([...frames.slice(0, place + 1), ...(await after(numberOf(frame)))])).toEqual(whole)
 }
 
-/** What a client puts together: texts and arguments by their index, and the items as they are added. */
+/** Output that a client assembles: texts and arguments by their index, and the items as they are added. */
 function outputOf(frames: readonly Frame[]): unknown {
   const texts: string[] = []
   const items: unknown[] = []
@@ -169,7 +169,7 @@ async function playAgUi(harness: HttpHarness): Promise<void> {
   for (const one of [...again, send().then(framesOf).then(joined)]) expect(await one).toEqual(whole)
 }
 
-/** Events whose neighbours of the same message are one: how a text is cut into pieces is nobody's order. */
+/** Merges neighbouring deltas of one message: how a text is split into chunks is not fixed. */
 function joined(frames: readonly Frame[]): unknown {
   const events: Record<string, unknown>[] = []
   for (const { data } of frames) {
@@ -218,6 +218,6 @@ async function playPlan(plan: StreamPlan): Promise<void> {
   }
 }
 
-test('each prefix of a stream with what follows it is the whole in one order, in each format, live and stored', async () => {
+test('each prefix of a stream plus its remainder equals the whole, in each format, live and stored', async () => {
   await fc.assert(fc.asyncProperty(anyStreamPlan, playPlan), { numRuns: isWhole ? 100 : 8, endOnFailure: true })
 }, 600_000)

@@ -24,7 +24,7 @@ const create = (status: number, body: object, headers: Record<string, string> = 
   expectJson(here(), status, 'POST', '/openai/v1/responses', { model: 'default', ...body }, headers)
 const again = { 'x-stainless-retry-count': '1' }
 
-/** The process dies at one of the writes of a request, before or after it, as far as its client can tell. */
+/** The process seems to die at one of the writes of a request, before or after the write. */
 const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
 async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
   const breaks = ++fault.used === fault.at

@@ -8,12 +8,12 @@ const TURNS = 260
 const TURN = 'what was said '.repeat(20)
 
 let harness: HttpHarness
-/** Deletes the session once so many pages of its log were read; undefined: never. */
+/** Deletes the session after this number of pages of its log were read. Undefined: never. */
 let deletedAfter: number | undefined
 /** Deletes the session, to its end, once a message of it was read for a hit. */
 let deletedAtHit = false
 
-/** Of the session `s`, whose log somebody reads on. */
+/** Ports that delete the session `s` while a client reads its log. */
 const deletedMeanwhile = (ports: Ports): Ports => {
   let pages = 0
   return {

@@ -41,7 +41,7 @@ test('what is left unread is bounded over all clients, and who leaves makes room
   await third.read()
   expect(all.isCrowded()).toBe(true)
   await third.cancel()
-  // The same text costs nothing more.
+  // A text that is already held needs no further budget.
   expect(await whole(shared.pieces(TEXT))).toBe(TEXT)
   await slow.cancel()
   shared.assertBudget(500_000)
@@ -55,7 +55,7 @@ test('what the clients of one tenant leave unread refuses no other tenant its te
   expect(() => all.of(TENANT).assertBudget(100_000)).toThrow('unread')
   expect(await whole(all.of('other').pieces(TEXT))).toBe(TEXT)
   expect(await whole(all.of('other').pieces('d'.repeat(250_000)))).toHaveLength(250_000)
-  // A shared text would be held by whoever has it first.
+  // A text shared between tenants would be charged to the tenant that reads it first.
   const same = bodyOf(all.of('other').pieces(TEXT)).getReader()
   await same.read()
   await slow.cancel()

@@ -12,7 +12,7 @@ let server: HttpServer
 let headers: { readonly authorization: string }
 /** Done before each read of the log or of an output. */
 let beforeRead: () => Promise<void>
-/** What the server for the local machine prints by itself. */
+/** Lines that the local server prints by itself. */
 let printed: MockInstance
 
 /** The keys of open calls are checked each 50 ms instead of each five seconds. */

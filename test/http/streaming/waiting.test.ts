@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const harness of harnesses.splice(0)) await harness.close()
 })
 
-/** What was read of sessions and their logs, by whom ever. */
+/** All reads of sessions and their logs, by any caller. */
 const reads: string[] = []
 function counted<Port extends object>(name: string, port: Port, methods: readonly (keyof Port & string)[]): Port {
   return new Proxy(port, {

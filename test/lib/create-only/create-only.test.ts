@@ -29,7 +29,7 @@ function deploy(settings: EnvironmentSettings): Deployed {
   return { environment, made: synthesise(environment) }
 }
 
-/** What AWS would refuse, or would lose, of an update that the settings do not refuse themselves. */
+/** Resources that AWS would refuse to update, or would lose, unless the settings already refuse the update. */
 function faultsBetween(before: Deployed, after: Deployed): Replacement[] {
   const outputs = Object.fromEntries(
     Object.entries(before.made.search.findOutputs('*')).map(([name, output]) => [name, String(output['Value'])]),

@@ -13,7 +13,7 @@ interface Statement {
 
 const listOf = <Value>(value: Value | Value[]): Value[] => (Array.isArray(value) ? value : [value])
 
-/** What roles may do, by function: `action resource`, of which the parts that CloudFormation fills in are `…`. */
+/** Permissions of the roles by function: `action resource`. Parts that CloudFormation fills in are `…`. */
 function rightsOf(made: Synthesised): Map<string, string[]> {
   const rights = new Map<string, string[]>()
   for (const [, { Properties }] of ofType(made, 'AWS::IAM::Policy')) {
@@ -107,7 +107,7 @@ describe('the rights of the functions', () => {
       expect(Condition).toEqual(denied)
       for (const partition of partitions) expect(partition).toMatch(/^(K#.*|KEYS)$/)
     }
-    // What functions do write: sessions, and the rates of keys.
+    // Partitions that functions do write: sessions, and the rates of keys.
     for (const own of [partitionOf({ tenant: 'KEYS', session: 'K' }), 'R#']) expect(own).not.toMatch(/^(K#.*|KEYS)$/)
   })
 

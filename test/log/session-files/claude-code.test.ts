@@ -67,7 +67,7 @@ test('calls that a model makes while results of others come are of one completio
     ...made('m1', 'd'),
     result('d'),
   ]
-  // What comes when all calls have results was not waited for: it may have been taken already.
+  // A line that follows after all calls have results is ignored: the calls' round may already have been imported.
   expect(readAll(lines)).toEqual([
     '1 user ',
     '5 assistant ',

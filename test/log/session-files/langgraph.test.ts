@@ -10,7 +10,7 @@ const message = (type: string, content: string, more: object = {}) => ({
 const state = (...messages: readonly object[]) => messages
 const call = (id: string, command: string) => ({ id, name: 'run', args: { command } })
 
-/** What the checkpoints of a thread with these states say, as it is stored. */
+/** Stored messages of a thread's checkpoints with these states. */
 function saidIn(...states: readonly (readonly object[])[]): string[] {
   const rows = states.map((messages, place) => ({
     line: place + 1,

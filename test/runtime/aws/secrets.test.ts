@@ -14,7 +14,7 @@ let reply: { status: number; body: object }
 let reads: unknown[]
 let server: ReturnType<typeof createServer>
 let warnings: string[]
-/** What the model's provider was sent as its key. */
+/** Keys that the model's provider received. */
 let keys: (string | null)[]
 
 beforeEach(async () => {

@@ -21,7 +21,7 @@ interface Seen {
   sent: number
 }
 
-/** `begun`: an invocation whose time is nearly over is told so then, however fast this machine is. */
+/** Runs an invocation. Its stop signal for a nearly exceeded time waits for `begun`, however fast this machine is. */
 function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.resolve()) {
   const seen: Seen = { hints: [], warnings: [], flushed: 0, sent: 0 }
   const logger = {
@@ -32,7 +32,7 @@ function invoked({ ports, worker }: Harness, begun: Promise<void> = Promise.reso
     error: (message: string) => void seen.warnings.push(message),
   }
   const queue = {
-    // What is not awaited would be frozen with the function.
+    // Work that is not awaited would be frozen with the function.
     async send(hint: Hint) {
       await new Promise((resolve) => setTimeout(resolve, 20))
       seen.hints.push(hint)

@@ -59,7 +59,7 @@ export const eventOf = (path: string, fields: Partial<APIGatewayProxyEvent> = {}
     ...fields,
   }) as APIGatewayProxyEvent
 
-/** What goes out for the event. Throws when no status and headers do: API Gateway says 500 then. */
+/** Response for the event. Throws if it has no status and headers: API Gateway then answers 500. */
 export async function streamed(handler: StreamingHandler, event: APIGatewayProxyEvent): Promise<Streamed> {
   const stream = new PassThrough()
   const sent = buffer(stream)

@@ -193,7 +193,10 @@ test('a reader who is slow is waited for', async () => {
   expect(given).toBe(10)
 })
 
-/** A response without end, which tells when its maker was told to stop. `next`: done before each piece but the first. */
+/**
+ * A response without end, which records when its source was cancelled. `next` is called before each chunk but the
+ * first.
+ */
 function endless(next = (): void => undefined) {
   const body = { ended: false }
   async function* pieces() {

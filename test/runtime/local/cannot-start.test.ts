@@ -41,7 +41,7 @@ test(
   'a store that takes connections and stays silent ends the program with one line',
   { timeout: 60_000 },
   async () => {
-    // Nobody reads what comes: the test waits for the program meanwhile.
+    // The server never reads: the test waits for the program meanwhile.
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     try {

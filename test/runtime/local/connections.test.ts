@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createConnections } from '../../../functions/runtime/local/connections.ts'
 
-/** A socket as far as the limits need one: what closed it, and from where it comes. */
+/** A socket with only the fields that the limits need: its address, and whether it was closed. */
 function socketFrom(remoteAddress: string): Socket & { readonly isCut: boolean } {
   const socket = Object.assign(new EventEmitter(), {
     remoteAddress,

@@ -11,7 +11,7 @@ import type { Harness } from '../../agent/harness.ts'
 let harness: Harness
 afterEach(() => harness.close())
 
-/** What of the secret the database's file holds. */
+/** Remains of the secret in the database's file. */
 function residue(): string[] {
   const path = join(harness.folder, DATABASE)
   const database = openDatabase(path)
@@ -44,7 +44,8 @@ test('soon after, no file of the data folder contains its text, while the progra
   const texts = (): string[] => files().flatMap((path) => readFileSync(path, 'latin1').match(/[A-Z]+QZXQ/g) ?? [])
   await harness.settled(await harness.submit('say INPUTQZXQ to them'))
   await ports.index.search({ scope: { tenant: key.tenant }, text: 'inputqzxq', filters: {}, limit: 1 })
-  // Another program reads the file for a while: nobody waits for it, and the log is emptied after it.
+  // Another program reads the file for a while. The deletion does not wait for it, and the write-ahead log is truncated
+  // afterwards.
   const reader = openDatabase(join(folder, DATABASE))
   const rows = reader.prepare('SELECT * FROM messages').iterate()
   rows.next()

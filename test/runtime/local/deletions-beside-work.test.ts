@@ -45,7 +45,7 @@ async function remove(place: number): Promise<void> {
   await ports.deletion.markRemoved(keyOf(place), 0)
 }
 
-/** What the file has after the program has stopped. */
+/** Contents of the file after the program has stopped. */
 async function left(): Promise<string[]> {
   await ports.close()
   const database = openDatabase(join(folder, 'tooltrail.db'))

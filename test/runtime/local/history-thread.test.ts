@@ -67,7 +67,7 @@ test('a search waits for its own tenant only, however much another has written',
   const counting = setInterval(() => turns++, 5)
   expect(await find('quiet', 'zebra')).toBe(1)
   expect(marks()).toBeGreaterThan(0)
-  // What this thread writes goes before what is indexed.
+  // Writes of this thread go before the indexing.
   transaction(database, () => write(database, 'UPDATE sessions SET updatedAt = ?', 1))
   await all
   clearInterval(counting)

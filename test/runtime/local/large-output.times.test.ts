@@ -8,7 +8,9 @@ import type { HttpHarness } from '../../http/harness.ts'
 /** MB; `WHOLE=1` tries what once held up everything for minutes. */
 const MB = isWhole ? 100 : 16
 const LINE = '2026-01-01T00:00:00Z INFO request ok xxxxxxxxxxxx\n'
-/** What a health check waits for, and a search: it waits 5 s for the index, and says when it went without. */
+/**
+ * Time limits of a health check, and of a search. A search waits 5 s for the index, and reports when it went without.
+ */
 const HEALTHY_MS = 1_000
 const SEARCHED_MS = 8_000
 const MINUTES_MS = 600_000

@@ -46,7 +46,7 @@ const Traces = z.strictObject({
 
 interface Received extends Omit<z.output<typeof Span>, 'attributes'> {
   readonly attributes: Readonly<Record<string, unknown>>
-  /** Of whatever sent it. */
+  /** Attributes of the sender. */
   readonly resource: Readonly<Record<string, unknown>>
 }
 

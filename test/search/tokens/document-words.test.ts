@@ -7,7 +7,10 @@ import { fc } from '../../generators/seeded.ts'
 const base = { tenant: 'acme', session: 's-1', runId: 'r-1', messageId: 'm-1', agent: 'default', time: 0 }
 const said = (text: string): HistoryDocument => ({ ...base, part: 'u', role: 'user', text })
 
-/** What tells on the border of two rules: joiners, capitals, digits, marks, signs that become others, pairs of units. */
+/**
+ * Characters at the borders of two rules: joiners, capitals, digits, marks, characters that normalise to others,
+ * surrogate pairs.
+ */
 const PIECES = [
   ...Array.from('abXYZ019_-./:@+#~ \n\t"({$=<>|`^%'),
   ...['é', 'e\u0301', 'ß', 'Σ', 'σ', 'İ', 'ﬁ', '½', '①', 'ﾊﾟ', '日', '本語', 'ー', '한', 'か', '…', '—', '’'],

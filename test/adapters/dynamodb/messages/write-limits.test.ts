@@ -11,7 +11,7 @@ import type { Round } from '../../../../functions/ports/run-log.ts'
 import { createManualClock } from '../../../contracts/stores.ts'
 import { itemBytes, valueBytes } from '../item-size.ts'
 
-/** What DynamoDB takes: in one item, in one atomic write. */
+/** DynamoDB's limits of one item, and of one atomic write. */
 const ITEM_BYTES = 400 * 1024
 const WRITE_BYTES = 4 * 1024 * 1024
 const WRITE_ITEMS = 100

@@ -16,7 +16,7 @@ import { forget, liveThrough, portrait } from './scenario.ts'
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 250
 
-/** Those that take longest first: tests of one file run side by side. */
+/** The slowest faults first: tests of one file run side by side. */
 const FAULTS = Object.keys(DYNAMODB_FAULTS).toSorted((left, right) => Number(isSilent(right)) - Number(isSilent(left)))
 
 interface Harness {

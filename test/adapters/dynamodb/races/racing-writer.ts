@@ -10,12 +10,12 @@ import type { Round } from '../../../../functions/ports/run-log.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'
 import { dynamodbPorts } from '../engine.ts'
 
-/** What a writer tells of, a line each: it stored this round, or was told that it lost. */
+/** Report of a writer, one a line: it stored this round, or it learned that it lost. */
 export type Report = { readonly stored: string; readonly generation: number } | { readonly lost: 'take' | 'write' }
 
 /**
- * One process among several that want to write the same session, until its input ends: takes the run, stores a round with a
- * call, gives the run back, and then writes once more with the lease that it no longer has.
+ * One of several processes that want to write the same session, until its input ends. Takes the run, stores a round
+ * with a call, and releases the run. Then writes once more with the lease that it no longer holds.
  */
 const [endpoint = '', tableName = '', tenant = '', session = '', name = ''] = process.argv.slice(2)
 const key: SessionKey = { tenant, session }

@@ -76,7 +76,7 @@ export async function forget(fixture: SessionFixture): Promise<unknown> {
 
 const VOLATILE = /[0-7][0-9A-HJKMNP-TV-Z]{25}/g
 
-/** What the session is like, with names in the place of ids, which are new each time. */
+/** State of the session, with names in place of ids, because ids are new each time. */
 export async function portrait(fixture: SessionFixture): Promise<unknown> {
   const seen = await snapshot(fixture.peer, fixture.key)
   const names = new Map<string, string>()

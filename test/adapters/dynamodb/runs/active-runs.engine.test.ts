@@ -10,7 +10,7 @@ import { dynamodbClient } from '../../../engines/clients.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 
-/** Runs of sessions with the longest ids, so many that their list is just below the 400 KB of an item. */
+/** Number of runs, of sessions with the longest ids, whose list is just below an item's 400 KB. */
 const LISTED = 2_480
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -35,7 +35,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
 
   /** Units a second, of any number of consumers that have read what there is. */
   async function unitsASecond(): Promise<number> {
-    // Whoever began beside a glance reads once more after the next one.
+    // A consumer that starts during a shared read reads once more after the next one.
     await sleep(1_500)
     const begun = performance.now()
     meter.units = 0

@@ -12,7 +12,7 @@ import type { Stores } from '../../../contracts/stores.ts'
 import { withEngines } from '../../../engines/with-engines.ts'
 import { dynamodbEngine } from '../engine.ts'
 
-/** Of each of two rounds: together more than one write takes. */
+/** Calls of each of two rounds. Both rounds together exceed the limit of one write. */
 const CALLS = 60
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -51,7 +51,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       client.destroy()
     })
 
-    /** A table with a stream, read over a proxy. What was warned and failed is kept. */
+    /** A table with a stream, read through a proxy. Records warnings and errors. */
     async function harness() {
       const tableName = `stream-${crypto.randomUUID()}`
       await createTableIfAbsent(client, tableName)

@@ -76,7 +76,7 @@ const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
   ['words are of no owner', 'SELECT 1 FROM historyOwnerWords WHERE owner NOT IN (SELECT id FROM historyAudiences)'],
 ]
 
-/** What the tables of the index say wrong, once nothing is pending. Empty if all is well. */
+/** Errors in the index tables, once nothing is pending. Empty if there are none. */
 export function indexFaults(database: Database): string[] {
   const faults = FAULTS.filter(([, sql]) => readOne(database, `${sql} LIMIT 1`) !== undefined).map(([fault]) => fault)
   return [...faults, ...wordFaults(database)]

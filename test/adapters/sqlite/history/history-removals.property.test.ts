@@ -111,7 +111,7 @@ function openFile(path: string) {
     stored.set(place, [...(stored.get(place) ?? []), ...made])
     storeMessages(log.database, keyOf(place), made)
   }
-  /** What a process that was killed had begun comes to nothing. */
+  /** Starts work whose errors are ignored, because its process may be killed. */
   function begin({ database }: Process, work: Promise<unknown>): void {
     const ended: Promise<unknown> = work
       .catch((error: unknown) => {

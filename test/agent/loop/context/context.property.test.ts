@@ -32,7 +32,7 @@ const agentWith = (own: Policies): Agent => ({
   ...{ name: 'default', model: 'script/ed', modelOptions: {}, instructions: 'Be brief.', tools: [], policies: own },
 })
 
-/** What a request is made of, with the numbers that it gives. */
+/** Inputs of a request, with the source numbers that it assigns. */
 function requested({ log, currentRun }: Point, agent: Agent, decided: SessionContext): Requested {
   const messages = log.filter(isLeaders)
   const recorded = messages.flatMap((one) => (one.role === 'assistant' ? (one.numbered ?? []) : []))
@@ -50,7 +50,7 @@ function requested({ log, currentRun }: Point, agent: Agent, decided: SessionCon
   }
 }
 
-/** What a run's end decides about the sources of its turn. */
+/** Decision at the end of a run about the sources of its turn. */
 function atEnd(log: readonly Message[], agent: Agent, decided: SessionContext): SessionContext {
   const last = log.findLast(isLeaders)
   if (agent.policies.sources === 'keep' || last?.role !== 'assistant' || !isConversational(last)) return decided
@@ -63,7 +63,7 @@ function atEnd(log: readonly Message[], agent: Agent, decided: SessionContext): 
   return citations === undefined ? decided : { ...decided, citations }
 }
 
-/** What the beginning of a run decides about its conversation. */
+/** Decision at the beginning of a run about its conversation. */
 function atBegin({ log, currentRun }: Point, agent: Agent, decided: SessionContext): SessionContext {
   const { consolidation } = agent.policies
   const before = log.filter((one) => one.runId !== currentRun && one.id > (decided.summary?.through ?? ''))
@@ -145,7 +145,7 @@ describe('the requests of any log under any policy', () => {
           if (rounds > 1) expect(sized.tokens).toBeLessThanOrEqual(requestTokensOf(agent))
           if (sized.decision === undefined) continue
           if (sized.decision.cut !== undefined) cuts++
-          // What is not far from full may lose more with the next decision.
+          // A nearly full context may lose more with the next decision.
           if (sized.tokens > requestTokensOf(agent) * 0.95) continue
           const again = await sizeRequest(requested(point, agent, sized.decision))
           expect(again.request).toEqual(sized.request)

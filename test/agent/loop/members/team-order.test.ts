@@ -152,7 +152,7 @@ test("decisions for one member's requests persist beside those for another, unti
   const result = 'one two three four five six seven eight nine ten '.repeat(20)
   let firstEnded = false
   const recorded: string[][] = []
-  /** Looks at things for so many rounds, and waits for the other member in the middle of them. */
+  /** Calls a tool in `rounds` rounds, and waits for the other member in round `waits`. */
   const looking = (rounds: number, waits?: number): Turn[] => [
     ...Array.from(
       { length: rounds },

@@ -37,7 +37,7 @@ interface Left {
 }
 type Call = readonly [name: string, input: string]
 
-/** A run of a process that died, as far as `left` had come. */
+/** A run of a dead process, up to the state `left`. */
 async function leftBehind({ ports, key }: Harness): Promise<Left> {
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [], startAs: 'dead' } as const
@@ -107,7 +107,7 @@ async function open(script: readonly Turn[] = says('all done'), policies: Partia
   return (harness = await openHarness({ script, team, tools: [pay, look], policies, clock }))
 }
 
-/** What the next holder makes of it: the log, and who was asked how often. */
+/** Continues the run with the next holder. Returns the log, and how often each model was asked. */
 async function takenOver(it: Harness, { runId }: Left): Promise<{ log: readonly Message[]; asked: string[] }> {
   ahead += 61_000
   await it.worker.serve(it.key)

@@ -19,7 +19,7 @@ const busy = (retryAfterMs?: number): ModelError =>
   new ModelError('rate_limited', 'busy', { retryable: true, ...definedFields({ retryAfterMs }) })
 const refused = new ModelError('refused', 'no', { retryable: false })
 
-/** `silence` ends with the signal, `deaf` never; a number is so many milliseconds of silence. */
+/** `silence` ends with the signal, `deaf` never. A number is milliseconds of silence. */
 type Attempt = readonly (ModelEvent | Error | 'silence' | 'deaf' | number)[]
 
 /** Asks a model that does these things, one list an attempt; waits take no time and are noted. */

@@ -28,7 +28,7 @@ const LONG = 'Many words of an input, all of which its provider reads and bills.
 const SAID = 'And so the answer begins, word by word. '.repeat(50)
 const saying: ModelEvent = { type: 'text.delta', part: 0, text: SAID }
 
-/** What the ledger has counted, by agent: completions, tokens of requests, and all. */
+/** Counts of the ledger by agent: completions, tokens of requests, and all tokens. */
 async function counted({ ports, key }: Harness): Promise<Record<string, readonly (number | null)[]>> {
   const sums = await ports.usage.sums({ tenant: key.tenant, from: '2020-01-01', to: '2120-01-01', by: 'agent' })
   return Object.fromEntries(

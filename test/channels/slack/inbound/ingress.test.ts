@@ -17,7 +17,7 @@ const inputs = (): string[] =>
     const parts = messages.findLast(({ role }) => role === 'user')?.parts ?? []
     return parts.map((part) => (part.type === 'text' ? part.text : part.type)).join('|')
   })
-/** Nobody has anything to do, and no message waits to be handed in. */
+/** Waits until no work and no unaccepted message is left. */
 const idle = (): Promise<void> =>
   expect
     .poll(async () => {

@@ -44,7 +44,7 @@ function listen(allowedHosts: readonly string[] = [server.host], clock: Clock = 
   return warnings
 }
 
-/** What is waited for passes only when `pass` says so: the newest wait. */
+/** A clock whose waits end only through `pass`, the newest wait first. */
 function heldClock(): { readonly clock: Clock; pass(): number | undefined } {
   const waits: { readonly milliseconds: number; readonly end: () => void }[] = []
   let passed = 0
@@ -145,7 +145,7 @@ test('when Slack is about to close a connection that has lasted, the next is ope
   await livesFor(3_600_000, 2, time)
   await opened(3)
   expect(warnings).toEqual([])
-  // What is waited for is the silence of the third, and no pause.
+  // The newest wait is the silence timeout of the third connection, not a backoff.
   await expect.poll(pass).toBe(90_000)
 })
 

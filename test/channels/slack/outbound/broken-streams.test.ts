@@ -77,7 +77,7 @@ test('where Slack refuses files, a long answer is posted in messages, and later 
 test('an address for a file that takes nothing any more is given up for another', async () => {
   harness = await openSlackHarness({ script: [{ text: LONG }] })
   const { uploads } = harness.slack.state
-  // What it knows no more gets 404.
+  // Slack answers 404 for an upload address that it no longer knows.
   harness.slack.after = ({ method }) => {
     if (method === 'files.getUploadURLExternal' && uploads.has('F1')) {
       uploads.delete('F1')

@@ -45,7 +45,7 @@ test.each([
       { prefer: 'respond-async' },
     )
     expect(answered.status).toBeLessThan(300)
-    // The run goes on, and the buttons are still there.
+    // The run continues, and the buttons are still there.
     await harness.press({ message, action: press, user: 'U1', channel: 'C1' })
     last.letGo()
     await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text).toBe('Done.')

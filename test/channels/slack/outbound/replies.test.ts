@@ -47,7 +47,7 @@ test('text is streamed while it comes, in chunks and never as one text', async (
 })
 
 test('tools show with their names and states; no text of a call or a result reaches Slack', async () => {
-  // It ends when its message streams, and the answer follows before Slack is told more.
+  // The tool ends when its message streams. The answer follows before the next update to Slack.
   const execute: typeof leakyTool.execute = async (...call) => {
     await expect.poll(() => methods()).toContain('chat.startStream')
     return leakyTool.execute(...call)

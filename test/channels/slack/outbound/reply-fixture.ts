@@ -7,7 +7,7 @@ import type { SlackServer } from '../../../slack-server/slack-server.ts'
 
 export const TS = '1600000001.000100'
 
-/** A tool whose arguments and results nobody in Slack may see. */
+/** A tool whose arguments and results must not be visible in Slack. */
 export const leakyTool = defineTool({
   name: 'leaky',
   description: 'Returns a secret.',
@@ -32,7 +32,7 @@ export const repliesOf = (slack: SlackServer, channel: string, thread: string): 
     .replies(channel, thread)
     .filter((one): one is Named => (one.metadata as Named['metadata'] | undefined)?.event_type === 'tooltrail_reply')
 
-/** What all messages of a thread's replies say together. */
+/** Joined text of all reply messages in a thread. */
 export const wholeText = (slack: SlackServer, channel: string, thread: string): string =>
   repliesOf(slack, channel, thread)
     .map(({ text }) => text)

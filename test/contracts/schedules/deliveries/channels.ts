@@ -19,8 +19,8 @@ export const channelsOf = (world: World, process: Process, outbox: Outbox): Read
   ])
 
 /**
- * Sends a request, which may or may not arrive, at the latest when some seconds have passed, also if its sender has died or given it up
- * by then. Rejects when nobody knows; false when it has not arrived.
+ * Sends a request, which may or may not arrive. It may arrive some seconds later, even if its sender has died or given
+ * up. Rejects if the outcome is unknown. Returns false if the request has not arrived.
  */
 function post(world: World, process: Process, { delivery, signal }: Work, arrive: () => void): Promise<boolean> {
   const outcome = world.outcomes.shift() ?? 'done'
@@ -40,7 +40,7 @@ function post(world: World, process: Process, { delivery, signal }: Work, arrive
   })
 }
 
-/** What a channel is promised. */
+/** Checks the promises to a channel. */
 function checkWork(world: World, { delivery, run }: Work): void {
   if (run.status === 'queued') world.faults.push(`a run whose delivery begins has started: ${delivery.id}`)
 }
@@ -88,7 +88,7 @@ function replies(world: World, process: Process): RunChannel {
       }).catch((error: unknown) => {
         if (!work.signal.aborted) throw error
       })
-      // It was told to stop, and the request may be under way: the thread is not read before it has arrived.
+      // The work was aborted, and the request may be in flight. The thread is not read before the request has arrived.
       if (arrived === undefined) return { retryAt: world.stores.clock.now() + REQUEST_MS, keepClaim: true }
       if (!arrived) return { retryAt: world.stores.clock.now() + AGAIN_MS, state: {} }
       return { status: 'delivered', state: { posted: true } }

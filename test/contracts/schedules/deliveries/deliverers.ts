@@ -90,7 +90,7 @@ export async function execute(world: World, process: Process): Promise<void> {
   }
 }
 
-/** Shows an event to one of the processes that deliver: whoever goes on with a run is another one. */
+/** Shows an event to one of the delivering processes. Another process continues the run. */
 function show(
   { key, drivers }: World,
   number: number,

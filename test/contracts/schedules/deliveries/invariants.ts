@@ -2,7 +2,7 @@ import type { Delivery } from '../../../../functions/domain/delivery.ts'
 import { must } from '../harness.ts'
 import type { World } from './world.ts'
 
-/** Milliseconds after which somebody looks at what is pending, at the latest. */
+/** Milliseconds after which a process reads the pending deliveries, at the latest. */
 const MAX_POLL_INTERVAL_MS = 600_000
 
 /** Reads the rows, compares them with what they were, and remembers them. `by`: the process that has taken a step. */

@@ -6,7 +6,7 @@ import type { Silence, World } from './world.ts'
 
 /** How much of each trouble a schedule may still make. */
 export interface Budget {
-  /** Of processes, at any step. */
+  /** Crashes of processes, at any step. */
   readonly crash: number
   /** Waits that outlast claims. */
   readonly claims: number
@@ -19,7 +19,7 @@ export interface Budget {
   readonly lostHints: number
   /** Jumps of the clock into the past. */
   readonly back: number
-  /** Processes that are told to stop. */
+  /** Graceful stops of processes. */
   readonly stops: number
 }
 type Spending = { -readonly [trouble in keyof Budget]: number }
@@ -35,7 +35,7 @@ const ORDINARY = 6
 /** Requests over the network take longer than steps in a process. */
 const REQUEST = 'the request arrives'
 
-/** What can happen next; more likely things stand there more often. */
+/** Possible next steps. More likely steps are listed more often. */
 export function optionsOf(world: World, budget: Spending): readonly Option[] {
   const { processes } = world
   const options: Option[] = []
@@ -94,7 +94,7 @@ function crash(world: World, state: ProcessState): void {
 function stop(world: World, name: string): void {
   world.trace.push(`${name} is told to stop`)
   const driver = world.drivers.get(name)
-  // What it could not store is found by time.
+  // Deliveries whose hand-off was not stored are found later by their time.
   driver?.handOff().then(
     () => world.hints++,
     () => undefined,
@@ -102,7 +102,7 @@ function stop(world: World, name: string): void {
   replace(world, name)
 }
 
-/** Whoever died has a successor, which knows nothing of it. */
+/** Replaces a dead process by a new one without its state. */
 export function replace(world: World, name: string): void {
   world.drivers.delete(name)
   if (name.startsWith('sweeper')) startSweeper(world, `${name}'`)

@@ -96,7 +96,7 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
   const how = [fate === 'lands' ? [] : fate, world.silence === undefined ? [] : `no response, ${world.silence}`].flat()
   world.trace.push(`${name}: ${parked?.label ?? ''}${how.length === 0 ? '' : ` (${how.join(', ')})`}`)
   await world.processes.resume(state, fate)
-  // Whoever waited for it goes on to its own next step.
+  // Let the code that awaited this step reach its own next step.
   await new Promise((resolve) => setImmediate(resolve))
   if (fate === 'lands late') replace(world, state.root.process.name)
   await look(world, name)
@@ -107,7 +107,7 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
   }
 }
 
-/** No more trouble and no more hints but the sweeper's; time passes only when nobody can go on. */
+/** No more faults, and no hints except the sweeper's. Time passes only when no process can continue. */
 async function continueFairly(world: World): Promise<void> {
   const { processes, stores, trace } = world
   world.hints = 0

@@ -7,16 +7,18 @@ import type { Logger } from '../../../../functions/ports/logger.ts'
 import type { Stores } from '../../stores.ts'
 import type { Process, Processes } from '../processes.ts'
 
-/** What delivers, as the program has it, or with one guard taken out. */
+/** The delivery code: the program's, or a copy without one guard. */
 export interface DeliveryCode {
   readonly createDeliveryDriver: typeof createDeliveryDriver
   readonly hintDueDeliveries: typeof hintDueDeliveries
 }
 
-/** What comes of a request to a channel: nobody knows after `silent`, which was done, and `ignored`, which was not. */
+/**
+ * Outcome of a request to a channel. The sender gets no response to `silent` (executed) and `ignored` (not executed).
+ */
 export type PostOutcome = 'done' | 'silent' | 'ignored' | 'busy'
 
-/** What comes of a write whose response does not come: it was done, or it was not. */
+/** Whether a write without a response was done (`after`) or not (`before`). */
 export type Silence = 'after' | 'before'
 
 /** One session whose runs owe deliveries, the processes that deliver, and what has arrived outside. */
@@ -25,20 +27,20 @@ export interface World {
   readonly stores: Stores
   readonly processes: Processes
   readonly code: DeliveryCode
-  /** Of the next requests to channels; later ones are done. */
+  /** Outcomes of the next requests to channels. Later requests succeed. */
   readonly outcomes: PostOutcome[]
-  /** What the next write meets. */
+  /** Fault of the next write. */
   silence: Silence | undefined
   /** Ids of the runs that were accepted, in order. */
   readonly runs: string[]
   readonly ended: Set<string>
-  /** Of each id, the bodies that its receiver got. */
+  /** Bodies that the receiver got, by id. */
   readonly received: Map<string, string[]>
-  /** Of each run, its messages in the thread. */
+  /** Messages in the thread, by run. */
   readonly thread: Map<string, string[]>
-  /** Those that are under way to a channel. */
+  /** Requests in flight to a channel. */
   readonly requests: Set<() => void>
-  /** Those of the processes that live. */
+  /** Drivers of the live processes. */
   readonly drivers: Map<string, DeliveryDriver>
   readonly sleeps: Set<{ readonly until: number }>
   /** The rows after the last step. */
@@ -47,7 +49,7 @@ export interface World {
   readonly owners: Map<string, string>
   hints: number
   deletion: 'none' | 'begun' | 'done'
-  /** What channels have met that must not be. */
+  /** Violations that channels found. */
   readonly faults: string[]
   /** The latest time that the clock has shown. */
   latest: number
@@ -104,7 +106,7 @@ async function answered<T>(world: World, send: () => Promise<T>): Promise<T> {
   return result
 }
 
-/** The clock of a process: whoever sleeps goes on when the schedule lets it, not before its time. */
+/** The clock of a process. A sleep ends when the schedule resumes it, not before its time. */
 export function clockOf(world: World, parent: Process): Clock {
   const { clock } = world.stores
   return {

@@ -15,7 +15,7 @@ export interface FunctionPool {
   readonly settings: LambdaFunction
   /** Every permission that its calls took so far. */
   readonly calls: readonly RecordedCall[]
-  /** What it was invoked with, in order. */
+  /** Events of its invocations, in order. */
   readonly events: readonly unknown[]
   /** The pids that have an invocation now. */
   busy(): readonly number[]
@@ -23,14 +23,14 @@ export interface FunctionPool {
   kill(pid: number): Promise<void>
   /** Ends every process; later invocations start cold. */
   recycle(): Promise<void>
-  /** What goes wrong with its calls from now on. */
+  /** Sets the fault of its calls from now on. */
   disturb(trouble: Trouble): void
   log(): string
   /** The most that one of its processes took, in MB. */
   peakMb(): number
   /** Calls that were under way when an invocation was over: work that a handler left behind. */
   readonly leftBehind: readonly RecordedCall[]
-  /** What its invocations that failed came to. */
+  /** Outcomes of its failed invocations. */
   readonly failures: readonly Extract<Outcome, { ok: false }>[]
 }
 

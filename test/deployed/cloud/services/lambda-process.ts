@@ -28,7 +28,7 @@ export interface LambdaFunction {
   readonly memoryMb: number
 }
 
-/** An execution environment: one process, one invocation at a time, frozen in between. */
+/** An execution environment: one process with one invocation at a time, frozen between invocations. */
 export interface LambdaProcess {
   readonly pid: number
   isIdle(): boolean
@@ -150,7 +150,7 @@ const heapLimits = ({ memoryMb }: LambdaFunction): string[] => [
   `--max-old-space-size=${Math.floor(memoryMb * 0.9)}`,
 ]
 
-/** What Lambda sets for every function; nothing of this machine's own environment gets in. */
+/** Variables that Lambda sets for every function. This machine's own environment is not passed on. */
 function reservedVariables(lambda: LambdaFunction, runtimeApi: string): Record<string, string> {
   return {
     AWS_LAMBDA_RUNTIME_API: runtimeApi,

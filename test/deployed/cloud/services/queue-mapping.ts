@@ -36,7 +36,7 @@ export function startQueueMapping(options: Options): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const count = Math.min(POLLERS, options.properties.ScalingConfig?.MaximumConcurrency ?? POLLERS)
   const pollers = Array.from({ length: count }, () => poll(options, stopping.signal))
-  // What ended one is told by `stop`.
+  // `stop` reports the error that ended a poller.
   for (const poller of pollers) poller.catch(() => undefined)
   return {
     async stop() {

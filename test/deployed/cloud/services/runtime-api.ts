@@ -4,15 +4,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 const VERSION = '/2018-06-01/runtime'
-/** Of a response that is not streamed, and of an event. */
+/** Limit of an event, and of a response that is not streamed. */
 export const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024
 
-/** What came of an invocation. */
+/** Outcome of an invocation. */
 export type Outcome =
   | { readonly ok: true; readonly body: Buffer }
   | { readonly ok: false; readonly errorType: string; readonly message: string }
 
-/** Told of a streamed response while it comes. */
+/** Receiver of a streamed response, called while it arrives. */
 export interface ResponseSink {
   start(contentType: string): void
   chunk(bytes: Buffer): void
@@ -95,7 +95,7 @@ export async function startRuntimeApi(listener: Listener): Promise<RuntimeApi> {
   }
 }
 
-/** Passes pieces on as they come. What went wrong after the first of them stands in the trailers. */
+/** Passes chunks on as they arrive. The trailers contain an error that occurred after the first chunk. */
 async function streamed(request: IncomingMessage, sink: ResponseSink | undefined): Promise<Outcome> {
   sink?.start(request.headers['content-type'] ?? '')
   const chunks: Buffer[] = []

@@ -37,7 +37,7 @@ interface Options {
   readonly pool: Pick<FunctionPool, 'invoke'>
   readonly stream: { readonly shard: string; next(): Promise<readonly StreamRecord[]> }
   readonly s3: S3Client
-  /** What the engine does not tell of a record. */
+  /** Adds the fields of a record that the engine does not set. */
   readonly complete: (record: StreamRecord) => StreamRecord
 }
 
@@ -66,7 +66,7 @@ export function startStreamMapping(options: Options): { stop(): Promise<void> } 
   }
 }
 
-/** Batches of so many records that their events can be invoked with. */
+/** Splits records into batches of at most `size` that fit into an event. */
 function batches(records: readonly StreamRecord[], size: number): StreamRecord[][] {
   const made: StreamRecord[][] = []
   let bytes = 0
@@ -93,7 +93,7 @@ async function handOff(options: Options, batch: readonly StreamRecord[], signal:
     const failed = firstFailure(properties, left, outcome)
     if (failed === undefined) return
     const rest = left.slice(failed)
-    // What came before the first failure is done: the rest is a batch of its own.
+    // The records before the first failure are done. The rest is a new batch.
     if (failed > 0) attempt = 0
     left = rest
     const tooOften = properties.MaximumRetryAttempts >= 0 && attempt >= properties.MaximumRetryAttempts

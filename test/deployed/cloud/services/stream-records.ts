@@ -38,7 +38,7 @@ export async function openStream(
 
 function toLambda(record: _Record, sourceArn: string): StreamRecord {
   const plain = JSON.parse(JSON.stringify(record, binaryAsBase64)) as StreamRecord
-  // The engine tells whole minutes. This record was not there at the last look.
+  // The engine reports whole minutes. This record was absent at the last poll, so the current time is close enough.
   const ApproximateCreationDateTime = Math.floor(Date.now() / 1_000)
   return {
     ...plain,

@@ -9,7 +9,8 @@ export function withoutAliases(template: Raw): Raw {
   const aliases = Object.entries(template.Resources).filter(([, { Type }]) => Type === 'AWS::Lambda::Alias')
   const text = aliases.reduce((all, [id, { Properties = {} }]) => {
     const { Ref } = Properties['FunctionName'] as { readonly Ref: string }
-    // What `Ref` gives of an alias is an ARN; whoever needs the name alone takes it from there, and adds that of the alias.
+    // `Ref` of an alias returns an ARN. Where only the name is needed, the template extracts it and appends the alias
+    // name.
     const named = all.replaceAll(`":${String(Properties['Name'])}"`, '""')
     return named.replaceAll(`{"Ref":"${id}"}`, `{"Fn::GetAtt":["${Ref}","Arn"]}`)
   }, JSON.stringify(template))

@@ -9,7 +9,10 @@ import { withoutAliases } from './aliases.ts'
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..')
 const SYNTH_MS = 300_000
 
-/** Whether the templates follow the house rules is for the tests of the infrastructure to say. Nobody gets its alarms. */
+/**
+ * The infrastructure tests check whether the templates follow the house rules. No person gets the alarms of this
+ * address.
+ */
 const GIVEN = { '@aws-cdk/core:failSynthOnValidationErrors': false, alarmEmail: 'oncall@example.com' }
 
 const Resource = z.object({
@@ -38,7 +41,7 @@ const Assets = z.object({ files: z.record(z.string(), z.object({ source: z.objec
 export type Resource = z.output<typeof Resource>
 export type Template = z.output<typeof Template>
 
-/** What synthesis left behind: a template for each stack, and the files that they name. */
+/** Output of the synthesis: a template for each stack, and the files that they name. */
 export interface Assembly {
   readonly stacks: ReadonlyMap<string, Template>
   /** The folder that is uploaded under this key. */

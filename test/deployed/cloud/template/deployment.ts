@@ -24,7 +24,7 @@ export interface Engines {
   readonly lambda: string
 }
 
-/** What the functions keep in the collection: its alias is `history`. */
+/** Indexes of the functions in the collection. Their alias is `history`. */
 const HISTORY_INDEXES = 'history-v*'
 
 /** A resource of a type, with its properties resolved. */
@@ -48,7 +48,7 @@ export interface Deployment {
   output(stack: string, id: string): string
   /** All outputs of a stack. */
   outputs(stack: string): Readonly<Record<string, string>>
-  /** What the schedules do when their time has come. */
+  /** Does what the schedules do when they are due. */
   tick(): Promise<void>
   remove(): Promise<void>
 }
@@ -57,7 +57,7 @@ interface Options {
   readonly engines: Engines
   /** The value of a secret, by its name. */
   readonly secretOf: (name: string) => string | undefined
-  /** What the engine's stream does not tell of a record, and DynamoDB would. */
+  /** Adds the fields of a record that DynamoDB sets and the engine's stream does not. */
   readonly complete: (record: StreamRecord) => StreamRecord
   /** Seconds after which a queue shows again what a function failed with, in place of its own time. */
   readonly retrySeconds: number
@@ -86,7 +86,10 @@ type Redriving = { readonly properties: z.output<typeof QueueProperties> }
 const byRedrive = (one: Redriving, other: Redriving): number =>
   Number(one.properties.RedrivePolicy !== undefined) - Number(other.properties.RedrivePolicy !== undefined)
 
-/** Makes what the templates describe, in the engines, and starts what they connect. What fails leaves nothing behind. */
+/**
+ * Creates the resources of the templates in the engines, and starts the connections between them. A failure leaves
+ * nothing behind.
+ */
 export async function deploy(assembly: Assembly, options: Options): Promise<Deployment> {
   const undo: Undo = []
   const remove = async (): Promise<void> => {
@@ -124,7 +127,7 @@ async function build({ stacks, asset }: Assembly, options: Options, undo: Undo):
     ...found,
     properties: QueueProperties.parse(properties),
   }))
-  // Those for dead letters come before the ones that name them.
+  // Dead-letter queues are created before the queues that name them.
   for (const { properties, ref, arn } of queueList.toSorted(byRedrive)) {
     const name = ref.split('/').at(-1) ?? ''
     const queue = await makeQueue(sqs, name, properties, (dead) => known(queues, dead).arn)

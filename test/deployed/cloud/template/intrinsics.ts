@@ -5,9 +5,9 @@ export interface Names {
   readonly stacks: ReadonlyMap<string, Template>
   readonly account: string
   readonly region: string
-  /** What `Ref` of a resource gives. */
+  /** Value of `Ref` of a resource. */
   ref(stack: string, id: string): string
-  /** What `Fn::GetAtt` gives; undefined where the resource has no such attribute. */
+  /** Value of `Fn::GetAtt`. Undefined if the resource has no such attribute. */
   attribute(stack: string, id: string, name: string): string | undefined
 }
 

@@ -10,7 +10,10 @@ const Allowed = z.strictObject({
   Action: list,
   Resource: list,
 })
-/** The one denial there is: items of these partitions are written by nobody. What partition a call is about is not recorded. */
+/**
+ * The only denial: no function may write items of these partitions. The recorder does not record the partition of a
+ * call.
+ */
 const NoApiKeys = z.strictObject({
   Sid: z.literal('NoApiKeys'),
   Effect: z.literal('Deny'),
@@ -74,7 +77,7 @@ function dataGrants(properties: unknown, roleArn: string): Grant[] {
     )
 }
 
-/** Whether the grant allows the call. `*` stands for any characters, `?` for one, as in IAM. */
+/** Whether the grant allows the call. As in IAM, `*` matches any characters, `?` one. */
 const allows = (grant: Grant, call: RecordedCall): boolean =>
   matches(grant.action.toLowerCase(), call.action.toLowerCase()) && matches(grant.resource, call.resource)
 

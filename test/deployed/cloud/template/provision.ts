@@ -27,7 +27,7 @@ const Index = z.object({
   }),
 })
 
-/** What of a table's properties the engine can have. */
+/** Properties of a table that the engine supports. */
 export const TableProperties = z.object({
   AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
   KeySchema,
@@ -86,7 +86,7 @@ function withoutAbsent({ Projection, ...index }: z.output<typeof Index>) {
   }
 }
 
-/** What of a queue's properties decides how it behaves. */
+/** Properties of a queue that decide its behaviour. */
 export const QueueProperties = z.object({
   VisibilityTimeout: z.int().optional(),
   MessageRetentionPeriod: z.int().optional(),
@@ -126,7 +126,7 @@ export async function makeQueue(
   }
 }
 
-/** Makes a bucket. What else its properties say (lifecycle, encryption, policies) no engine here can have. */
+/** Creates a bucket. No engine here supports its other properties (lifecycle, encryption, policies). */
 export async function makeBucket(client: S3Client, name: string): Promise<Provisioned> {
   await client.send(new CreateBucketCommand({ Bucket: name }))
   return {

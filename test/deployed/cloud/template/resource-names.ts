@@ -6,16 +6,16 @@ import { REGION } from '../../../engines/region.ts'
 
 export const ACCOUNT = '000000000000'
 
-/** What the addresses of two services begin with on AWS; the engines' take their place in a function's environment. */
+/** Prefixes of two services' addresses on AWS. In a function's environment, the engines' addresses replace them. */
 export const QUEUE_ORIGIN = `https://sqs.${REGION}.amazonaws.com`
 export const SEARCH_ORIGIN = `https://history.${REGION}.aoss.amazonaws.com`
 
 interface Naming {
   /** The property that names it, when it is given. */
   readonly property?: string
-  /** What CloudFormation makes of its logical id, where that matters. */
+  /** The name that CloudFormation generates from the logical id, where it matters. */
   readonly generate?: (id: string) => string
-  /** What `Ref` gives; the name when left out. */
+  /** Value of `Ref`. Defaults to the name. */
   readonly ref?: (name: string, arn: string) => string
   /** The ARN after the account, or all of it where it begins with `arn:`. */
   readonly arn: (name: string) => string

@@ -12,7 +12,7 @@ export const BROKEN_STREAM = 'the stream broke off'
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 const TERMINAL = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused'])
 
-/** What one client knows of its session. It outlives the program's crashes: all of it was acknowledged. */
+/** Facts that one client knows of its session. All of them were acknowledged, so they outlive the program's crashes. */
 export interface Knowledge {
   readonly session: string
   /** Every input that the client has handed in, or tries to: idempotency key → its text. */
@@ -25,7 +25,7 @@ export interface Knowledge {
   readonly last: Map<string, string>
   /** Resolved calls: call id → text, or whether it was approved. */
   readonly resolutions: Map<string, string | boolean>
-  /** Runs that were told to stop while they went on, or were superseded. */
+  /** Runs that were cancelled while they were running, or were superseded. */
   readonly stopped: Set<string>
   /** Runs that failed, as was to be. */
   readonly failed: Set<string>
@@ -34,7 +34,10 @@ export interface Knowledge {
 
 let made = 0
 
-/** Of a session that no other client of this process has had: the scripted model remembers what it has refused. */
+/**
+ * Creates the knowledge of a new session. Its name is unique in this process, because the scripted model remembers its
+ * refusals.
+ */
 export const newKnowledge = (name: string): Knowledge => ({
   session: `${name}-${++made}`,
   inputs: new Map(),
@@ -60,7 +63,7 @@ export interface DurableClient {
   submit(key: string, body: { readonly content: string } & object, stream: boolean): Promise<string>
   /** Reads the run's events, resolving its waiting calls, until it has ended. Approvals are given unless `denies` is set. */
   finish(run: string, denies?: boolean): Promise<RunBody>
-  /** Goes on after a run that failed; returns the id of the new run. */
+  /** Continues after a failed run. Returns the id of the new run. */
   resume(key: string): Promise<string>
   /** Waits until the run is paused; returns whether it is, for it may have ended. */
   untilPaused(run: string): Promise<boolean>

@@ -10,7 +10,7 @@ export interface Fault {
   readonly step: number
   readonly kind?: string
   readonly when: 'before' | 'after'
-  /** The process stands still instead, until it is told to go on. */
+  /** The process is stopped with SIGSTOP instead, until it gets SIGCONT. */
   readonly stops?: boolean
 }
 
@@ -54,8 +54,8 @@ export interface FaultPoints {
 }
 
 /**
- * Ports and tools that kill this process where `fault` says. `trace`: a file that gets session and kind of each step.
- * `database`: the SQLite file whose lock must be free when the process stands still.
+ * Ports and tools that kill this process at `fault`. `trace`: a file that gets session and kind of each step.
+ * `database`: the SQLite file whose lock must be free when the process is stopped.
  */
 export function createFaultPoints(fault: Fault | undefined, trace: string, database?: string): FaultPoints {
   let count = 0
@@ -70,7 +70,8 @@ export function createFaultPoints(fault: Fault | undefined, trace: string, datab
 
   function kill(step: number, when: Fault['when']): void {
     if (step !== fault?.step || when !== fault.when) return
-    // Whoever is killed leaves nothing compiled for those that start after it. No step can come between: it takes no turn.
+    // A killed process would leave no compile cache for the next one. The flush is synchronous, so no other step can
+    // happen before the kill.
     flushCompileCache()
     if (fault.stops === true && database !== undefined) waitUntilQuiet(database)
     process.kill(process.pid, fault.stops === true ? 'SIGSTOP' : 'SIGKILL')

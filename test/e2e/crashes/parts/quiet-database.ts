@@ -5,8 +5,8 @@ const PAUSE_MS = 10
 const QUIET_TIMEOUT_MS = 5_000
 
 /**
- * Blocks this thread until the other threads of the process have stopped writing to a SQLite file. A process that is stopped
- * within a transaction keeps its lock, and then nobody else can write.
+ * Blocks this thread until the other threads of the process have stopped writing to a SQLite file. A process stopped
+ * within a transaction keeps its lock, and then no other process can write.
  */
 export function waitUntilQuiet(path: string): void {
   const database = new DatabaseSync(path, { timeout: 0 })

@@ -12,12 +12,12 @@ export interface ListedCallback {
   readonly status: 'pending' | 'delivered' | 'failed'
 }
 
-/** Of `agents.json`. */
+/** Callbacks in the form of `agents.json`. */
 export const callbacksTo = ({ url }: Pick<Receiver, 'url'>): object => ({ [CALLBACK_NAME]: { url, secret: SECRET } })
 
 /**
- * Each callback of a session was delivered: the receiver knows it by one id, with the same bytes however often it came. A run that
- * was given up may have paused before, and tells how it ended.
+ * Checks that each callback of a session was delivered. The receiver knows it by one id, with the same bytes for every
+ * delivery. A run that was given up may have paused before, and reports how it ended.
  */
 export async function expectReported(
   client: Client,

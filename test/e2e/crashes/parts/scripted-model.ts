@@ -6,7 +6,7 @@ type Call = readonly [tool: string, mark: string, to?: readonly [member: string,
 /** The tool by which a leader gives a member a task. */
 export const DELEGATE = 'delegate_task_to_member'
 
-/** What the model does after an input that begins with the word: one batch of calls after the other, then its completion. */
+/** The model's plan for an input that begins with the word: batches of calls one after the other, then a completion. */
 const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   parallel: [
     [
@@ -78,7 +78,7 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       ['lookup', 'b'],
     ],
   ],
-  // Three delegations deep, side by side; three calls in different members wait, beside what goes on.
+  // Three levels of delegation, side by side. Three calls in different members wait while other calls run.
   deep: [
     [
       [DELEGATE, 'd0', ['second', 'spread']],
@@ -109,7 +109,10 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   ],
 }
 
-/** An input for this model: its first word chooses the plan, its last word stands in every mark, so that all can be told apart. */
+/**
+ * An input for this model. Its first word selects the plan. Its last word is part of every mark, so that marks are
+ * unique.
+ */
 export const inputText = (word: keyof typeof PLANS & string, unique: string): string => `${word} please ${unique}`
 
 /** The marks of the calls that an input leads to. */
@@ -118,7 +121,7 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
     batch.flatMap(([name, mark]) => (tool === undefined || tool === name ? [`${mark}-${unique}`] : [])),
   )
 
-/** What the model says at the end. */
+/** Final completion of the model. */
 const completionText = (word: string, unique: string): string =>
   `all done with ${unique}${word === 'cite' ? ', says [source1]' : ''}`
 
@@ -131,7 +134,10 @@ export const forgive = (unique: string): void => void forgiven.add(unique)
 /** Requests that were made before, of inputs that begin with `flaky`. */
 const madeBefore = new Set<string>()
 
-/** What the model refuses, and how: a retry helps with the first request of its kind, and nothing before it has forgiven. */
+/**
+ * Refusals of the model. A retry succeeds after the first request of a `flaky` input. A `refused` input fails until it
+ * is forgiven.
+ */
 function refusalOf(word: string, unique: string, round: number): OpenAiStep | undefined {
   if (word === 'refused' && !forgiven.has(unique)) return { status: 400, body: { error: { message: 'refused' } } }
   const request = `${unique} ${round}`

@@ -1,6 +1,6 @@
 /*
- * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there: also
- * where the model writes text between two pieces of a call's arguments, as servers do that send text and calls side by side.
+ * A Response that is read again equals the streamed one, and a resumed stream continues after any number. This also
+ * holds if the model writes text between two chunks of a call's arguments, as some servers do.
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ const call = (some: string): ModelEvent => ({
   toolName: 'look',
   arguments: some,
 })
-/** What an adapter makes of such a stream (completion-draft.ts): text after a call's first piece is one part. */
+/** Events of an adapter for such a stream (completion-draft.ts): text after a call's first chunk is one part. */
 const events = (isWoven: boolean): ModelEvent[] => [
   text(0, 'I look. '),
   call('{"at":'),
@@ -81,7 +81,7 @@ test.each([
   ['between pieces of a call', true],
 ] as const)('reads and resumed streams equal the stream with text %s', expectOneOrder)
 
-/** What a client puts together of the deltas: texts and arguments by their place in the output. */
+/** Texts and arguments that a client assembles from the deltas, by their index in the output. */
 function textsOf(some: readonly Event[]): string[] {
   const texts: string[] = []
   for (const event of some)

@@ -1,6 +1,6 @@
 /*
- * A Response that is read again equals the one that was streamed, and a stream that is resumed after any number continues there: also
- * where the store takes longer for a call's result than the model for the first words of its next round.
+ * A Response that is read again equals the streamed one, and a resumed stream continues after any number. This also
+ * holds if storing a call's result takes longer than the first words of the next round.
  */
 import type OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
@@ -65,7 +65,7 @@ test.each([
   ['slower', 100, 0],
 ] as const)('reads and resumed streams equal the stream with a store that is %s than the model', expectOneOrder)
 
-/** What a client puts together of the deltas: texts and arguments by their place in the output. */
+/** Texts and arguments that a client assembles from the deltas, by their index in the output. */
 function textsOf(some: readonly Event[]): string[] {
   const texts: string[] = []
   for (const event of some)

@@ -11,7 +11,7 @@ const close = async (): Promise<void> => {
 }
 afterEach(close)
 
-/** The process dies at one of the writes of a request, before or after it, as far as its client can tell. */
+/** The process seems to die at one of the writes of a request, before or after the write. */
 const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
 async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
   const breaks = ++fault.used === fault.at
@@ -66,7 +66,7 @@ test.each(Object.entries(bodies))(
         expect(first[0], name).toBe(at === writes ? 200 : 500)
         if (at === writes && when === 'after') continue
         Object.assign(fault, { used: 0, at: 0 })
-        // A run that was begun by a process that died goes on when its lease has ended, which nobody waits for here.
+        // A run of a dead process continues when its lease has expired. This test does not wait for that.
         const again = await send(messages, 1, at === 3 && when === 'after')
         expect(again[0], name).toBe(200)
         if (at === writes) expect(again, name).toEqual(first)

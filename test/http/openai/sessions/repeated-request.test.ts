@@ -141,7 +141,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
       expect(await text([said('yes')], { ...place, ...retry })).toBe('Three.')
     })
 
-    test('is a new turn after a run that failed, which its client was told', async () => {
+    test('is a new turn after a run that failed, if its client got the error', async () => {
       const fails: Turn = async function* () {
         yield { type: 'text.delta', part: 0, text: 'x' }
         throw new ModelError('provider_error', 'gone', { retryable: false })

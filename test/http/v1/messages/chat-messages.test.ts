@@ -58,7 +58,7 @@ async function pagesOf(log: readonly Message[], limit: number): Promise<unknown[
   }
 }
 
-/** What a message became, with links to its media. */
+/** Request messages of a stored message, with links to its media. */
 const withLinks = ({ message: { id }, sent }: Replayed): RequestMessage[] =>
   sent.map((request) => {
     if (request.role !== 'user') return request

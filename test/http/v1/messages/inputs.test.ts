@@ -168,7 +168,7 @@ describe('an input', () => {
     const path = '/v1/sessions/s/messages'
     expect(await expectJson(harness, 400, 'POST', path, '')).toMatchObject({ errors: [{ path: 'body.content' }] })
     expect(await expectJson(harness, 400, 'POST', path, '{')).toMatchObject({ detail: 'the body is not JSON' })
-    // What needs no body does without one, whatever it says of its type.
+    // A request that needs no body works without one, whatever its content type.
     expect(await expectJson(harness, 201, 'POST', '/v1/sessions', '')).toHaveProperty('id')
   })
 

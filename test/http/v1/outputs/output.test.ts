@@ -29,7 +29,7 @@ const withLinks = (ports: Ports): Ports => ({
   ...ports,
   outputs: { ...ports.outputs, link: async (_key, name, disposition) => linked(name, disposition) },
 })
-/** What the store returns for a link. */
+/** Link that the store returns. */
 let linked: (name: string, disposition: string) => string | undefined = () => undefined
 let harness: HttpHarness
 let messages: readonly Message[]

@@ -186,5 +186,5 @@ const eventsOf = (text: string): Report[] =>
     const [id, data] = [line('id'), line('data')]
     return data === undefined ? [] : [{ ...definedFields({ id }), data: JSON.parse(data) as Report['data'] }]
   })
-/** Of the stored events, in the order of their ids: members are told as they work. */
+/** Ids of the stored events, in their order. Events of members are emitted as they work. */
 const stored = (events: readonly Report[]): string[] => events.flatMap(({ id }) => id ?? [])

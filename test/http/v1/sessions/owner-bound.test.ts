@@ -25,7 +25,10 @@ const resultsOf = (run: RunBody): string =>
     .flatMap(({ tool_name: name, parts }) => (name === undefined ? [] : parts.map((part) => part.text)))
     .join()
 
-/** Alice's session with an output, and keys: bound to nobody, and to bob. The agents may search the whole tenant. */
+/**
+ * Creates alice's session with an output, a key without an owner, and bob's key. The agents may search the whole
+ * tenant.
+ */
 async function aliceAndBob(script: (pointer: () => string) => readonly Turn[]) {
   let pointer = ''
   harness = await openHttpHarness({
@@ -58,7 +61,7 @@ test('the agent finds and reads nothing of others in a session made by an owner-
   const { all, bob } = await aliceAndBob((pointer) => [search, read(pointer), { text: 'x' }, search, { text: 'x' }])
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'bobs' }, bob)
   expect(resultsOf(await say('bobs', 'look', bob))).not.toContain('is aubergine')
-  // A later run of that session, whoever starts it: bob can read what it finds.
+  // Bob can read the results of every later run of that session, whichever key starts it.
   expect(resultsOf(await say('bobs', 'look again', all))).not.toContain('is aubergine')
 })
 

@@ -71,7 +71,7 @@ async function fill(): Promise<void> {
   await expectJson(harness, 200, 'POST', at('s', '/messages'), { content: 'never mind' })
 }
 
-/** Somebody is not content with the first answer. */
+/** Rates the first answer negatively. */
 async function rateAnswer(): Promise<void> {
   const answer = (await lines('s')).find(({ role }) => role === 'assistant')
   const feedback = { rating: 'negative', user: 'ann', at: Date.parse('2026-11-21T09:30:00Z') } as const

@@ -30,7 +30,7 @@ const OTHER = [
   { role: 'user', content: 'another log' },
   { role: 'assistant', content: 'its answer' },
 ]
-/** What the turn has brought: not the other log, and no run of our own. */
+/** Messages of the imported turn, without the other log and without our own runs. */
 const ours = (messages: readonly ExportedMessage[]): ExportedMessage[] =>
   messages.filter(
     ({ parts, recorded_at: at }) => at !== undefined && !OTHER.some(({ content }) => content === parts[0]?.text),

@@ -43,7 +43,7 @@ const WAYS: readonly [name: string, messages: readonly object[]][] = [
 const OTHER = [{ role: 'user', ...said('another') }, ...round(3, 'other'), { role: 'assistant', ...said('other done') }]
 
 interface Fault {
-  /** The append, counted from 1, before which this comes; whoever imports may die of it. */
+  /** Number of the append, counted from 1, before which the fault happens. It may kill the importing process. */
   at: number
   come: () => Promise<unknown>
 }
@@ -84,7 +84,9 @@ const say = (session: string, content: string): Promise<object> =>
   expectJson(harness, 200, 'POST', `/v1/sessions/${session}/messages`, { content })
 const KEY = { 'idempotency-key': 'k' }
 
-/** Each completion with calls is followed by one result for each, in their order, and no result stands elsewhere. */
+/**
+ * Checks that each completion with calls is followed by one result for each, in order, and that no other results exist.
+ */
 function expectValid(messages: readonly RequestMessage[], what: string): void {
   for (let at = 0; at < messages.length;) {
     const message = messages[at++]

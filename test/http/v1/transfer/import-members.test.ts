@@ -19,7 +19,7 @@ const asks = (...ids: string[]): object => ({
   tool_calls: ids.map((id) => ({ id, name: 'delegate_task_to_member', arguments: '{}' })),
 })
 const returns = (id: string): object => ({ role: 'tool', tool_call_id: id, ...text(`result of ${id}`) })
-/** What a member says for the call of this id: more than a step of an import holds. */
+/** Messages of a member for the call with this id: more than one step of an import holds. */
 const member = (names: object): object[] =>
   [
     { role: 'user', ...text('the task') },

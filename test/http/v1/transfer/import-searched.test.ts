@@ -18,7 +18,9 @@ const calls = (name: string, input: object = {}) => ({
 })
 const task = calls('delegate_task_to_member', { member: 'clerk', task: 'find out' })
 
-/** What happened, and then turns that looked it up and told it: an agent alone, a team's member, and its leader. */
+/**
+ * An event, and then turns that search for it and repeat it: by an agent alone, by a team's member, and by its leader.
+ */
 const SCRIPT = [
   ...[calls('look'), { text: 'seen' }],
   ...[calls('search_history'), { text: 'You saw it: the blue crate, the blue crate.' }],
@@ -79,7 +81,7 @@ test('answers after a search are recognised by their calls, if the source has no
       log.filter(({ role }) => role === 'assistant').map(({ searched }) => searched)
     expect(marked(await lines(there, id)), id).toEqual(marked(await lines(here, id)))
   }
-  // Of a task that a member searched for, only the source can say it: its result comes before that search in the log.
+  // Only the source knows that a member searched for this task: the task's result precedes that search in the log.
   const reported = (await hits(there)).filter((hit) => !hit.startsWith('team tool_'))
   expect(reported[0]).toMatch(/^did tool_result /)
 })

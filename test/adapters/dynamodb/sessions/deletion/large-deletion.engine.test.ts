@@ -18,12 +18,15 @@ import { startFaultProxy } from '../../../../faults/fault-proxy.ts'
 import { createTestTable } from '../../engine.ts'
 
 const MESSAGES = 10_000
-/** Of rows of 300 KB each, near the most that an item holds: 99 of them are seven times what one atomic write may be about. */
+/**
+ * Number of rows of 300 KB each, near the limit of an item. All of them have seven times the size limit of one atomic
+ * write.
+ */
 const LARGE = 99
 const LARGE_TEXT = 'x'.repeat(300_000)
-/** Of one `BatchWriteItem`. */
+/** Limit of one `BatchWriteItem`. */
 const BATCH = 25
-/** A process dies while it makes its so many-th write; whether the write was done it never knew. */
+/** The process dies at its write with this number. It never learns whether the write was done. */
 const DEATHS = [
   { at: 'after', write: 20 },
   { at: 'before', write: 35 },
