@@ -67,7 +67,7 @@ function framesOf(stream: string): readonly { readonly [field: string]: unknown 
     .map((line) => JSON.parse(line.slice('data: '.length)) as { [field: string]: unknown })
 }
 
-/** What a stream of Chat Completions or of our own API shows as text. */
+/** Text that a stream of Chat Completions or of our own API shows. */
 const shownText = (stream: string): string =>
   framesOf(stream)
     .map(({ type, text, choices }) => {
@@ -98,7 +98,7 @@ describe.each(wires)('on %s · sqlite', (_wire, provider: Provider) => {
     await server.close()
   })
 
-  /** Those of this test. */
+  /** Requests of this test. */
   const requests = (): RecordingServer['requests'] => server.requests.slice(first)
 
   const expectWholeRequests = (): void => {

@@ -15,7 +15,7 @@ const DONE = 'data: [DONE]\n\n'
 interface Variants {
   /** Frames of a format that does not exist, and nothing else. */
   readonly otherEvents: Frames
-  /** The same within a frame that begins as usual. */
+  /** Unknown content within a frame that begins as usual. */
   readonly otherContent: Frames
   /** A finish reason, and nothing else. */
   readonly onlyFinish: Frames
@@ -76,7 +76,7 @@ const VARIANTS: { readonly [provider: string]: Variants } = {
 const variantsOf = ({ name }: Provider): Variants =>
   VARIANTS[name] ?? { otherEvents: [], otherContent: [], onlyFinish: [] }
 
-/** What the provider's real package makes of a stream of these frames, without a network. */
+/** Reads a stream of these frames with the provider's real package, without a network. */
 async function read(provider: Provider, frames: Frames): Promise<Completion> {
   const encoder = new TextEncoder()
   const bytes = Buffer.concat(frames.map((frame) => (typeof frame === 'string' ? encoder.encode(frame) : frame)))
