@@ -46,6 +46,32 @@ export interface Citations {
   readonly left: NumberRanges
 }
 
+/** The steps of a repair, in the order in which they are tried. */
+export const REPAIR_STEPS = ['reasoning', 'names', 'media', 'parts'] as const
+export type RepairStep = (typeof REPAIR_STEPS)[number]
+
+/** Messages from one id to another, both included. */
+export interface MessageRange {
+  readonly from: string
+  readonly through: string
+}
+
+/** The form of requests to a model that has refused the usual form. */
+export interface Repairs {
+  readonly steps: readonly RepairStep[]
+  /** Messages that are replaced by a note. */
+  readonly omitted: readonly MessageRange[]
+  /** Messages that the model had not accepted when a run was refused in every form. */
+  readonly refused?: MessageRange
+  /** The last run that took steps, how many, the log's end at the last one, and what was omitted before. */
+  readonly trial?: {
+    readonly run: string
+    readonly at: string
+    readonly count: number
+    readonly before: readonly MessageRange[]
+  }
+}
+
 /**
  * The decisions of policies for the requests of a session. They stay the same, byte for byte, until the next decision.
  */
@@ -57,10 +83,12 @@ export interface SessionContext {
   readonly media?: { readonly from: string }
   /** Maximum tokens of a request to a model, learned from its refusals; the key is the model's name in its agent. */
   readonly limits?: { readonly [model: string]: number }
+  /** The form of requests to models that refused the usual form, by `provider/model`. */
+  readonly repairs?: { readonly [model: string]: Repairs }
   /** The log's last message at the last decision, and the size of the request at that time. */
   readonly decided?: { readonly at: string; readonly scale: Scale }
   /** The decisions for the requests of working members, by the row of the delegate call. */
-  readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'decided'> }
+  readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'decided' | 'repairs'> }
 }
 
 /** The usage of a summary, or of a failed attempt at one. */

@@ -16,7 +16,7 @@ export interface ReplayOptions extends RequestForm {
   readonly currentRun: string
   readonly replay: 'full' | 'conversation'
   /** Decisions about the session's requests. Default: none. */
-  readonly context?: Pick<SessionContext, 'summary' | 'cut' | 'citations'>
+  readonly context?: Pick<SessionContext, 'summary' | 'cut' | 'citations' | 'repairs'>
   /** The first message of earlier turns that is sent with its media. Default: none. */
   readonly mediaFrom?: string
   /** Numbers of sources in addition to those in the log. A result without a number is sent without its sources. */

@@ -73,6 +73,8 @@ export class ModelError extends Error {
   readonly status?: number
   /** With `context_length`: what the provider says of the sizes. */
   readonly size?: RefusedSize
+  /** The index of the request's message that the provider's refusal names. */
+  readonly messageIndex?: number
   /** The stream had this many frames in an unknown format, and nothing else. */
   readonly unknownFrames?: number
 
@@ -85,6 +87,7 @@ export class ModelError extends Error {
       usage?: Usage
       status?: number
       size?: RefusedSize
+      messageIndex?: number
       unknownFrames?: number
       cause?: unknown
     },
@@ -97,6 +100,7 @@ export class ModelError extends Error {
     if (options.usage !== undefined) this.usage = options.usage
     if (options.status !== undefined) this.status = options.status
     if (options.size !== undefined) this.size = options.size
+    if (options.messageIndex !== undefined) this.messageIndex = options.messageIndex
     if (options.unknownFrames !== undefined) this.unknownFrames = options.unknownFrames
   }
 }
@@ -107,3 +111,11 @@ const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 /** Whether the provider refuses the request as it is: for its size, or for something in it. */
 export const isRefusal = ({ code, status }: ModelError): boolean =>
   code === 'context_length' || (code === 'invalid_request' && REFUSALS.has(status))
+
+/** Whether the provider only says that the request is too large (status 413): its tokens or its bytes may be the reason. */
+export const isTooLarge = ({ code, status, size }: ModelError): boolean =>
+  code === 'context_length' && status === 413 && size === undefined
+
+/** Whether the provider may accept another form of the request: it does not say that the conversation is too long. */
+export const isRepairable = (error: ModelError): boolean =>
+  isTooLarge(error) || (isRefusal(error) && error.code !== 'context_length')

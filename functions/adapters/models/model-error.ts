@@ -45,7 +45,8 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
   if (status === 401 || status === 403) return make('authentication', false)
   if (status === 408 || status === 504) return make('timeout', true)
   // llama.cpp has reported it with 500.
-  if (status === 413 || (status <= 500 && saysTooLong(text))) return make('context_length', false, refusedSizeIn(text))
+  if (status <= 500 && saysTooLong(text)) return make('context_length', false, refusedSizeIn(text))
+  if (status === 413) return make('context_length', false)
   if (status >= 500 || status === 409 || status === 424 || status === 425) return make('provider_error', true)
   if (status >= 400) return make('invalid_request', false)
   return make('network', true)

@@ -1,13 +1,17 @@
+import { APICallError } from '@ai-sdk/provider'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
 import { wellFormed, wellFormedMessages } from '../../log/json/well-formed.ts'
 import { toWireRequest } from '../../log/request/wire-names.ts'
 import type { WireRequest } from '../../log/request/wire-names.ts'
+import { isRefusal, ModelError } from '../../ports/model.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
 import { readCompletion } from './completion-stream.ts'
 import { toCallOptions } from './call-options.ts'
 import { toModelError } from './model-error.ts'
 import type { ProviderTraits } from './provider-traits.ts'
+import { refusedIndex } from './refused-message.ts'
 
 interface ProviderModel {
   readonly provider: string
@@ -28,7 +32,7 @@ export function createProviderModel({ provider, modelId, traits, languageModel }
       for await (const event of readCompletion(result.stream, { provider, modelId })) yield withOriginals(event, wire)
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      throw toModelError(error)
+      throw withIndex(toModelError(error), request, provider)
     }
   }
   return { name: `${provider}/${modelId}`, stream }
@@ -40,4 +44,15 @@ function withOriginals(event: ModelEvent, { originalOf }: WireRequest): ModelEve
   if (event.type !== 'completion') return event
   const toolCalls = event.completion.toolCalls.map((call) => ({ ...call, name: originalOf(call.name) }))
   return { ...event, completion: { ...event.completion, toolCalls } }
+}
+
+/** Adds the index of the message that the provider's refusal names. */
+function withIndex(error: ModelError, request: ModelRequest, provider: string): ModelError {
+  if (!isRefusal(error)) return error
+  const words = APICallError.isInstance(error.cause) ? (error.cause.responseBody ?? '') : ''
+  const index = refusedIndex(`${error.message} ${words}`, request, provider)
+  if (index === undefined) return error
+  const { code, message, retryable, cause, retryAfterMs, status, size } = error
+  const known = definedFields({ retryAfterMs, status, size })
+  return new ModelError(code, message, { retryable, cause, ...known, messageIndex: index })
 }

@@ -55,10 +55,11 @@ function takeAsDecided({ context }: RunState, decided: SessionContext): void {
 
 /** Merges a thread's decision into the session's context. Decisions of ended members are dropped. */
 function withDecision(state: RunState, thread: Thread, of: SessionContext): SessionContext {
-  const { cut, decided, members: _members, ...rest } = of
-  if (isLeaders(thread)) return { ...rest, ...definedFields({ cut, decided }) }
+  const { cut, decided, repairs, members: _members, ...rest } = of
+  if (isLeaders(thread)) return { ...rest, ...definedFields({ cut, decided, repairs }) }
   const open = [...threadsOf(state.leader)].flatMap(({ parentMessageId: id = '' }) => {
-    const known = id === thread.parentMessageId ? definedFields({ cut, decided }) : state.context.decided.members?.[id]
+    const known =
+      id === thread.parentMessageId ? definedFields({ cut, decided, repairs }) : state.context.decided.members?.[id]
     return known === undefined ? [] : [[id, known] as const]
   })
   return { ...state.context.decided, ...definedFields({ limits: of.limits }), members: Object.fromEntries(open) }

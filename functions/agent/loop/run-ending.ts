@@ -6,9 +6,9 @@ import type { AssistantPart, Message, ToolMessage } from '../../domain/messages/
 import type { RunError } from '../../domain/runs/run.ts'
 import { callCompleted, messageCompleted, runEnded } from '../../log/run-events.ts'
 import { isDelegation } from '../../domain/runs/team.ts'
-import { ModelError } from '../../ports/model.ts'
+import { isRepairable, ModelError } from '../../ports/model.ts'
 import type { RunEnd } from '../../domain/runs/run-changes.ts'
-import { CompletionFailed, keptParts } from './model/complete.ts'
+import { CompletionFailed, keptParts } from './model/completion-failed.ts'
 import { RunCancelled } from './lease-keeper.ts'
 import { accountOf, assistantMessage } from './run-state.ts'
 import type { RunState } from './run-state.ts'
@@ -165,12 +165,20 @@ export async function stopAfter(state: RunState, error: unknown): Promise<LoopEn
   try {
     if (isLeaseLost(error)) return 'lost'
     await state.writer.settled().catch((refusal: unknown) => withoutResult(state, error, refusal))
-    await endOrFallBack(state, endAfter(error, state))
+    await endOrFallBack(state, { ...endAfter(error, state), ...(await refusedContext(state, error)) })
     return 'ended'
   } catch (second) {
     if (isLeaseLost(second)) return 'lost'
     throw second
   }
+}
+
+/** Returns the context after a run whose request was refused in every form. */
+async function refusedContext(state: RunState, error: unknown): Promise<Pick<RunEnd, 'context'>> {
+  const cause = error instanceof CompletionFailed ? error.cause : undefined
+  if (!(cause instanceof ModelError) || !isRepairable(cause)) return {}
+  const { contextAfterRefusal } = await import('./context/repair.ts')
+  return { context: contextAfterRefusal(state) }
 }
 
 /**

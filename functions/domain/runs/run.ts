@@ -52,6 +52,7 @@ export type WarningCode =
   | 'client_tool_ignored'
   | 'server_tool_replaced'
   | 'context_reduced'
+  | 'request_repaired'
   | 'arguments_unchecked'
   | 'unknown_frames'
 

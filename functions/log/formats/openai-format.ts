@@ -1,6 +1,7 @@
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { RequestMedia, RequestMessage, RequestText, RequestToolCall } from '../../domain/model-request.ts'
 import { wellFormedMessages } from '../json/well-formed.ts'
+import { mediaText } from './media-text.ts'
 import { CHAT_IDS, namesOf, withWireNames } from '../request/wire-names.ts'
 
 export type OpenAiPart =
@@ -97,9 +98,4 @@ const isSendable = (mediaType: string): boolean =>
 /** Returns a tool result as text. Chat Completions allows no media in it, and base64 would be noise. */
 export function toolText(parts: readonly (RequestText | RequestMedia)[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n')
-}
-
-/** Returns the text that replaces media which a model cannot receive. */
-export function mediaText(part: RequestMedia): string {
-  return `[${part.filename ?? part.type} (${part.mediaType}) cannot be shown here]`
 }

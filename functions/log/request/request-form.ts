@@ -1,39 +1,115 @@
+import type { MessageRange, Repairs, RepairStep, SessionContext } from '../../domain/context.ts'
+import { sha256 } from '../../domain/hash.ts'
 import type { AssistantMessage, UserMessage } from '../../domain/messages/message.ts'
 import { fullModelName, isSameModel } from '../../domain/model-name.ts'
 import type { RequestMessage } from '../../domain/model-request.ts'
+import { mediaText } from '../formats/media-text.ts'
 
 /** The form in which a log's messages are sent to one model. */
 export interface RequestForm {
-  /** The model, as its agent names it. Default: the reasoning of every model is sent. */
+  /** The model, as its agent names it. Default: every model's reasoning is sent, and nothing is repaired. */
   readonly model?: string
 }
 
-/** Adapts the request messages of one log message to the model. */
+/** Replaces a message in requests to a model that refused it. */
+const REFUSED_NOTE = '<system_note>A message was left out here: the model did not accept it.</system_note>'
+/** Replaces blank text for a model that refuses unknown parts. */
+const EMPTY = '(empty)'
+
+const NO_REPAIRS: Repairs = { steps: [], omitted: [] }
+
+/** Returns the recorded repairs of requests to a model. `model`: as its agent names it. */
+export const repairsFor = ({ repairs }: Pick<SessionContext, 'repairs'>, model: string): Repairs =>
+  repairs?.[fullModelName(model)] ?? NO_REPAIRS
+
+/** Adapts the request messages of one message of the log to the model. */
 export function toForm(
   message: UserMessage | AssistantMessage,
   sent: readonly RequestMessage[],
-  { model }: RequestForm,
+  { model, context = {} }: RequestForm & { readonly context?: Pick<SessionContext, 'repairs'> },
 ): readonly RequestMessage[] {
-  if (model === undefined || message.role === 'user' || isMadeBy(message, fullModelName(model))) return sent
-  return sent.flatMap(withoutAttached)
+  if (model === undefined) return sent
+  const { steps, omitted } = repairsFor(context, model)
+  if (omitted.some((range) => isWithin(range, message.id))) return withoutContent(message)
+  const isOwn = message.role === 'user' || isMadeBy(message, fullModelName(model))
+  const own = isOwn ? sent : sent.flatMap((one) => withoutReasoning(one, () => false))
+  return steps.reduce((repaired, step) => REPAIR[step](repaired, message), own)
 }
 
-/**
- * Whether this model made the completion. Reasoning and signatures are only valid for the model that made them
- * (promises L5).
- */
-const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: string): boolean =>
+/** Whether this model made the completion: reasoning and signatures are valid for no other (promises L5). */
+export const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: string): boolean =>
   [model, requestedModel].some((made) => made !== undefined && isSameModel(made, asked))
 
-/** Removes reasoning and the provider's data of each part. */
-function withoutAttached(message: RequestMessage): RequestMessage[] {
+const isWithin = ({ from, through }: MessageRange, id: string): boolean => id >= from && id <= through
+
+const withoutContent = ({ role }: UserMessage | AssistantMessage): RequestMessage[] =>
+  role === 'user' ? [{ role, parts: [{ type: 'text', text: REFUSED_NOTE }] }] : []
+
+type Repair = (sent: readonly RequestMessage[], message: UserMessage | AssistantMessage) => readonly RequestMessage[]
+
+const REPAIR: { readonly [step in RepairStep]: Repair } = {
+  // Servers of Chat Completions may require their signatures on calls.
+  reasoning: (sent) => sent.flatMap((one) => withoutReasoning(one, (provider) => provider === 'openaiCompatible')),
+  names: withNarrowIds,
+  media: (sent) => sent.map(withoutMedia),
+  parts: (sent) => sent.flatMap(withKnownParts),
+}
+
+/** Removes reasoning, and the data that providers attached to parts, except that of the providers to keep. */
+function withoutReasoning(message: RequestMessage, keeps: (provider: string) => boolean): RequestMessage[] {
   if (message.role !== 'assistant') return [message]
   const parts = message.parts.flatMap((part) => {
     if (part.type === 'reasoning') return []
-    // An unchanged part stays the same object, so that its size is estimated only once.
-    if (part.provider === undefined) return [part]
-    const { provider: _, ...plain } = part
-    return [plain]
+    // Parts that do not change stay the same objects, so that each is weighed once.
+    if (part.provider === undefined || Object.keys(part.provider).every(keeps)) return [part]
+    const { provider, ...plain } = part
+    const kept = Object.entries(provider).filter(([name]) => keeps(name))
+    return [kept.length === 0 ? plain : { ...plain, provider: Object.fromEntries(kept) }]
   })
   return parts.length === 0 ? [] : [{ ...message, parts }]
+}
+
+/** Gives each call and its result an id of nine letters and digits, unique in the log: some providers accept no other. */
+function withNarrowIds(sent: readonly RequestMessage[], { id }: { readonly id: string }): RequestMessage[] {
+  const narrowId = (sequence: number): string =>
+    `c${sha256(`${id}:${sequence}`, 'base64url').replaceAll(/[-_]/g, '').slice(0, 8)}`
+  let results = 0
+  return sent.map((message) => {
+    if (message.role === 'user') return message
+    if (message.role === 'tool') return { ...message, toolCallId: narrowId(results++) }
+    let calls = 0
+    const parts = message.parts.map((part) => (part.type === 'tool_call' ? { ...part, id: narrowId(calls++) } : part))
+    return { ...message, parts }
+  })
+}
+
+function withoutMedia(message: RequestMessage): RequestMessage {
+  if (message.role === 'assistant' || message.parts.every(({ type }) => type === 'text')) return message
+  const parts = message.parts.map((part) =>
+    part.type === 'text' ? part : ({ type: 'text', text: mediaText(part) } as const),
+  )
+  return { ...message, parts }
+}
+
+/** Removes everything but texts, calls and results: attached data, blank texts, and arguments that are no JSON object. */
+function withKnownParts(message: RequestMessage): RequestMessage[] {
+  if (message.role !== 'assistant')
+    return [{ ...message, parts: message.parts.map((part) => (isBlank(part) ? { type: 'text', text: EMPTY } : part)) }]
+  const parts = message.parts.flatMap((part) => {
+    if (part.type === 'reasoning' || isBlank(part)) return []
+    const { provider: _, ...plain } = part
+    return [plain.type === 'tool_call' && !isObject(plain.arguments) ? { ...plain, arguments: '{}' } : plain]
+  })
+  return parts.length === 0 ? [] : [{ ...message, parts }]
+}
+
+const isBlank = (part: RequestMessage['parts'][number]): boolean => part.type === 'text' && part.text.trim() === ''
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }

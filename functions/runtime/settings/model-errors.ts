@@ -70,8 +70,8 @@ async function byKind<Result>(
   } catch (error) {
     if (!(error instanceof ModelError) || error.cause === undefined) throw error
     logger.error('the model failed', error, { ...about, code: error.code, said: saidBy(error.cause) })
-    const { retryable, retryAfterMs, usage, status, size } = error
-    const options = { retryable, cause: error, ...definedFields({ retryAfterMs, usage, status, size }) }
+    const { retryable, retryAfterMs, usage, status, size, messageIndex } = error
+    const options = { retryable, cause: error, ...definedFields({ retryAfterMs, usage, status, size, messageIndex }) }
     throw new ModelError(error.code, shownOf(error.code, statusOf(error.cause), hasBegun), options)
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
-import { CompletionFailed } from '../../../functions/agent/loop/model/complete.ts'
+import { CompletionFailed } from '../../../functions/agent/loop/model/completion-failed.ts'
 import { RunCancelled } from '../../../functions/agent/loop/lease-keeper.ts'
 import { endOfCrashLoop, endRun, stopAfter } from '../../../functions/agent/loop/run-ending.ts'
 import type { RunState } from '../../../functions/agent/loop/run-state.ts'

@@ -2,7 +2,7 @@ import { definedFields } from '../../../domain/defined-fields.ts'
 import { isLeaders } from '../../../domain/messages/message.ts'
 import { cutAfterRefusal } from '../../../log/request/context-cut.ts'
 import { contextTokensOf, limitsAfter, targetAfter } from '../../../log/request/context-sizes.ts'
-import { isRefusal } from '../../../ports/model.ts'
+import { isRefusal, isTooLarge } from '../../../ports/model.ts'
 import type { ModelError } from '../../../ports/model.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
@@ -12,14 +12,16 @@ import { measure, requested, withCut } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
 
 /**
- * Whether the size may be the reason of a refusal. `certain`: the provider says so. `possible`: it gives another reason, or one that is
- * not understood, and the request fills more than half of the assumed context, or is larger than any that the model has taken.
+ * Whether the length may be the reason of a refusal. `certain`: the provider says so. `possible`: it says only that the request is too
+ * large, or gives another reason, or one that is not understood, and the request fills more than half of the assumed context, or is
+ * larger than any that the model has taken.
  */
 export function sizeReason(
   error: ModelError,
   { thread }: Asked,
   { tokens }: Pick<SizedRequest, 'tokens'>,
 ): 'certain' | 'possible' | undefined {
+  if (isTooLarge(error)) return 'possible'
   if (error.code === 'context_length') return 'certain'
   if (!isRefusal(error)) return undefined
   const isLarge = tokens > contextTokensOf(thread.agent) / 2 || tokens > takenTokens(thread)

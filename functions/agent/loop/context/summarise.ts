@@ -19,7 +19,8 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import { isRefusal, ModelError } from '../../../ports/model.ts'
 import type { Models } from '../../../ports/model.ts'
 import { raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
-import { CompletionFailed, requestCompletion } from '../model/complete.ts'
+import { requestCompletion } from '../model/complete.ts'
+import { CompletionFailed } from '../model/completion-failed.ts'
 import { readBack } from './context.ts'
 import type { LoadedContext } from './context.ts'
 import type { LeaseKeeper } from '../lease-keeper.ts'
@@ -230,7 +231,7 @@ export function afterSummary(
 ): SessionContext & Pick<Summarised, 'summary'> {
   const { rate } = scaleOf({ messages, context: decided, currentRun: run, replay, declarations: 0, isWhole })
   const begun = {
-    ...definedFields({ citations: decided.citations, media: decided.media, limits }),
+    ...definedFields({ citations: decided.citations, media: decided.media, repairs: decided.repairs, limits }),
     summary,
     decided: { at: head, scale: { weight: 0, tokens: 0, rate } },
   }

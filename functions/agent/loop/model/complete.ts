@@ -18,6 +18,7 @@ import { fittingRequest } from '../context/context.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
 import { recordDecision } from '../record-decision.ts'
 import { declaredTools } from './model-request.ts'
+import { CompletionFailed } from './completion-failed.ts'
 import { sendFitting } from './send-fitting.ts'
 import type { RunState } from '../run-state.ts'
 import { memberNames, ownMessages, roundOf } from '../thread.ts'
@@ -30,20 +31,6 @@ const SILENT_MS = 120_000
 const RETRIES = 3
 /** Longest `Retry-After` that is waited for. If a provider asks for more, the run fails. */
 const MAX_RETRY_AFTER_MS = 60_000
-
-/** A request without a completion; `streamed` holds the text and reasoning that arrived before the failure. */
-export class CompletionFailed extends Error {
-  readonly streamed: readonly AssistantPart[]
-  constructor(cause: unknown, streamed: readonly AssistantPart[]) {
-    super('the model gave no completion', { cause })
-    this.name = 'CompletionFailed'
-    this.streamed = streamed
-  }
-}
-
-/** Keeps the text and reasoning parts that are not empty. */
-export const keptParts = (streamed: readonly AssistantPart[]): AssistantPart[] =>
-  streamed.filter((part) => (part.type === 'text' || part.type === 'reasoning') && part.text !== '')
 
 /** Why a completion is cut off: the process ran out of time, or it is stopping. */
 export class CutOff extends Error {

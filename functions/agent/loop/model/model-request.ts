@@ -5,6 +5,7 @@ import type { Message } from '../../../domain/messages/message.ts'
 import type { ModelRequest, RequestMessage, ToolDeclaration } from '../../../domain/model-request.ts'
 import type { ClientTool, Run } from '../../../domain/runs/run.ts'
 import type { Session } from '../../../domain/session.ts'
+import { repairsFor } from '../../../log/request/request-form.ts'
 import { replay } from '../../../log/replay.ts'
 import type { SourceNumbers } from '../../../log/sources.ts'
 import type { Tools } from '../../../ports/tool.ts'
@@ -77,6 +78,7 @@ export function buildRequest(of: RequestOf): ModelRequest {
     tools: [...of.tools, ...former],
     toolChoice: of.tools.length === 0 ? 'none' : of.toolChoice,
     options: agent.modelOptions,
+    ...(repairsFor(of.context, agent.model).steps.includes('names') ? { narrowNames: true } : {}),
   }
 }
 

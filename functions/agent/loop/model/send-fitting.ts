@@ -1,20 +1,41 @@
 import { roundRestarted } from '../../../log/run-events.ts'
-import { ModelError } from '../../../ports/model.ts'
+import { isRepairable, ModelError } from '../../../ports/model.ts'
 import type { Completion } from '../../../ports/model.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
 import { recordLimit, reducedRequest, rememberContext, sizeReason } from '../context/reduce.ts'
 import type { RunState } from '../run-state.ts'
 import { roundOf } from '../thread.ts'
+import { CompletionFailed } from './completion-failed.ts'
+
+type Send = (sized: SizedRequest) => Promise<Completion>
 
 /**
- * Sends a request. One that the provider refuses for its size, or perhaps for its size, is sent once more with less, which is recorded
- * before. If a perhaps is refused for another reason again, the cut is taken back, and the first error holds.
+ * Sends a request until the provider accepts it. A request that is or may be too long is sent once more with less. A request that is
+ * refused for another reason is sent in other forms. What changes is recorded before its request (promises R9).
  */
-export async function sendFitting(
+export async function sendFitting(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
+  let next = sized
+  for (let isRepaired = false; ; isRepaired = true) {
+    try {
+      return await sendOrReduce(state, asked, { sized: next, isRepaired }, send)
+    } catch (failed) {
+      const error = modelErrorOf(failed)
+      if (error === undefined || !isRepairable(error)) throw failed
+      next = await repairOrFail(state, asked, error, failed)
+      state.emit(roundRestarted(roundOf(asked.thread), 'request_repaired'))
+    }
+  }
+}
+
+/**
+ * Sends a request, and once more with less if its length is or may be the reason of a refusal. If the length was only a possible
+ * reason, and the smaller request is refused for another one, the cut is taken back, and the first error holds.
+ */
+async function sendOrReduce(
   state: RunState,
   asked: Asked,
-  sized: SizedRequest,
-  send: (sized: SizedRequest) => Promise<Completion>,
+  { sized, isRepaired }: { readonly sized: SizedRequest; readonly isRepaired: boolean },
+  send: Send,
 ): Promise<Completion> {
   try {
     return await send(sized)
@@ -22,6 +43,7 @@ export async function sendFitting(
     const error = modelErrorOf(failed)
     const reason = error && sizeReason(error, asked, sized)
     if (error === undefined || reason === undefined) throw failed
+    if (reason === 'possible' && (isRepaired || (await repairs()).hasRefusedMessages(state, asked))) throw failed
     const takeBack = rememberContext(state, asked)
     const smaller = await reducedRequest(state, asked, { sized, error, reason })
     if (smaller === undefined) throw failed
@@ -30,14 +52,27 @@ export async function sendFitting(
       return await send(smaller)
     } catch (again) {
       const second = modelErrorOf(again)
-      if (second?.code === 'context_length') await recordLimit(state, asked, { sized: smaller, error: second })
-      if (second?.code !== 'invalid_request' || reason === 'certain') throw again
+      const isOther = second !== undefined && (second.code === 'invalid_request' || isRepairable(second))
+      if (second?.code === 'context_length' && !isOther)
+        await recordLimit(state, asked, { sized: smaller, error: second })
+      if (!isOther || reason === 'certain') throw again
       await takeBack()
       throw failed
     }
   }
 }
 
+/** Returns the refused request in its next form. Rejects with an error that names the message if no form is left. */
+async function repairOrFail(state: RunState, asked: Asked, error: ModelError, failed: unknown): Promise<SizedRequest> {
+  const { refusalOfMessage, repairedRequest } = await repairs()
+  const repaired = await repairedRequest(state, asked, error)
+  if (repaired !== undefined) return repaired
+  const streamed = failed instanceof CompletionFailed ? failed.streamed : []
+  throw new CompletionFailed(await refusalOfMessage(state, asked, error), streamed)
+}
+
+const repairs = () => import('../context/repair.ts')
+
 /** The reason of a `CompletionFailed`. */
 const modelErrorOf = (failed: unknown): ModelError | undefined =>
-  failed instanceof Error && failed.cause instanceof ModelError ? failed.cause : undefined
+  failed instanceof CompletionFailed && failed.cause instanceof ModelError ? failed.cause : undefined

@@ -5,6 +5,9 @@ import { definedFields } from '../../../domain/defined-fields.ts'
 import { isLeaders } from '../../../domain/messages/message.ts'
 import type { Message } from '../../../domain/messages/message.ts'
 import type { RequestMedia, RequestMessage, RequestText } from '../../../domain/model-request.ts'
+import type { Repairs } from '../../../domain/context.ts'
+import { fullModelName } from '../../../domain/model-name.ts'
+import { repairsFor } from '../../../log/request/request-form.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
 import { toOpenAiMessages } from '../../../log/formats/openai-format.ts'
 import type { OpenAiMessage } from '../../../log/formats/openai-format.ts'
@@ -45,16 +48,19 @@ export async function chatMessages(
   const wanted = instructions === undefined ? limit : limit - 1
   const found: { readonly request: RequestMessage; readonly at: ChatPosition }[] = []
   let length = 0
+  // Requests that omit refused messages are later decisions, as truncations are: the whole conversation is shown.
+  const repairs = agent && { steps: repairsFor(await reader.context(session), agent.model).steps, omitted: [] }
+  const narrowNames = repairs?.steps.includes('names') ?? false
   const pageWith = (next: ChatPosition | undefined): ChatPage => ({
     messages: toOpenAiMessages(
       found.map(({ request, at }) => withLinks(session.session, at.id, request)),
       instructions,
-      { forPeople: true },
+      { forPeople: true, narrowNames },
     ),
     begins: [...(instructions === undefined ? [] : [undefined]), ...found.map(({ at }) => at)],
     next,
   })
-  const reading = { reader, agent, from: from?.id, pageSize: Math.min(PAGE, limit + 1) }
+  const reading = { reader, agent, repairs, from: from?.id, pageSize: Math.min(PAGE, limit + 1) }
   for await (const { id, sent } of replayFrom(session, reading)) {
     const skipped = id === from?.id ? from.skip : 0
     for (const [index, request] of sent.slice(skipped).entries()) {
@@ -80,6 +86,7 @@ const lengthOf = ({ parts }: RequestMessage): number =>
 interface Reading {
   readonly reader: LogReader
   readonly agent: Agent | undefined
+  readonly repairs: Repairs | undefined
   readonly from: string | undefined
   readonly pageSize: number
 }
@@ -87,7 +94,7 @@ interface Reading {
 /** Yields the request messages for each message from this one on, in order; reads on demand. */
 async function* replayFrom(
   key: SessionKey,
-  { reader, agent, from, pageSize }: Reading,
+  { reader, agent, repairs, from, pageSize }: Reading,
 ): AsyncGenerator<{ readonly id: string; readonly sent: readonly RequestMessage[] }> {
   const turn = createTurnFinder(reader, key)
   const sources = createSourceFinder(reader, key)
@@ -107,12 +114,14 @@ async function* replayFrom(
     // The request messages for a message depend on its results and on the message after it.
     const open = more ? part.findLastIndex(isOwn) : part.length
     if (open <= 0) continue
+    const { context, ...numbers } = await sources.optionsFor(part)
     const options = {
       replay: 'full',
       ...(await turn.optionsFor(part)),
-      ...(await sources.optionsFor(part)),
+      ...numbers,
       ...media,
       ...definedFields({ model: agent?.model }),
+      context: { ...context, ...(agent && repairs && { repairs: { [fullModelName(agent.model)]: repairs } }) },
     } as const
     const replayed = replayEach(part.slice(0, open + 1), options)
     for (const { message, sent } of more ? replayed.slice(0, -1) : replayed) yield { id: message.id, sent }

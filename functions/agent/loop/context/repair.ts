@@ -1,0 +1,157 @@
+import type { MessageRange, Repairs, RepairStep, SessionContext } from '../../../domain/context.ts'
+import { REPAIR_STEPS } from '../../../domain/context.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { isLeaders } from '../../../domain/messages/message.ts'
+import type { Message } from '../../../domain/messages/message.ts'
+import { fullModelName } from '../../../domain/model-name.ts'
+import type { ModelRequest } from '../../../domain/model-request.ts'
+import { openingOf, withinContext } from '../../../log/request/request-context.ts'
+import { isMadeBy, repairsFor } from '../../../log/request/request-form.ts'
+import { tokensOf } from '../../../log/request/request-size.ts'
+import { toWireRequest } from '../../../log/request/wire-names.ts'
+import { replayEach } from '../../../log/replay.ts'
+import { ModelError } from '../../../ports/model.ts'
+import { recordDecision } from '../record-decision.ts'
+import type { RunState } from '../run-state.ts'
+import { conversationOf, memberNames } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+import { measure, requested } from './context.ts'
+import type { Asked, SizedRequest } from './context.ts'
+
+/** Repaired requests of a run, at most. */
+const MAX_REPAIRS = 4
+
+const WITHOUT: { readonly [step in RepairStep]: string } = {
+  reasoning: 'without reasoning',
+  names: 'with the narrowest names and ids',
+  media: 'without images and files',
+  parts: 'without parts that the model may not know',
+}
+
+/**
+ * Returns the request in its next form after the provider refused it for another reason than its length. The form is recorded
+ * before the request is sent, and every later request to this model has it. Undefined if no form is left.
+ */
+export async function repairedRequest(
+  state: RunState,
+  asked: Asked,
+  error: ModelError,
+): Promise<SizedRequest | undefined> {
+  const of = await requested(state, asked)
+  const { decided } = of.context
+  const known = repairsFor(decided, asked.thread.agent.model)
+  const trial = trialOf(state, asked.thread, known)
+  if (trial.count >= MAX_REPAIRS) return undefined
+  const refused = formOf(measure(of).request)
+  for (const { name, ...next } of nextForms(state, known)) {
+    const repairs = { ...known, ...next, trial: { ...trial, count: trial.count + 1 } }
+    const repaired = withRepairs(decided, asked.thread, repairs)
+    const { request, weight, scale } = measure({ ...of, context: { ...of.context, decided: repaired } })
+    if (formOf(request) === refused) continue
+    const tokens = tokensOf(scale, weight)
+    const context = { ...repaired, decided: { at: of.head, scale: { weight, tokens, rate: scale.rate } } }
+    const detail = `the model refused the request${statusText(error)}: it is sent again ${name}`
+    const stored = { type: 'warning', code: 'request_repaired', detail, after: state.head ?? '' } as const
+    await recordDecision(state, { context, notices: [{ ...stored, ...memberNames(asked.thread) }] }, asked)
+    return { request, tokens }
+  }
+  return undefined
+}
+
+/** The form without the messages that a former run was refused for, then each step that is not taken yet. */
+function nextForms(state: RunState, known: Repairs): (Pick<Repairs, 'steps' | 'omitted'> & { name: string })[] {
+  const { steps, omitted } = known
+  const steppedForms = REPAIR_STEPS.filter((step) => !steps.includes(step)).map((step) => ({
+    steps: [...steps, step],
+    omitted,
+    name: WITHOUT[step],
+  }))
+  const refused = refusedBefore(state, known)
+  if (refused === undefined) return steppedForms
+  const without = { steps, omitted: [...omitted, refused], name: 'without messages that it has not accepted before' }
+  return [without, ...steppedForms]
+}
+
+/** The messages that the model had not accepted when a former run was refused in every form, unless they are omitted. */
+function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): MessageRange | undefined {
+  // A run without an input of its own repeats the refused turn.
+  if (refused === undefined || held.run.trigger !== 'input') return undefined
+  return omitted.some(({ from, through }) => from <= refused.from && through >= refused.through) ? undefined : refused
+}
+
+/** Whether a former run was refused in every form, also with less. Then its messages are omitted first. */
+export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
+  isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
+
+/** The repairs of this run so far. What has led to a completion is kept if a later request is refused. */
+function trialOf({ held, head = '' }: RunState, thread: Thread, known: Repairs): NonNullable<Repairs['trial']> {
+  const { trial } = known
+  if (trial?.run !== held.run.id) return { run: held.run.id, at: head, count: 0, before: known.omitted }
+  const isAccepted = thread.messages.some(
+    ({ id, role, runId }) => role === 'assistant' && runId === held.run.id && id > trial.at,
+  )
+  return isAccepted ? { ...trial, at: head, before: known.omitted } : trial
+}
+
+const withRepairs = (decided: SessionContext, { agent }: Thread, repairs: Repairs): SessionContext => ({
+  ...decided,
+  repairs: { ...decided.repairs, [fullModelName(agent.model)]: repairs },
+})
+
+/** What of a request a repair may change. */
+function formOf(request: ModelRequest): string {
+  const wire = toWireRequest(request, undefined).request
+  return JSON.stringify([wire.messages, wire.tools.map(({ name }) => name)])
+}
+
+const statusText = ({ status }: ModelError): string => (status === undefined ? '' : ` (HTTP status ${status})`)
+
+/** Returns the error of a request that was refused in every form. It names the message that the provider means. */
+export async function refusalOfMessage(state: RunState, asked: Asked, error: ModelError): Promise<ModelError> {
+  const of = await requested(state, asked)
+  const { messages } = of.context
+  const named = messageAt(of.context.decided, messages, asked.thread, error.messageIndex)
+  const message = named ?? messages.findLast(isLeaders)
+  const text = message === undefined ? '' : `; the message ${message.id} (${message.role}) was not accepted`
+  const { status, size, messageIndex, usage } = error
+  const options = { retryable: false, cause: error, ...definedFields({ status, size, messageIndex, usage }) }
+  return new ModelError(error.code, `${error.message}${text}`, options)
+}
+
+/** The message of the log that became the request's message at this index. */
+function messageAt(
+  decided: SessionContext,
+  messages: readonly Message[],
+  { agent, runId }: Thread,
+  index: number | undefined,
+): Message | undefined {
+  if (index === undefined) return undefined
+  let end = openingOf(decided).length
+  const options = { currentRun: runId, replay: agent.policies.replay, context: decided, model: agent.model }
+  for (const { message, sent } of replayEach(withinContext(messages, decided), options)) {
+    const place = index - end
+    end += sent.length
+    if (index >= end || place < 0) continue
+    const results = messages.filter((one) => one.role === 'tool' && one.assistantMessageId === message.id)
+    return place === 0 ? message : (results[place - 1] ?? message)
+  }
+  return undefined
+}
+
+/**
+ * The context of later runs after this one was refused in every form. The messages that the model has not accepted are remembered:
+ * if the next run is refused as well, it tries without them. Omissions that did not help are undone.
+ */
+export function contextAfterRefusal(state: RunState): SessionContext {
+  const { leader, context, head = '' } = state
+  const model = fullModelName(leader.agent.model)
+  const known = repairsFor(context.decided, model)
+  const { before } = trialOf(state, leader, known)
+  const accepted = conversationOf(leader).findLast(
+    (message) => message.role === 'assistant' && message.finishReason !== 'error' && isMadeBy(message, model),
+  )
+  const isTried = known.omitted.length > before.length
+  const refused = { from: isTried ? '' : (accepted?.id ?? ''), through: head }
+  const { trial: _, ...rest } = known
+  return withRepairs(context.decided, leader, { ...rest, omitted: before, refused })
+}

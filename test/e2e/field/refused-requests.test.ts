@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { makeTool } from '../../agent/harness.ts'
+import { withPolicies } from '../backend/in-process.ts'
+import { calling, declareFourWires, saying } from './four-wires.ts'
+import type { WireBody } from './wire-body.ts'
+import { WIRES } from './wires.ts'
+
+const wires = declareFourWires({
+  tools: [makeTool('look-up', async () => ({ text: 'found' }))],
+  change: (agent) => ({ ...agent, policies: withPolicies({ consolidation: false }) }),
+})
+beforeEach(() => wires.refuse(() => undefined))
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const withImage = (text: string) => [
+  { type: 'text', text },
+  { type: 'image', data: PIXEL, media_type: 'image/png' },
+]
+const isNarrow = ({ calls, tools }: WireBody): boolean =>
+  [...calls.flatMap(({ id, name }) => [id, name]), ...tools].every((name) => /^[a-zA-Z0-9_]{1,40}$/.test(name))
+
+describe.each(WIRES)('on %s', (wire) => {
+  test(`field/01/${wire}/refused-until-narrow`, async () => {
+    const session = await wires.newSession(wire)
+    wires.play(calling('look-up', { id: 'call-1' }), saying('done'))
+    wires.refuse((body, index) => (index === 0 || isNarrow(body) ? undefined : 'tools.0.name: invalid'))
+    const first = await wires.ask(session, 'go')
+    expect([first.error, first.status]).toEqual([null, 'completed'])
+    const [, refused, repaired] = wires.requests()
+    expect([refused, repaired].map((body) => body !== undefined && isNarrow(body))).toEqual([false, true])
+    expect(repaired?.calls.map(({ id }) => id)).toEqual(repaired?.results)
+    // Later requests start from it, and the tool is still found by its own name.
+    wires.play(calling(repaired?.tools[0] ?? ''), saying('again'))
+    expect((await wires.ask(session, 'once more')).status).toBe('completed')
+    expect(wires.requests().map(isNarrow)).toEqual([true, true])
+    const results = (await wires.client.messages(session)).filter(({ role }) => role === 'tool')
+    expect(results.map(({ tool_name: name, status }) => [name, status])).toEqual(
+      Array(2).fill(['look-up', 'completed']),
+    )
+  })
+
+  test(`field/24/${wire}/refused-until-without-reasoning`, async () => {
+    const session = await wires.newSession(wire)
+    const thinking = { type: 'reasoning', text: 'hm', signature: 'c2lnMQ==' } as const
+    wires.play({ parts: [thinking, { type: 'text', text: 'one' }] }, saying('two'), saying('three'))
+    wires.refuse(({ reasoning }) => (reasoning.length > 0 ? { status: 422, message: 'extra inputs' } : undefined))
+    for (const turn of ['one', 'two', 'three'])
+      expect(await wires.ask(session, turn)).toMatchObject({ status: 'completed', error: null })
+    expect(wires.requests().map(({ reasoning }) => reasoning.length)).toEqual([0, 1, 0, 0])
+  })
+
+  test(`field/01/${wire}/refused-until-without-media`, async () => {
+    const session = await wires.newSession(wire)
+    wires.play(saying('a dot'))
+    wires.refuse(({ hasMedia }) => (hasMedia ? 'this model has no eyes' : undefined))
+    expect(await wires.ask(session, withImage('look'))).toMatchObject({ status: 'completed', error: null })
+    expect(wires.requests().map(({ hasMedia }) => hasMedia)).toEqual([true, false])
+    expect(wires.requests()[1]?.text).toContain('(image/png) cannot be shown here]')
+  })
+
+  test(`field/01/${wire}/refused-in-every-form`, async () => {
+    const session = await wires.newSession(wire)
+    wires.play(calling('look-up', { id: 'call-1' }), saying('done'), saying('fine'), saying('on'))
+    await wires.ask(session, 'go')
+    wires.refuse(({ text }) => (text.includes('poison') ? 'messages: bad content' : undefined))
+    const refused = await wires.ask(session, withImage('poison'))
+    const named = (await wires.client.messages(session)).find(({ parts }) => JSON.stringify(parts).includes('poison'))
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
+    expect(refused.error?.message).toContain(named?.id ?? '?')
+    // The usual form, and at most four others.
+    expect(wires.requests().length - 2).toBeLessThanOrEqual(5)
+    for (const turn of ['hello', 'and on'])
+      expect(await wires.ask(session, turn)).toMatchObject({ status: 'completed' })
+    expect(wires.requests().at(-1)?.text).toContain('the model did not accept it')
+  })
+
+  test(`field/01/${wire}/refused-for-a-while`, async () => {
+    const session = await wires.newSession(wire)
+    wires.play(saying('one'), saying('two'))
+    expect((await wires.ask(session, 'the first input')).status).toBe('completed')
+    wires.refuse(() => 'temperature is not supported')
+    for (const turn of ['second', 'third', 'fourth']) expect((await wires.ask(session, turn)).status).toBe('failed')
+    wires.refuse(() => undefined)
+    expect((await wires.ask(session, 'fifth')).status).toBe('completed')
+    // What did not help is undone: nothing is missing once the settings are mended.
+    for (const input of ['the first input', 'second', 'third', 'fourth', 'fifth'])
+      expect(wires.requests().at(-1)?.text).toContain(input)
+  })
+})
