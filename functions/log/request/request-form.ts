@@ -2,8 +2,10 @@ import type { MessageRange, Repairs, RepairStep, SessionContext } from '../../do
 import { sha256 } from '../../domain/hash.ts'
 import type { AssistantMessage, UserMessage } from '../../domain/messages/message.ts'
 import { fullModelName, isSameModel } from '../../domain/model-name.ts'
+import { isExactNumber } from '../../domain/json.ts'
 import type { RequestMessage } from '../../domain/model-request.ts'
 import { mediaText } from '../formats/media-text.ts'
+import { readJson } from '../json/exact-json.ts'
 
 /** The form in which a log's messages are sent to one model. */
 export interface RequestForm {
@@ -31,14 +33,19 @@ export function toForm(
   if (model === undefined) return sent
   const { steps, omitted } = repairsFor(context, model)
   if (omitted.some((range) => isWithin(range, message.id))) return withoutContent(message)
-  const isOwn = message.role === 'user' || isMadeBy(message, fullModelName(model))
+  const isOwn = message.role === 'user' || isMadeBy(message, model)
   const own = isOwn ? sent : sent.flatMap((one) => withoutReasoning(one, () => false))
   return steps.reduce((repaired, step) => REPAIR[step](repaired, message), own)
 }
 
-/** Whether this model made the completion: reasoning and signatures are valid for no other (promises L5). */
+/**
+ * Whether this model made the completion: reasoning and signatures are valid for no other (promises L5). `asked`: the model as its
+ * agent names it.
+ */
 export const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: string): boolean =>
-  [model, requestedModel].some((made) => made !== undefined && isSameModel(made, asked))
+  [model, requestedModel].some(
+    (made) => made !== undefined && (made === asked || isSameModel(made, fullModelName(asked))),
+  )
 
 const isWithin = ({ from, through }: MessageRange, id: string): boolean => id >= from && id <= through
 
@@ -107,8 +114,8 @@ const isBlank = (part: RequestMessage['parts'][number]): boolean => part.type ==
 
 function isObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
+    const value: unknown = readJson(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
   } catch {
     return false
   }

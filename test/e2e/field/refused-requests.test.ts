@@ -42,11 +42,24 @@ describe.each(WIRES)('on %s', (wire) => {
   test(`field/24/${wire}/refused-until-without-reasoning`, async () => {
     const session = await wires.newSession(wire)
     const thinking = { type: 'reasoning', text: 'hm', signature: 'c2lnMQ==' } as const
-    wires.play({ parts: [thinking, { type: 'text', text: 'one' }] }, saying('two'), saying('three'))
+    const call = { type: 'tool_call', id: 'call_1', name: 'look-up', arguments: '{}' } as const
+    wires.play({ parts: [thinking, call] }, saying('two'), saying('three'))
     wires.refuse(({ reasoning }) => (reasoning.length > 0 ? { status: 422, message: 'extra inputs' } : undefined))
-    for (const turn of ['one', 'two', 'three'])
+    for (const turn of ['the first input', 'the second'])
       expect(await wires.ask(session, turn)).toMatchObject({ status: 'completed', error: null })
     expect(wires.requests().map(({ reasoning }) => reasoning.length)).toEqual([0, 1, 0, 0])
+    expect(wires.requests().at(-1)?.text).toContain('the first input')
+  })
+
+  test(`field/01/${wire}/too-large-until-without-media`, async () => {
+    const session = await wires.newSession(wire)
+    wires.play(saying('fine'), saying('a dot'), saying('on'))
+    expect(await wires.ask(session, 'the first input')).toMatchObject({ status: 'completed', error: null })
+    wires.refuse(({ hasMedia }) => (hasMedia ? { status: 413, message: 'Request Entity Too Large' } : undefined))
+    expect(await wires.ask(session, withImage('look'))).toMatchObject({ status: 'completed', error: null })
+    // The whole request, a smaller one, and the whole one without its image.
+    expect(wires.requests().map(({ hasMedia }) => hasMedia)).toEqual([false, true, true, false])
+    expect(wires.requests().map(({ text }) => text.includes('the first input'))).toEqual([true, true, false, true])
   })
 
   test(`field/01/${wire}/refused-until-without-media`, async () => {
@@ -67,8 +80,8 @@ describe.each(WIRES)('on %s', (wire) => {
     const named = (await wires.client.messages(session)).find(({ parts }) => JSON.stringify(parts).includes('poison'))
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
     expect(refused.error?.message).toContain(named?.id ?? '?')
-    // The usual form, and at most four others.
-    expect(wires.requests().length - 2).toBeLessThanOrEqual(5)
+    // The usual form, a smaller request, and at most four other forms.
+    expect(wires.requests().length - 2).toBeLessThanOrEqual(6)
     for (const turn of ['hello', 'and on'])
       expect(await wires.ask(session, turn)).toMatchObject({ status: 'completed' })
     expect(wires.requests().at(-1)?.text).toContain('the model did not accept it')

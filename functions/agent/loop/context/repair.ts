@@ -144,7 +144,7 @@ function messageAt(
  */
 export function contextAfterRefusal(state: RunState): SessionContext {
   const { leader, context, head = '' } = state
-  const model = fullModelName(leader.agent.model)
+  const { model } = leader.agent
   const known = repairsFor(context.decided, model)
   const { before } = trialOf(state, leader, known)
   const accepted = conversationOf(leader).findLast(

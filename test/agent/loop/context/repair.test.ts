@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
+import { LeaseLost } from '../../../../functions/domain/errors.ts'
+import { ModelError } from '../../../../functions/ports/model.ts'
+import { makeTool, openHarness } from '../../harness.ts'
+import type { Harness, Turn } from '../../harness.ts'
+
+let harness: Harness
+let aheadMs = 0
+afterEach(async () => {
+  aheadMs = 0
+  await harness.close()
+})
+
+const MODEL = 'openai-compatible/script/ed'
+const tools = [makeTool('look-up', async () => ({ text: 'found' }))]
+const policies = { consolidation: false } as const
+
+const refusing: Turn = async function* () {
+  yield* []
+  throw new ModelError('invalid_request', 'no', { retryable: false, status: 400 })
+}
+
+const stepsOf = async ({ ports, key }: Harness): Promise<readonly string[] | undefined> =>
+  (await ports.reader.context(key)).repairs?.[MODEL]?.steps
+
+describe('a refused request', () => {
+  it('is sent in another form, which is recorded before, with a warning', async () => {
+    const seen: unknown[] = []
+    const repaired: Turn = async function* () {
+      seen.push(await stepsOf(harness))
+      yield { type: 'completion', completion: { parts: [{ type: 'text', text: 'done' }], toolCalls: [], ...REST } }
+    }
+    harness = await openHarness({ script: [{ calls: [{ name: 'look-up' }] }, refusing, repaired], tools, policies })
+    expect((await harness.settled(await harness.submit('go'))).status).toBe('completed')
+    expect(seen).toEqual([['names']])
+    expect(harness.requests.map(({ narrowNames }) => narrowNames)).toEqual([undefined, undefined, true])
+    expect(harness.events.filter(({ type }) => type === 'warning')).toMatchObject([{ code: 'request_repaired' }])
+  })
+
+  it('is sent in the recorded form by the process that takes over after a kill between record and request', async () => {
+    let isKilled = false
+    harness = await openHarness({
+      script: [{ calls: [{ name: 'look-up' }] }, refusing],
+      tools,
+      policies,
+      clock: { ...createSystemClock(), now: () => Date.now() + aheadMs },
+      change: (ports) => ({
+        ...ports,
+        log: {
+          ...ports.log,
+          async recordDecision(lease, decision) {
+            await ports.log.recordDecision(lease, decision)
+            if (decision.context?.repairs === undefined || isKilled) return
+            isKilled = true
+            throw new LeaseLost(lease.session, lease.generation)
+          },
+        },
+      }),
+    })
+    const runId = await harness.submit('go')
+    await harness.worker.idle()
+    expect(harness.requests).toHaveLength(2)
+    expect(await stepsOf(harness)).toEqual(['names'])
+    aheadMs = 120_000
+    const other = harness.another([{ text: 'done' }, { text: 'on' }])
+    await other.worker.serve(harness.key)
+    expect((await other.settled(runId)).status).toBe('completed')
+    const [first] = other.requests
+    expect(first?.narrowNames).toBe(true)
+    const ids = (first?.messages ?? []).flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : []))
+    expect(ids).toEqual([expect.stringMatching(/^c[a-zA-Z0-9]{8}$/)])
+    // Later runs begin with it, byte for byte.
+    await other.settled(await other.submit('on'))
+    expect(other.requests[1]?.messages.slice(0, first?.messages.length)).toEqual(first?.messages)
+  })
+
+  it('is sent in four other forms of a run at most, and the error names the message', async () => {
+    const script = [
+      { calls: [{ name: 'look-up', arguments: 'not json' }] },
+      ...Array.from({ length: 9 }, () => refusing),
+    ]
+    harness = await openHarness({ script, tools, policies })
+    const run = await harness.settled(await harness.submit('go'))
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
+    const result = (await harness.log()).find(({ role }) => role === 'tool')
+    expect(run.error?.message).toContain(result?.id ?? '?')
+    // The usual form, narrow names, and arguments as an object: there are no media and there is no reasoning.
+    expect(harness.requests).toHaveLength(4)
+    expect(await stepsOf(harness)).toEqual(['names', 'parts'])
+  })
+})
+
+const REST = { model: 'script/ed', finishReason: 'stop', usage: { ...noUsage() } } as const
+
+function noUsage() {
+  const none = { inputTokens: null, cachedInputTokens: null, cacheWriteTokens: null }
+  return { ...none, outputTokens: null, reasoningTokens: null, totalTokens: null }
+}
