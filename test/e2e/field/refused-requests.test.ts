@@ -26,7 +26,8 @@ describe.each(WIRES)('on %s', (wire) => {
     wires.refuse((body, index) => (index === 0 || isNarrow(body) ? undefined : 'tools.0.name: invalid'))
     const first = await wires.ask(session, 'go')
     expect([first.error, first.status]).toEqual([null, 'completed'])
-    const [, refused, repaired] = wires.requests()
+    const refused = wires.requests()[1]
+    const repaired = wires.requests().at(-1)
     expect([refused, repaired].map((body) => body !== undefined && isNarrow(body))).toEqual([false, true])
     expect(repaired?.calls.map(({ id }) => id)).toEqual(repaired?.results)
     // Later requests start from it, and the tool is still found by its own name.
@@ -57,9 +58,11 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(await wires.ask(session, 'the first input')).toMatchObject({ status: 'completed', error: null })
     wires.refuse(({ hasMedia }) => (hasMedia ? { status: 413, message: 'Request Entity Too Large' } : undefined))
     expect(await wires.ask(session, withImage('look'))).toMatchObject({ status: 'completed', error: null })
-    // The whole request, a smaller one, and the whole one without its image.
-    expect(wires.requests().map(({ hasMedia }) => hasMedia)).toEqual([false, true, true, false])
-    expect(wires.requests().map(({ text }) => text.includes('the first input'))).toEqual([true, true, false, true])
+    // The whole request, a smaller one, and then other forms of the whole one, until the image leaves.
+    const [, ...asked] = wires.requests()
+    expect(asked.map(({ text }) => text.includes('the first input'))).toEqual(asked.map((_, index) => index !== 1))
+    expect(asked.map(({ hasMedia }) => hasMedia)).toEqual(asked.map((_, index) => index < asked.length - 1))
+    expect(asked.length).toBeLessThanOrEqual(6)
   })
 
   test(`field/01/${wire}/refused-until-without-media`, async () => {
@@ -67,8 +70,9 @@ describe.each(WIRES)('on %s', (wire) => {
     wires.play(saying('a dot'))
     wires.refuse(({ hasMedia }) => (hasMedia ? 'this model has no eyes' : undefined))
     expect(await wires.ask(session, withImage('look'))).toMatchObject({ status: 'completed', error: null })
-    expect(wires.requests().map(({ hasMedia }) => hasMedia)).toEqual([true, false])
-    expect(wires.requests()[1]?.text).toContain('(image/png) cannot be shown here]')
+    const asked = wires.requests()
+    expect(asked.map(({ hasMedia }) => hasMedia)).toEqual(asked.map((_, index) => index < asked.length - 1))
+    expect(asked.at(-1)?.text).toContain('(image/png) cannot be shown here]')
   })
 
   test(`field/01/${wire}/refused-in-every-form`, async () => {

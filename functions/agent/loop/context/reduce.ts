@@ -12,9 +12,9 @@ import { measure, requested, withCut } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
 
 /**
- * Whether the length may be the reason of a refusal. `certain`: the provider says so. `possible`: it says only that the request is too
- * large, or gives another reason, or one that is not understood, and the request fills more than half of the assumed context, or is
- * larger than any that the model has taken.
+ * Whether the length may be the reason of a refusal. `certain`: the provider says so. `possible`: the provider says only that the
+ * request is too large, or it gives another reason for a large request. A request is large if it fills more than half of the assumed
+ * context, or if the model has taken no larger one.
  */
 export function sizeReason(
   error: ModelError,

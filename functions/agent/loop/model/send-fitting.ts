@@ -11,7 +11,7 @@ type Send = (sized: SizedRequest) => Promise<Completion>
 
 /**
  * Sends a request until the provider accepts it. A request that is or may be too long is sent once more with less. A request that is
- * refused for another reason is sent in other forms. What changes is recorded before its request (promises R9).
+ * refused for another reason is sent in other forms. Each change is recorded before its request (promises R9).
  */
 export async function sendFitting(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
   let next = sized
