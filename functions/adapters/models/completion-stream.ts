@@ -5,8 +5,8 @@ import type { Completion, ModelEvent } from '../../ports/model.ts'
 import { ModelError } from '../../ports/model.ts'
 import { addPart, completeDraft, createDraft } from './completion-draft.ts'
 import type { CompletionDraft } from './completion-draft.ts'
-import { isKnownFrame } from './known-frames.ts'
-import { notUnderstood, toModelError } from './model-error.ts'
+import { isKnownFrame } from './errors/known-frames.ts'
+import { notUnderstood, toModelError } from './errors/model-error.ts'
 
 /**
  * Limits of one completion. For comparison: 128,000 tokens are about 600,000 characters, and 64 calls of a round are

@@ -9,9 +9,9 @@ import { isRefusal, ModelError } from '../../ports/model.ts'
 import type { Model, ModelEvent } from '../../ports/model.ts'
 import { readCompletion } from './completion-stream.ts'
 import { toCallOptions } from './call-options.ts'
-import { toModelError } from './model-error.ts'
+import { toModelError } from './errors/model-error.ts'
 import type { ProviderTraits } from './provider-traits.ts'
-import { refusedIndex } from './refused-message.ts'
+import { refusedIndex } from './errors/refused-message.ts'
 
 interface ProviderModel {
   readonly provider: string

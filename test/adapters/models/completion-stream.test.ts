@@ -2,7 +2,7 @@ import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { APICallError } from '@ai-sdk/provider'
 import { expect, test } from 'vitest'
 import { readCompletion } from '../../../functions/adapters/models/completion-stream.ts'
-import { toModelError } from '../../../functions/adapters/models/model-error.ts'
+import { toModelError } from '../../../functions/adapters/models/errors/model-error.ts'
 import type { ModelEvent } from '../../../functions/ports/model.ts'
 
 /** A stream that ends within a call, for this reason. */

@@ -1,7 +1,7 @@
 import { APICallError, LoadAPIKeyError, LoadSettingError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
-import { definedFields } from '../../domain/defined-fields.ts'
-import { ModelError } from '../../ports/model.ts'
-import type { RefusedSize } from '../../ports/model.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { ModelError } from '../../../ports/model.ts'
+import type { RefusedSize } from '../../../ports/model.ts'
 import { refusedSizeIn, saysTooLong } from './too-long.ts'
 
 /** Matches the error of Bedrock's package for missing credentials or an expired login. No request was sent then. */

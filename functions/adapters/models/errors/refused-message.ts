@@ -1,4 +1,4 @@
-import type { ModelRequest, RequestMessage } from '../../domain/model-request.ts'
+import type { ModelRequest, RequestMessage } from '../../../domain/model-request.ts'
 
 /** Matches the place that a provider names: `messages[2].tool_calls`, `messages.1.content.0`, `input[3].call_id`. */
 const PLACE = /\b(?:messages|input)[.[](\d{1,6})\b/

@@ -1,5 +1,5 @@
-import type { RefusedSize } from '../../ports/model.ts'
-import { definedFields } from '../../domain/defined-fields.ts'
+import type { RefusedSize } from '../../../ports/model.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
 
 /*
  * Providers refuse a request that is too long for the model in their own words, as their public error messages show: Anthropic, OpenAI,
