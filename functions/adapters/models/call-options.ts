@@ -1,6 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { definedFields } from '../../domain/defined-fields.ts'
 import type { ModelRequest } from '../../domain/model-request.ts'
+import { parsableSchema } from '../../log/json/parsable-schema.ts'
 import { toPrompt } from './prompt.ts'
 import type { ProviderTraits } from './provider-traits.ts'
 
@@ -17,17 +18,22 @@ export function toCallOptions(
     // Frames that the package does not understand are counted.
     includeRawChunks: true,
     ...definedFields({ temperature, maxOutputTokens }),
-    ...(request.tools.length === 0 ? {} : { tools: declarations(request), toolChoice: toolChoice(request, traits) }),
+    ...(request.tools.length === 0
+      ? {}
+      : { tools: declarations(request, traits), toolChoice: toolChoice(request, traits) }),
     providerOptions: merge(traits.options, provider),
   }
 }
 
-function declarations(request: ModelRequest): NonNullable<LanguageModelV4CallOptions['tools']> {
+function declarations(
+  request: ModelRequest,
+  { parsesSchemas }: ProviderTraits,
+): NonNullable<LanguageModelV4CallOptions['tools']> {
   return request.tools.map(({ name, description, parameters }) => ({
     type: 'function',
     name,
     description,
-    inputSchema: parameters,
+    inputSchema: parsesSchemas === true ? parsableSchema(parameters) : parameters,
   }))
 }
 

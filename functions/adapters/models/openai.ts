@@ -12,6 +12,7 @@ import { argumentsOf, withRawArguments } from './raw-arguments.ts'
 const TRAITS: ProviderTraits = {
   arguments: 'raw',
   ids: PLAIN_IDS,
+  parsesSchemas: true,
   honoursNone: true,
   refusesBlank: false,
   userMedia: /^(?:image\/.*|application\/pdf|text\/.*)$/,

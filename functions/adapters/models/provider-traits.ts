@@ -9,6 +9,8 @@ export interface ProviderTraits {
   readonly arguments: 'raw' | 'parsed'
   /** Call ids that the provider accepts. Undefined: building the prompt makes them plain and unique. */
   readonly ids: NameRules | undefined
+  /** The package parses the schemas of tools, and throws on one that it cannot parse. */
+  readonly parsesSchemas?: true
   /** Whether `tool_choice: none` works and keeps the tools declared. */
   readonly honoursNone: boolean
   /** Whether the provider rejects blank text, and conversations that do not begin with the user. */

@@ -78,6 +78,31 @@ describe.each(WIRES)('$wire', ({ provider }) => {
   )
 })
 
+const UNPARSABLE: readonly JsonObject[] = [
+  { type: 'object', properties: { a: null, b: { type: 'string' } } },
+  { type: 'object', properties: { a: { allOf: 'x', anyOf: [null], items: 7, pattern: 5 } } },
+  { type: 'object', propertyNames: true, patternProperties: null },
+]
+
+test.each(WIRES)(
+  'field/22/unparsable · $wire: a schema that no package parses does not fail the run',
+  async ({ provider }) => {
+    const opened = await openWire(provider)
+    try {
+      const tools = UNPARSABLE.map((parameters, index) => ({
+        type: 'function',
+        function: { name: `t${index}`, description: '', parameters },
+      }))
+      const request = { model: 'default', messages: [{ role: 'user', content: 'go' }], tools }
+      const response = await opened.harness.send('POST', '/openai/v1/chat/completions', request)
+      expect(response.status, await response.text()).toBe(200)
+      expect(toolsIn(opened.sent()[0])).toHaveLength(UNPARSABLE.length)
+    } finally {
+      await opened.close()
+    }
+  },
+)
+
 describe('in each inbound format', () => {
   let opened: WireHarness
   beforeAll(async () => {
