@@ -73,6 +73,10 @@ test('arguments that do not fit never reach the tool, and the message names ever
   expect(executed).toHaveLength(before)
 })
 
-test.each([[null], [[]], ['text'], [7]])('arguments that are no object are refused: %j', async (input) => {
+test('null counts as no arguments', async () => {
+  await expect(execute(null)).rejects.toThrow('- order: is missing')
+})
+
+test.each([[[]], ['text'], [7]])('arguments that are no object are refused: %j', async (input) => {
   await expect(execute(input)).rejects.toThrow('- (arguments): must be an object')
 })

@@ -79,14 +79,15 @@ describe('search_history', () => {
     await expect(asked({ query: 'x', since: 'yesterday' })).rejects.toThrow('2026-11-22')
   })
 
-  it('takes a folder, an order and groups, and refuses an empty folder', async () => {
+  it('takes a folder, an order and groups, and an empty folder as absent', async () => {
     const folder = (value: string, isPrefix: boolean) => ({ metadata: [{ key: 'folder', value, isPrefix }] })
     expect(await asked({ query: 'x', folder: '/home/ada', sort: 'newest', group: 'session' })).toMatchObject({
       filters: folder('/home/ada', false),
       listing: { sort: 'newest', group: 'session' },
     })
     expect((await asked({ query: 'x', folder: '/home/*' })).filters).toEqual(folder('/home/', true))
-    for (const wrong of [{ folder: '' }, { folder: '*' }, { sort: 'best' }, { group: 'run' }])
+    expect((await asked({ query: 'x', folder: '' })).filters).toEqual({})
+    for (const wrong of [{ folder: '*' }, { sort: 'best' }, { group: 'run' }])
       await expect(asked({ query: 'x', ...wrong })).rejects.toThrow(Object.keys(wrong)[0])
   })
 
