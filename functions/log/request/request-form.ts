@@ -33,8 +33,7 @@ export function toForm(
   if (model === undefined) return sent
   const { steps, omitted } = repairsFor(context, model)
   if (omitted.some((range) => isWithin(range, message.id))) return withoutContent(message)
-  const isOwn = message.role === 'user' || isMadeBy(message, model)
-  const own = isOwn ? sent : sent.flatMap((one) => withoutReasoning(one, () => false))
+  const own = message.role === 'user' || isMadeBy(message, model) ? sent : withoutForeign(sent, message)
   return steps.reduce((repaired, step) => REPAIR[step](repaired, message), own)
 }
 
@@ -46,6 +45,15 @@ export const isMadeBy = ({ model, requestedModel }: AssistantMessage, asked: str
   [model, requestedModel].some(
     (made) => made !== undefined && (made === asked || isSameModel(made, fullModelName(asked))),
   )
+
+/** Removes what only the maker may read. An import may not name it; then signatures of Chat Completions on calls stay. */
+function withoutForeign(
+  sent: readonly RequestMessage[],
+  { model, requestedModel }: AssistantMessage,
+): RequestMessage[] {
+  const isUnknown = model === undefined && requestedModel === undefined
+  return sent.flatMap((one) => withoutReasoning(one, (provider) => isUnknown && provider === 'openaiCompatible'))
+}
 
 const isWithin = ({ from, through }: MessageRange, id: string): boolean => id >= from && id <= through
 

@@ -13,10 +13,10 @@ export const TOOL_NAMES: NameRules = { foreign: /[^a-zA-Z0-9_-]/, maxLength: 64 
 /** Strictest rules for tool names, for a provider that refused names in the usual form. */
 export const NARROW_NAMES: NameRules = { foreign: /[^a-zA-Z0-9_]/, maxLength: 40 }
 /**
- * Rules for call ids in Chat Completions. Servers read ids such as `functions.shell:0`, so punctuation is kept. Many
- * servers make ids of 41 to 50 characters. OpenAI's own API takes 40.
+ * Rules for call ids in Chat Completions. Servers read their own ids, such as `functions.shell:0` or ids with a
+ * signature of any length, so these are kept. A server that refuses an id gets the narrow form.
  */
-export const CHAT_IDS: NameRules = { foreign: /[^\x21-\x7e]/, maxLength: 64 }
+export const CHAT_IDS: NameRules = { foreign: /[^\x21-\x7e]/, maxLength: Infinity }
 /** Rules for call ids in the other formats. */
 export const PLAIN_IDS: NameRules = { foreign: /[^a-zA-Z0-9_-]/, maxLength: 64 }
 

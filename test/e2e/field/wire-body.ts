@@ -78,7 +78,7 @@ const strings = (value: unknown): string[] => (typeof value === 'string' ? [valu
 const hasSchema = (node: Node): boolean => ['parameters', 'inputSchema', 'input_schema'].some((key) => key in node)
 
 const IDS: { readonly [wire in Wire]: RegExp } = {
-  chat: /^[\x21-\x7e]{1,64}$/,
+  chat: /^[\x21-\x7e]+$/,
   responses: /^[a-zA-Z0-9_-]{1,64}$/,
   messages: /^[a-zA-Z0-9_-]{1,64}$/,
   bedrock: /^[a-zA-Z0-9_-]{1,64}$/,

@@ -7,7 +7,7 @@ import { fc } from '../../generators/seeded.ts'
 const RULES = [
   ['tool names', TOOL_NAMES, /^[a-zA-Z0-9_-]{1,64}$/],
   ['narrow names', NARROW_NAMES, /^[a-zA-Z0-9_]{1,40}$/],
-  ['ids of Chat Completions', CHAT_IDS, /^[\x21-\x7e]{1,64}$/],
+  ['ids of Chat Completions', CHAT_IDS, /^[\x21-\x7e]+$/],
   ['plain ids', PLAIN_IDS, /^[a-zA-Z0-9_-]{1,64}$/],
 ] as const
 
