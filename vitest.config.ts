@@ -8,7 +8,7 @@ const SHARING = [
 ]
 /** Its seeds decide everything but when a module is loaded: Node itself does that at once, where Vitest asks another process. */
 const SIMULATOR = 'audit/simulator/*.test.ts'
-/** What is promised by the clock: it holds on a machine that does nothing else, so these run behind all others, one by one. */
+/** Tests of times. They hold on a machine that does nothing else, so they run after all others, one by one. */
 const TIMES = 'test/**/*.times.test.ts'
 const ENGINES = '{test,audit}/**/*.engine.test.ts'
 const CRASHES = 'test/**/*.crash.test.ts'

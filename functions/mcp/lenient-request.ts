@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { lenientInput } from '../tools/lenient-input.ts'
 
-/** A call of a tool, as far as it is read here. */
+/** The fields of a tool call that are read here. */
 interface Call {
   readonly method: 'tools/call'
   readonly id?: unknown

@@ -3,8 +3,8 @@ import { z } from 'zod'
 const NUMBER = /^\s*[+-]?\d+(?:\.\d+)?\s*$/u
 
 /**
- * Reads arguments as clients and models often write them: null or an empty text for a parameter that is not set, a number as text,
- * a text as number, and null for all arguments. Only values that the schema refuses are changed.
+ * Reads arguments as clients and models often write them. Null or an empty text means a parameter that is not set. A number may
+ * be a text, a text may be a number, and all arguments may be null. Only values that the schema refuses are changed.
  */
 export function lenientInput(schema: z.ZodType, input: unknown): unknown {
   if (!(schema instanceof z.ZodObject)) return input

@@ -5,7 +5,7 @@ const FORGOTTEN =
   /\b(?:mcp-)?session\b|\bsession_?id\b|not (?:yet |been )?initiali[sz]ed|(?:before|without|no|missing) initiali[sz]ation|initiali[sz]e (?:request )?(?:first|required)/iu
 
 /**
- * What an error says about the session of the protocol. `refused`: the server did not start the request, because it does not know
+ * The state of the protocol's session that an error reports. `refused`: the server did not start the request, because it does not know
  * the session. `unclear`: it may have forgotten the session, and may have started the request. `none`: nothing.
  */
 export type SessionLoss = 'refused' | 'unclear' | 'none'

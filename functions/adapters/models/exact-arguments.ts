@@ -3,9 +3,9 @@ import { readJson } from '../../log/json/exact-json.ts'
 import { jsonFault } from '../../log/json/json-size.ts'
 
 /**
- * Arguments for a provider package that takes a parsed object and serialises it again: the same JSON comes out, numbers as
- * they were written (`12345678901234567890`, `4.0`), and the same bytes every time. An empty text means no arguments. Undefined
- * if it is not a JSON object of a bearable size.
+ * Parses arguments for a provider package that serialises them again. Numbers keep their spelling (`12345678901234567890`,
+ * `4.0`), and the bytes are the same every time. An empty text means no arguments. Returns undefined if the text is not a
+ * JSON object within the size limit.
  */
 export function exactArguments(raw: string): object | undefined {
   if (raw.trim() === '') return {}

@@ -36,7 +36,7 @@ export function readJson(text: string): unknown {
 /** Whether a JSON text has numbers that JavaScript would spell otherwise. */
 export const hasExactNumbers = (text: string): boolean => respelledNumbers(text).length > 0
 
-/** The same value with numbers of JavaScript alone, for code that computes with them: some are rounded. */
+/** Converts exact numbers to JavaScript numbers, for code that computes with them. Some are rounded. */
 export function withPlainNumbers<Value>(value: Value): Value {
   if (isExactNumber(value)) return Number(value.rawJSON) as Value
   if (typeof value !== 'object' || value === null) return value
@@ -45,8 +45,8 @@ export function withPlainNumbers<Value>(value: Value): Value {
 }
 
 /**
- * The same value with one spelling for each number: two numbers are equal afterwards if and only if their values are, also beyond the
- * precision of JavaScript.
+ * Gives each number one spelling. Afterwards, two numbers are equal if and only if their values are, also beyond the precision of
+ * JavaScript.
  */
 export function withFoldedNumbers(value: Json | undefined): Json | undefined {
   if (isExactNumber(value)) return foldedNumber(value.rawJSON)

@@ -11,7 +11,7 @@ export interface FoldedText {
  */
 const MARKS =
   /[[[\p{M}--\p{Alphabetic}][\p{M}&&[\p{Script=Inherited}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}]]]--[\u3099\u309A]]/gv
-/** Characters that nobody sees, and the Arabic character that only lengthens a word. */
+/** Invisible characters, and the Arabic character that only lengthens a word. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u0640]/gu
 // oxlint-disable-next-line no-control-regex -- everything outside ASCII
 const NOT_ASCII = /[^\u0000-\u007f]/u

@@ -99,7 +99,7 @@ describe.each(WIRES)('on %s', (wire) => {
     for (const turn of ['second', 'third', 'fourth']) expect((await wires.ask(session, turn)).status).toBe('failed')
     wires.refuse(() => undefined)
     expect((await wires.ask(session, 'fifth')).status).toBe('completed')
-    // What did not help is undone: nothing is missing once the settings are mended.
+    // Repairs without effect are undone: nothing is missing after the settings were corrected.
     for (const input of ['the first input', 'second', 'third', 'fourth', 'fifth'])
       expect(wires.requests().at(-1)?.text).toContain(input)
   })

@@ -2,8 +2,8 @@ import type { RefusedSize } from '../../../ports/model.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
 
 /*
- * Providers refuse a request that is too long for the model in their own words, as their public error messages show: Anthropic, OpenAI,
- * Bedrock, Gemini, Mistral, DeepSeek, Groq, GitHub Copilot, MiniMax, vLLM, SGLang, Ollama, LM Studio, and, by name below, others.
+ * Each provider has its own error message for a request that is too long. The patterns are from public messages of Anthropic, OpenAI,
+ * Bedrock, Gemini, Mistral, DeepSeek, Groq, GitHub Copilot, MiniMax, vLLM, SGLang, Ollama and LM Studio. Others are named below.
  */
 
 const SENTENCES: readonly RegExp[] = [

@@ -83,7 +83,7 @@ function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): Messa
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
 
-/** The repairs of this run so far. What has led to a completion is kept if a later request is refused. */
+/** The repairs of this run so far. Repairs that led to a completion are kept if a later request is refused. */
 function trialOf({ held, head = '' }: RunState, thread: Thread, known: Repairs): NonNullable<Repairs['trial']> {
   const { trial } = known
   if (trial?.run !== held.run.id) return { run: held.run.id, at: head, count: 0, before: known.omitted }
@@ -98,7 +98,7 @@ const withRepairs = (decided: SessionContext, { agent }: Thread, repairs: Repair
   repairs: { ...decided.repairs, [fullModelName(agent.model)]: repairs },
 })
 
-/** What of a request a repair may change. */
+/** The parts of a request that a repair may change. */
 function formOf(request: ModelRequest): string {
   const wire = toWireRequest(request, undefined).request
   return JSON.stringify([wire.messages, wire.tools.map(({ name }) => name)])

@@ -82,7 +82,7 @@ interface Work {
   readonly former: Summary | undefined
   /** The first message that is not summarised: the new input. Undefined: all messages may be summarised. */
   readonly before: string | undefined
-  /** Of models, as refusals have shown. */
+  /** Limits of models that refusals have shown. */
   readonly limits?: Limits | undefined
   readonly signal: AbortSignal
 }
@@ -143,7 +143,7 @@ export async function summarise(
   }
 }
 
-/** What a summary replaces, in parts of at most `budget` tokens; undefined if every message stays. */
+/** The messages that a summary replaces, in parts of at most `budget` tokens; undefined if every message stays. */
 async function collect(
   reader: LogReader,
   key: SessionKey,
@@ -158,7 +158,7 @@ async function collect(
   return collector.collected()
 }
 
-/** What the completions for a summary have taken so far. */
+/** Usage of the completions for a summary so far. */
 interface Taken {
   usage: Usage | undefined
   model: string

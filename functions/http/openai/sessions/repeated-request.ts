@@ -11,7 +11,7 @@ import type { Attempt, ChatTurn } from './chat-turn.ts'
  */
 const MAX_ATTEMPTS = 4
 
-/** What is stored about an attempt. */
+/** The stored data of an attempt. */
 interface Noted {
   readonly keyHash: string
   readonly startedAt: number

@@ -38,7 +38,7 @@ describe('a refused request', () => {
     expect(harness.events.filter(({ type }) => type === 'warning')).toMatchObject([{ code: 'request_repaired' }])
   })
 
-  it('is sent in the recorded form by the process that takes over after a kill between record and request', async () => {
+  it('is sent in the recorded form by the next process after a kill between record and request', async () => {
     let isKilled = false
     harness = await openHarness({
       script: [{ calls: [{ name: 'look-up' }] }, refusing],

@@ -188,7 +188,7 @@ test('field/unknown-frames/retried-once: a stream of unknown frames alone is ret
   expect(await later.completion).toMatchObject({ finishReason: 'stop' })
 })
 
-test('field/unknown-frames/warning · sqlite: the run has one warning, and goes on if the retry succeeds', async () => {
+test('field/unknown-frames/warning · sqlite: the run has one warning, and continues if the retry succeeds', async () => {
   const odd: Turn = async function* () {
     yield* []
     throw unknown
