@@ -1,5 +1,5 @@
 /** The providers, as the first part of a model's name gives them. */
-export const PROVIDER_NAMES = ['anthropic', 'openai', 'bedrock', 'openai-compatible', 'demo'] as const
+const PROVIDER_NAMES = ['anthropic', 'openai', 'bedrock', 'openai-compatible', 'demo'] as const
 
 /** Completes a model's name from an agent's settings to `provider/model`. */
 export function fullModelName(name: string): string {

@@ -29,7 +29,7 @@ export const sentencesOf = (text: string): string[] =>
     .filter((sentence) => sentence !== '')
 
 /** Comments that follow each other on lines of their own are one. A tag of a doc comment begins a new paragraph. */
-export function commentsOf(source: string, comments: { type: string; value: string; start: number; end: number }[]) {
+function commentsOf(source: string, comments: { type: string; value: string; start: number; end: number }[]) {
   const joined: { start: number; end: number; text: string }[] = []
   for (const { type, value, start, end } of comments) {
     const text = type === 'Line' ? value.trim() : value.replaceAll(/^\s*\*? ?/gm, '').trim()

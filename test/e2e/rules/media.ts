@@ -30,7 +30,7 @@ function model({ messages }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const input = JSON.stringify(messages[last])
   if (input.includes('refuse this'))
-    return { status: 400, body: { error: { message: `no: ${JSON.stringify(messages)}` } } }
+    return { status: 404, body: { error: { message: `no: ${JSON.stringify(messages)}` } } }
   if (!input.includes('draw and scan') || messages.length > last + 1)
     return { completion: { parts: [{ type: 'text', text: 'seen' }] } }
   const calls = [

@@ -37,7 +37,7 @@ const REASONING = /<(think|thinking)>[\s\S]*?<\/\1>|^<(?:think|thinking)>[\s\S]*
 const REASONING_END = /^[\s\S]*<\/(?:think|thinking)>/
 
 /** A text without white space and reasoning in tags, in Unicode's composed form, with whole characters only. */
-export const foldText: TextForm = (text, role) => {
+const foldText: TextForm = (text, role) => {
   const words = text.toWellFormed().normalize('NFC').replaceAll(/\s+/g, '')
   return role === 'assistant' ? words.replaceAll(REASONING, '').replace(REASONING_END, '') : words
 }

@@ -24,7 +24,7 @@ export async function noteAnswered(
  * Whether the request names its session and contains the history before its answers. Then it identifies the calls that
  * it answers.
  */
-export const isReported = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
+const isReported = ({ isNamed, input }: ChatTurn): boolean => isNamed && input.history.length > 0
 
 /** The run whose calls an earlier attempt of this request answered, if it also had new input. */
 export async function answeredBefore(
