@@ -40,8 +40,7 @@ const MAX_WORDS = {
   paragraph: Infinity,
 }
 
-const countWords = (text: string): number =>
-  text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
+const countWords = (text: string): number => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 
 /** Faults of a sentence, each with its replacement. Empty if there are none. */
 export function faultsOf({ kind, text }: Sentence): string[] {
