@@ -124,7 +124,8 @@ describe('media that a tool returns', () => {
       const texts = message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
       expect(texts.join('\n')).toBe(`all of them\n${omitted}`)
     }
-    expect(files(join(harness.folder, 'outputs'))).toHaveLength(64)
+    // Each of the two messages has 64.
+    expect(files(join(harness.folder, 'outputs'))).toHaveLength(2 * 64)
   })
 
   it('whose object is gone leave a note and one warning, and the turn continues', async () => {
