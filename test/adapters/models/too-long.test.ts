@@ -128,6 +128,18 @@ describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as co
     expect([error.size?.maxTokens, error.size?.tokens]).toEqual([maxTokens, tokens])
   })
 
+  test('a refusal that repeats the conversation is no refusal for the length', async () => {
+    const input = [{ role: 'user', content: 'why is the prompt too long? the context window is 4096 tokens' }]
+    const detail = [{ type: 'missing', loc: ['body', 'tools'], msg: 'Field required', input }]
+    expect(await refusal(provider, 422, JSON.stringify({ detail }))).toMatchObject({ code: 'invalid_request' })
+  })
+
+  test('a refusal in the detail of a body is a refusal for the length', async () => {
+    const detail = [{ type: 'value_error', loc: ['body'], msg: 'prompt is too long: 9001 tokens > 8192 maximum' }]
+    const error = await refusal(provider, 422, JSON.stringify({ detail }))
+    expect(error).toMatchObject({ code: 'context_length', size: { maxTokens: 8192, tokens: 9001 } })
+  })
+
   test.each([
     [400, "max_tokens (384000) exceeds model's maximum output tokens (65536) for model deepseek-v4-flash"],
     [

@@ -2,6 +2,7 @@ import { APICallError, LoadAPIKeyError, LoadSettingError, UnsupportedFunctionali
 import { definedFields } from '../../../domain/defined-fields.ts'
 import { ModelError } from '../../../ports/model.ts'
 import type { RefusedSize } from '../../../ports/model.ts'
+import { ownWords } from './own-words.ts'
 import { refusedSizeIn, saysTooLong } from './too-long.ts'
 
 /** Matches the error of Bedrock's package for missing credentials or an expired login. No request was sent then. */
@@ -35,8 +36,7 @@ export function toModelError(error: unknown): ModelError {
 }
 
 function byStatus(error: unknown, status: number, message: string): ModelError {
-  const body = APICallError.isInstance(error) ? error.responseBody : error instanceof Error ? '' : JSON.stringify(error)
-  const text = `${message} ${body ?? ''}`
+  const text = `${message} ${ownWords(APICallError.isInstance(error) ? error.responseBody : error)}`
   const detail = message === '' ? `the provider responded with status ${status}` : message
   const retryAfterMs = retryAfter(error)
   const make = (code: ModelError['code'], retryable: boolean, size?: RefusedSize): ModelError =>
@@ -55,7 +55,7 @@ function byStatus(error: unknown, status: number, message: string): ModelError {
 /** Converts an error without a status: the connection failed, or the response was invalid. */
 function withoutStatus(error: unknown, message: string): ModelError {
   if (UNKNOWN_FIRST_FRAME.test(message)) return notUnderstood(1)
-  const text = error instanceof Error ? message : `${message} ${JSON.stringify(error)}`
+  const text = `${message} ${ownWords(error)}`
   if (saysTooLong(text)) {
     const size = refusedSizeIn(text)
     return new ModelError('context_length', message, { retryable: false, cause: error, size })
