@@ -16,7 +16,7 @@ import { weighDeclarations, weighMessages } from '../../../log/request/token-wei
 import { SUMMARY_PROMPT } from '../../../log/request/summary-prompt.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
-import { isRefusal, ModelError } from '../../../ports/model.ts'
+import { isRefusal, isTooLarge, ModelError } from '../../../ports/model.ts'
 import type { Models } from '../../../ports/model.ts'
 import { raceAbort, withinTime } from '../../../domain/time/time-limit.ts'
 import { requestCompletion } from '../model/complete.ts'
@@ -54,12 +54,16 @@ const messageOf = (reason: unknown): string => (reason instanceof Error ? reason
 /** The model refused a request of this estimated size. */
 class TooLarge extends Error {
   readonly refusal: SizeRefusal
+  /** The provider names the size as the reason. */
+  readonly isForSize: boolean
+  /** The provider says that the tokens are too many. A bare status 413 may mean the bytes, and shows no limit. */
   readonly isCertain: boolean
   constructor(error: ModelError, estimate: number) {
     super(error.message, { cause: error })
     this.name = 'TooLarge'
     this.refusal = { estimate, ...error.size }
-    this.isCertain = error.code === 'context_length'
+    this.isForSize = error.code === 'context_length'
+    this.isCertain = this.isForSize && !isTooLarge(error)
   }
 }
 
@@ -107,13 +111,35 @@ export async function summarise(
   key: SessionKey,
   work: Work,
 ): Promise<Summarised | undefined> {
-  const { agent, policy, former } = work
+  const { agent, policy } = work
   const name = policy.model ?? agent.model
   const options = name === agent.model ? agent.modelOptions : {}
-  const target = { name, options, use: keyOf(key) }
-  let limits = work.limits
-  let budget = Math.floor(requestTokensOf({ ...agent, model: name }, limits) * MATERIAL)
   const taken: Taken = { usage: undefined, model: name }
+  try {
+    return await summariseWithin(dependencies, key, work, { name, options, use: keyOf(key) }, taken)
+  } catch (error) {
+    if (error instanceof SummaryFailed || taken.usage === undefined) throw error
+    throw new SummaryFailed(work.signal.aborted ? work.signal.reason : error, workOf(taken, dependencies.clock))
+  }
+}
+
+interface Target {
+  readonly name: string
+  readonly options: Agent['modelOptions']
+  readonly use: SessionKey
+}
+
+/** Summarises the messages, with less material after each refusal for its size. */
+async function summariseWithin(
+  dependencies: Dependencies,
+  key: SessionKey,
+  work: Work,
+  target: Target,
+  taken: Taken,
+): Promise<Summarised | undefined> {
+  const { name } = target
+  let limits = work.limits
+  let budget = Math.floor(requestTokensOf({ ...work.agent, model: name }, limits) * MATERIAL)
   for (let reductions = 0; ; reductions++) {
     const found = await collect(dependencies.reader, key, work, budget)
     if (found === undefined) return undefined
@@ -122,19 +148,19 @@ export async function summarise(
       const summary: Summary = {
         ...made,
         through: found.through,
-        messages: (former?.messages ?? 0) + found.messages,
+        messages: (work.former?.messages ?? 0) + found.messages,
         createdAt: dependencies.clock.now(),
       }
       return { summary, messages: found.messages, after: found.after, ...definedFields({ limits }) }
     } catch (error) {
       if (!(error instanceof SummaryFailed) || !(error.cause instanceof TooLarge)) throw error
-      const { refusal, isCertain } = error.cause
+      const { refusal, isForSize, isCertain } = error.cause
       if (isCertain) {
         limits = limitsAfter(limits, name, refusal)
         await dependencies.learn?.(limits)
       }
       // Another reason than the size is not retried for long.
-      if (reductions === (isCertain ? MAX_REDUCTIONS : 1)) throw error
+      if (reductions >= (isForSize ? MAX_REDUCTIONS : 1)) throw error
       budget = Math.max(
         1,
         Math.floor(Math.min(Math.min(budget, refusal.estimate) * LESS, targetAfter(refusal) * MATERIAL)),
@@ -164,12 +190,15 @@ interface Taken {
   model: string
 }
 
+const workOf = ({ usage, model }: Taken, clock: Clock): SummaryWork | undefined =>
+  usage && { usage, model, createdAt: clock.now() }
+
 /** Folds each part into the summary of the parts before it. */
 async function askInParts(
   { models, clock, keeper, count }: Dependencies,
   { policy, former, signal }: Work,
   parts: readonly string[],
-  { name, options, use }: { readonly name: string; readonly options: Agent['modelOptions']; readonly use: SessionKey },
+  { name, options, use }: Target,
   taken: Taken,
 ): Promise<Pick<Summary, 'text' | 'usage' | 'model'>> {
   let text = former?.text
@@ -197,9 +226,7 @@ async function askInParts(
       if (text === '') throw new Error('the model gave an empty summary')
     }
   } catch (error) {
-    const { usage, model } = taken
-    const work = usage && { usage, model, createdAt: clock.now() }
-    throw new SummaryFailed(signal.aborted ? signal.reason : error, work)
+    throw new SummaryFailed(signal.aborted ? signal.reason : error, workOf(taken, clock))
   }
   return { text: text ?? '', model: taken.model, usage: taken.usage ?? NO_USAGE }
 }
