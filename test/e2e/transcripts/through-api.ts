@@ -7,7 +7,7 @@ import { callsOf, furtherResultsOf, listOf, plainText, resultsOf, sessionOf } fr
 
 /**
  * Fails the run when the record has no further completion. The error is in no request. With 400, a smaller request
- * would follow (promises R8).
+ * would follow (promises R9).
  */
 const END_OF_RECORD: OpenAiStep = {
   status: 404,
