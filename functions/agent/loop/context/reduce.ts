@@ -2,6 +2,7 @@ import { definedFields } from '../../../domain/defined-fields.ts'
 import { isLeaders } from '../../../domain/messages/message.ts'
 import { cutAfterRefusal } from '../../../log/request/context-cut.ts'
 import { contextTokensOf, limitsAfter, targetAfter } from '../../../log/request/context-sizes.ts'
+import { isMadeBy } from '../../../log/request/request-form.ts'
 import { isRefusal, isTooLarge } from '../../../ports/model.ts'
 import type { ModelError } from '../../../ports/model.ts'
 import { recordDecision } from '../record-decision.ts'
@@ -29,11 +30,9 @@ export function sizeReason(
 }
 
 /** Tokens of the largest request of the thread that its model has taken, as the provider counted them. */
-function takenTokens({ messages, model }: Thread): number {
-  const name = model?.name ?? ''
-  // A provider may name a version of the model.
+function takenTokens({ messages, agent }: Thread): number {
   const taken = messages.flatMap((one) =>
-    one.role === 'assistant' && one.model?.startsWith(name) === true ? [one.usage?.inputTokens ?? 0] : [],
+    one.role === 'assistant' && isMadeBy(one, agent.model) ? [one.usage?.inputTokens ?? 0] : [],
   )
   return Math.max(0, ...taken)
 }
