@@ -63,13 +63,14 @@ export interface Repairs {
   readonly omitted: readonly MessageRange[]
   /** Messages that the model had not accepted when a run was refused in every form. */
   readonly refused?: MessageRange
-  /** The last run that took steps, how many, the log's end at the last one, and what was omitted before. */
+  /** The last run that took steps, the log's end at the last one, and what was omitted before. */
   readonly trial?: {
     readonly run: string
     readonly at: string
-    readonly count: number
     readonly before: readonly MessageRange[]
   }
+  /** The last run that sent repaired requests to the model, and their number, with those of members. */
+  readonly sent?: { readonly run: string; readonly count: number }
 }
 
 /**
@@ -83,7 +84,10 @@ export interface SessionContext {
   readonly media?: { readonly from: string }
   /** Maximum tokens of a request to a model, learned from its refusals; the key is the model's name in its agent. */
   readonly limits?: { readonly [model: string]: number }
-  /** The form of requests to models that refused the usual form, by `provider/model`. */
+  /**
+   * The form of requests to models that refused the usual form, by `provider/model`. `steps` and `sent` hold for members as well; the
+   * other fields are the leader's.
+   */
   readonly repairs?: { readonly [model: string]: Repairs }
   /** The log's last message at the last decision, and the size of the request at that time. */
   readonly decided?: { readonly at: string; readonly scale: Scale }

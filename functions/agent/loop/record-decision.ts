@@ -56,11 +56,38 @@ function takeAsDecided({ context }: RunState, decided: SessionContext): void {
 /** Merges a thread's decision into the session's context. Decisions of ended members are dropped. */
 function withDecision(state: RunState, thread: Thread, of: SessionContext): SessionContext {
   const { cut, decided, repairs, members: _members, ...rest } = of
-  if (isLeaders(thread)) return { ...rest, ...definedFields({ cut, decided, repairs }) }
+  if (isLeaders(thread)) {
+    const limits = lowerLimits(state.context.decided.limits, of.limits)
+    return { ...rest, ...definedFields({ cut, decided, repairs, limits }) }
+  }
   const open = [...threadsOf(state.leader)].flatMap(({ parentMessageId: id = '' }) => {
     const known =
       id === thread.parentMessageId ? definedFields({ cut, decided, repairs }) : state.context.decided.members?.[id]
     return known === undefined ? [] : [[id, known] as const]
   })
-  return { ...state.context.decided, ...definedFields({ limits: of.limits }), members: Object.fromEntries(open) }
+  const limits = lowerLimits(state.context.decided.limits, of.limits)
+  const shared = withMembersSteps(state.context.decided.repairs, repairs)
+  const fields = definedFields({ limits, repairs: shared })
+  return { ...state.context.decided, ...fields, members: Object.fromEntries(open) }
+}
+
+/** Merges learned limits: threads that work at the same time may each have learned one. The lower limit of a model holds. */
+function lowerLimits(known: SessionContext['limits'], learned: SessionContext['limits']): SessionContext['limits'] {
+  if (known === undefined || learned === undefined) return known ?? learned
+  const models = Object.keys({ ...known, ...learned })
+  return Object.fromEntries(models.map((name) => [name, Math.min(known[name] ?? Infinity, learned[name] ?? Infinity)]))
+}
+
+type RepairsByModel = SessionContext['repairs']
+
+/** Adds the steps of a member's requests, and their number, to the repairs of the session: a form holds for its model. */
+function withMembersSteps(known: RepairsByModel, members: RepairsByModel): RepairsByModel {
+  if (members === undefined) return known
+  const merged = Object.entries(members).map(([model, { steps, sent }]) => {
+    const before = known?.[model] ?? { steps: [], omitted: [] }
+    const added = steps.filter((step) => !before.steps.includes(step))
+    const isLater = sent !== undefined && (sent.run !== before.sent?.run || sent.count > before.sent.count)
+    return [model, { ...before, steps: [...before.steps, ...added], ...(isLater ? { sent } : {}) }] as const
+  })
+  return { ...known, ...Object.fromEntries(merged) }
 }

@@ -1,4 +1,5 @@
 import type { MessageRange, Repairs, RepairStep, SessionContext } from '../../domain/context.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { sha256 } from '../../domain/hash.ts'
 import type { AssistantMessage, UserMessage } from '../../domain/messages/message.ts'
 import { fullModelName, isSameModel } from '../../domain/model-name.ts'
@@ -23,6 +24,19 @@ const NO_REPAIRS: Repairs = { steps: [], omitted: [] }
 /** Returns the recorded repairs of requests to a model. `model`: as its agent names it. */
 export const repairsFor = ({ repairs }: Pick<SessionContext, 'repairs'>, model: string): Repairs =>
   repairs?.[fullModelName(model)] ?? NO_REPAIRS
+
+/** Returns the repairs for a member's requests: the steps are the session's, the omitted messages are the member's own. */
+export function membersRepairs(
+  session: SessionContext['repairs'],
+  own: SessionContext['repairs'],
+): SessionContext['repairs'] {
+  if (session === undefined) return own
+  const shared = Object.entries(session).map(([model, { steps, sent }]) => {
+    const { omitted, refused, trial } = own?.[model] ?? NO_REPAIRS
+    return [model, { steps, omitted, ...definedFields({ refused, trial, sent }) }] as const
+  })
+  return { ...own, ...Object.fromEntries(shared) }
+}
 
 /** Adapts the request messages of one message of the log to the model. */
 export function toForm(

@@ -8,6 +8,7 @@ import type { RunNotice } from '../../../domain/runs/run.ts'
 import type { SessionKey } from '../../../domain/session.ts'
 import { cutToFit } from '../../../log/request/context-cut.ts'
 import type { Older } from '../../../log/request/context-cut.ts'
+import { membersRepairs } from '../../../log/request/request-form.ts'
 import { requestTokensOf } from '../../../log/request/context-sizes.ts'
 import { createContextWindow } from '../../../log/request/context-window.ts'
 import type { LoadedLog } from '../../../log/request/context-window.ts'
@@ -277,8 +278,11 @@ export async function requested(state: RunState, { thread, tools, toolChoice }: 
   return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
 }
 
-/** The context decisions for a member's requests. */
-const decidedFor = ({ context: { decided } }: RunState, { parentMessageId = '' }: Thread): SessionContext => ({
-  ...decided.members?.[parentMessageId],
-  ...definedFields({ limits: decided.limits }),
-})
+/** The context decisions for a member's requests. The form of requests to a model is the one of the session. */
+function decidedFor({ context: { decided } }: RunState, { parentMessageId = '' }: Thread): SessionContext {
+  const own = decided.members?.[parentMessageId]
+  return {
+    ...own,
+    ...definedFields({ limits: decided.limits, repairs: membersRepairs(decided.repairs, own?.repairs) }),
+  }
+}

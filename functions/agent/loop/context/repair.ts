@@ -41,10 +41,12 @@ export async function repairedRequest(
   const { decided } = of.context
   const known = repairsFor(decided, asked.thread.agent.model)
   const trial = trialOf(state, asked.thread, known)
-  if (trial.count >= MAX_REPAIRS) return undefined
+  if (sentIn(state) >= MAX_REPAIRS) return undefined
+  const run = state.held.run.id
+  const sent = { run, count: (known.sent?.run === run ? known.sent.count : 0) + 1 }
   const refused = formOf(measure(of).request)
   for (const { name, ...next } of nextForms(state, known)) {
-    const repairs = { ...known, ...next, trial: { ...trial, count: trial.count + 1 } }
+    const repairs = { ...known, ...next, trial, sent }
     const repaired = withRepairs(decided, asked.thread, repairs)
     const { request, weight, scale } = measure({ ...of, context: { ...of.context, decided: repaired } })
     if (formOf(request) === refused) continue
@@ -83,10 +85,14 @@ function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): Messa
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
 
+/** The number of repaired requests of this run, of the leader and its members, to all models. */
+const sentIn = ({ held, context: { decided } }: RunState): number =>
+  Object.values(decided.repairs ?? {}).reduce((sum, { sent }) => sum + (sent?.run === held.run.id ? sent.count : 0), 0)
+
 /** The repairs of this run so far. Repairs that led to a completion are kept if a later request is refused. */
 function trialOf({ held, head = '' }: RunState, thread: Thread, known: Repairs): NonNullable<Repairs['trial']> {
   const { trial } = known
-  if (trial?.run !== held.run.id) return { run: held.run.id, at: head, count: 0, before: known.omitted }
+  if (trial?.run !== held.run.id) return { run: held.run.id, at: head, before: known.omitted }
   const isAccepted = thread.messages.some(
     ({ id, role, runId }) => role === 'assistant' && runId === held.run.id && id > trial.at,
   )

@@ -128,6 +128,25 @@ describe('a model that takes less than its agent says · sqlite', () => {
     expect(await lastRun()).toMatchObject({ status: 'failed', error: { code: 'invalid_request' } })
   })
 
+  it('two members that learn limits at the same time keep the lower one', async () => {
+    const refuse = (maxTokens: number): Turn =>
+      async function* () {
+        yield* []
+        throw new ModelError('context_length', 'no', { retryable: false, status: 400, size: { maxTokens } })
+      }
+    const task = (id: string) => ({
+      ...{ id, name: 'delegate_task_to_member', arguments: JSON.stringify({ member: 'helper', task: 'look' }) },
+    })
+    harness = await openHarness({
+      script: [{ calls: [task('a'), task('b')] }, { text: 'done' }],
+      team: { helper: { script: [refuse(1_000), refuse(2_000)] } },
+      policies,
+    })
+    await converse(1)
+    const { limits } = await harness.ports.reader.context(harness.key)
+    expect(limits?.['script/helper']).toBe(500)
+  })
+
   it('field/too-long/failed-after-the-cut: the next run begins with the smaller request', async () => {
     const fails: Turn = async function* () {
       yield* []

@@ -91,6 +91,27 @@ describe('a refused request', () => {
   })
 })
 
+const delegate = (id: string) => ({
+  ...{ id, name: 'delegate_task_to_member', arguments: JSON.stringify({ member: 'helper', task: 'look' }) },
+})
+
+describe('a refused request of a member', () => {
+  it('gives later members and runs of the same model its form', async () => {
+    const call = { calls: [{ name: 'look-up' }] }
+    harness = await openHarness({
+      script: [{ calls: [delegate('a')] }, { calls: [delegate('b')] }, { text: 'done' }],
+      team: { helper: { script: [call, refusing, { text: 'one' }, call, { text: 'two' }] } },
+      tools,
+      policies,
+    })
+    expect((await harness.settled(await harness.submit('go'))).status).toBe('completed')
+    const { repairs } = await harness.ports.reader.context(harness.key)
+    expect(repairs?.['openai-compatible/script/helper']?.steps).toEqual(['names'])
+    const helpers = harness.requests.filter(({ instructions }) => instructions?.includes('Be brief.') !== true)
+    expect(helpers.map(({ narrowNames }) => narrowNames)).toEqual([undefined, undefined, true, true, true])
+  })
+})
+
 const REST = { model: 'script/ed', finishReason: 'stop', usage: { ...noUsage() } } as const
 
 function noUsage() {
