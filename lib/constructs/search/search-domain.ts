@@ -86,8 +86,8 @@ export class SearchDomain extends Construct implements HistorySearch {
   }
 
   grantIndexing(writer: NodeFunction): void {
-    const because = 'Names of indexes end in their version and the time when they were made.'
-    this.#allow(writer, 'es:ESHttpGet', ['_alias/history', '_alias/history-write'])
+    const because = 'Names of indexes, and their own aliases, end in their version and the time when they were made.'
+    this.#allow(writer, 'es:ESHttpGet', ['_alias/history', '_alias/history-*'], because)
     this.#allow(writer, 'es:ESHttpPut', ['history-v*'], because)
     this.#allow(writer, 'es:ESHttpPost', ['_bulk', '_aliases'])
   }

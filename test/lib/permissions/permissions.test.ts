@@ -125,6 +125,7 @@ describe('the rights of the functions', () => {
     expect([...new Set(open)].toSorted()).toEqual([
       'bedrock:InvokeModel arn:…:bedrock:*::foundation-model/anthropic.claude-sonnet-5-5',
       'bedrock:InvokeModelWithResponseStream arn:…:bedrock:*::foundation-model/anthropic.claude-sonnet-5-5',
+      'es:ESHttpGet …/_alias/history-*',
       'es:ESHttpPut …/history-v*',
       's3:AbortMultipartUpload …/*',
       's3:DeleteObject …/*',
