@@ -35,6 +35,7 @@ describe('a list of sessions', () => {
     expect(await list({ q: 'cra', sort: 'created_at', order: 'asc', limit: 1 })).toEqual(['a'])
     expect(await list({ q: 'blue' })).toEqual(['a'])
     expect(await list({ folder: '/home/ann/*', source: 'codex' })).toEqual(['a'])
+    expect(await list({ folder: '', q: 'blue' })).toEqual(['a'])
     expect(await list({ branch: 'main' })).toEqual(['a'])
     expect(await list({ sort: 'created_at', since: '2999-01-01' })).toEqual([])
     const { text } = await call('list_sessions', { q: 'blue' })
@@ -42,17 +43,13 @@ describe('a list of sessions', () => {
     expect((await call('list_sessions', { folder: '/none' })).text).toBe('No session fits.')
   })
 
-  test.each([
-    { q: '?!' },
-    { folder: '*' },
-    { folder: '' },
-    { sort: 'newest' },
-    { since: 'soon' },
-    { after: 'x'.repeat(41) },
-  ])('with %j is refused', async (input) => {
-    const { text, isError } = await call('list_sessions', input)
-    expect([isError, text]).toEqual([true, expect.stringContaining(Object.keys(input)[0] ?? '') as string])
-  })
+  test.each([{ q: '?!' }, { folder: '*' }, { sort: 'newest' }, { since: 'soon' }, { after: 'x'.repeat(41) }])(
+    'with %j is refused',
+    async (input) => {
+      const { text, isError } = await call('list_sessions', input)
+      expect([isError, text]).toEqual([true, expect.stringContaining(Object.keys(input)[0] ?? '') as string])
+    },
+  )
 
   test('refuses the cursor of another list', async () => {
     for (const id of ['a', 'b', 'c']) await made(id, {})

@@ -51,10 +51,12 @@ test('field/19/large-orders · sqlite: two numbers that differ beyond 2^53 are t
 
 test('field/19/order-text · chat · sqlite: the text of a delivery has numbers as they were sent', async () => {
   scripted.play()
+  const content = 'order 9007199254740995 total 10.00: {"id":9007199254740995,"total":10.00}'
   await order('9007199254740995')
-  await expect.poll(() => scripted.requests().length).toBeGreaterThan(0)
-  const text = 'order 9007199254740995 total 10.00: {"id":9007199254740995,"total":10.00}'
-  expect(scripted.requests()[0]?.body.messages.at(-1)).toMatchObject({ content: text })
+  // Runs of earlier deliveries may still send their requests.
+  await expect
+    .poll(() => scripted.requests().map(({ body }) => body.messages.at(-1)))
+    .toContainEqual(expect.objectContaining({ content }))
 })
 
 test('field/19/owners · sqlite: owners and delivery ids that differ beyond 2^53 are different', async () => {

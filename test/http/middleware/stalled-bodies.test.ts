@@ -149,7 +149,7 @@ test('a body refused for lack of budget is a warning for operators, and a failur
   expect((await app.request('/busy')).status).toBe(503)
   expect((await app.request('/broken')).status).toBe(500)
   expect(lines).toEqual([
-    { level: 'warn', message: 'request refused', code: 'busy', reason: expect.stringContaining('try again') },
+    { level: 'warn', message: 'request refused', code: 'busy', reason: expect.stringContaining('retry in') },
     { level: 'error', message: 'request failed', cause: failure },
   ])
 })

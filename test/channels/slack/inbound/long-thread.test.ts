@@ -34,7 +34,15 @@ test.each([1_500, 2_500, 12_000])('a thread of %i messages is read to its newest
 })
 
 async function contextOf({ api, place }: ReturnType<typeof threadOf>): Promise<string[]> {
-  const message = { ...place, type: 'message', ts: BEFORE, user: 'U1', text: 'and now?', files: [] } as never
+  const message = {
+    ...place,
+    type: 'message',
+    ts: BEFORE,
+    user: 'U1',
+    text: 'and now?',
+    attached: '',
+    files: [],
+  } as never
   const dependencies = { api, downloads: {} as never, logger: { info() {}, warn() {}, error() {} } }
   const session = { metadata: { slack_first: BEFORE } } as never
   const workspace = { token: 'token', bot: 'UBOT' } as never
