@@ -16,6 +16,8 @@ export const FIELD_CASES: ReadonlyMap<string, string> = new Map([
   ['22', 'schemas with odd patterns'],
   ['23', 'approvals that no check may skip'],
   ['24', 'reasoning of another model'],
+  ['too-long', 'requests beyond the context window'],
+  ['unknown-frames', 'streams of unknown frames'],
 ])
 
 const WIRES: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 const USAGE = `Runs the tests whose names contain field/<case>/<variant>, and prints the table case × wire × engine.
@@ -35,13 +35,19 @@ function readCommandLine(): Options {
   return { only, projects: values.project ?? ['*'] }
 }
 
-/** Files whose text may name a field test: loading all files would take minutes. */
+/** Test files that name a field test, or import a module of `test` that does: loading all files would take minutes. */
 function fieldFiles(): string[] {
-  const files = globSync('{test,audit}/**/*.test.ts', { cwd: ROOT })
-  return files
-    .filter((file) => file !== OWN_TEST && readFileSync(join(ROOT, file), 'utf8').includes('field/'))
-    .toSorted()
+  const files = globSync('{test,audit}/**/*.ts', { cwd: ROOT }).filter((file) => file !== OWN_TEST)
+  const texts = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
+  const found = files.filter((file) => file.startsWith('test/') && texts.get(file)?.includes('field/'))
+  // Grows while it is read: importers of importers count too.
+  for (const file of found)
+    for (const one of files) if (!found.includes(one) && imports(one, texts.get(one), file)) found.push(one)
+  return found.filter((file) => file.endsWith('.test.ts')).toSorted()
 }
+
+const imports = (file: string, text: string | undefined, imported: string): boolean =>
+  [...(text ?? '').matchAll(/ from '(\.[^']+)'/g)].some(([, path]) => join(dirname(file), path ?? '') === imported)
 
 async function run({ only, projects }: Options): Promise<number> {
   const files = fieldFiles()

@@ -40,15 +40,15 @@ describe.each(WIRES)('on %s', (wire) => {
     ['200-characters', 'x'.repeat(200)],
     ['other-script', '検索する'],
     ['template', 'current_time<|channel|>commentary'],
-  ])(`field/01/${wire}/%s`, (_, name) => expectUsable(wire, name))
+  ])(`field/01/%s · ${wire} · sqlite`, (_, name) => expectUsable(wire, name))
 
   test.each([
     ['id-with-signs', 'functions.lookup:0'],
     ['id-of-120', `call_${'a1'.repeat(58)}__`],
     ['id-of-another-alphabet', 'Aufruf Nr. ä/1'],
-  ])(`field/01/${wire}/%s`, (_, id) => expectUsable(wire, 'no_such_tool', id))
+  ])(`field/01/%s · ${wire} · sqlite`, (_, id) => expectUsable(wire, 'no_such_tool', id))
 
-  test(`field/01/${wire}/names-that-are-nearly-equal`, async () => {
+  test(`field/01/names-that-are-nearly-equal · ${wire} · sqlite`, async () => {
     const odd = ['a.b', 'a b', 'a_b', 'a-b'].map(
       (name, index) => ({ type: 'tool_call', id: `call_${index}`, name, arguments: '{}' }) as const,
     )
@@ -59,7 +59,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(sent?.slice(2)).toEqual(['a_b', 'a-b'])
   })
 
-  test(`field/01/${wire}/declared-tool`, async () => {
+  test(`field/01/declared-tool · ${wire} · sqlite`, async () => {
     const session = await wires.newSession(wire)
     wires.play(saying('hello'))
     await wires.ask(session, 'hello')
@@ -70,7 +70,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(results).toMatchObject([{ tool_name: 'team.lookup', status: 'completed', parts: [{ text: 'found' }] }])
   })
 
-  test(`field/01/${wire}/imported`, async () => {
+  test(`field/01/imported · ${wire} · sqlite`, async () => {
     const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{}' } })
     const calls = [call('toolu bdrk/01', 'mcp.github/search'), call('x'.repeat(90), ''), call('', 'x y')]
     const messages = [

@@ -33,18 +33,18 @@ describe.each(WIRES)('on %s', (wire) => {
   const sign = (turn: number): string =>
     wire === 'chat' ? `thought-${turn}` : Buffer.from(`by ${turn}`).toString('base64')
 
-  test(`field/24/${wire}/newer-and-back`, async () => {
+  test(`field/24/newer-and-back · ${wire} · sqlite`, async () => {
     const sent = await reasoningSent(wire, wire, `${wire}-newer`, `${wire}-newer`, wire)
     expect(sent).toEqual([[], [sign(0)], [], [sign(2)], [sign(0), sign(1)]])
   })
 
-  test(`field/24/${wire}/another-provider`, async () => {
+  test(`field/24/another-provider · ${wire} · sqlite`, async () => {
     const other = wire === 'chat' ? 'messages' : 'chat'
     expect(await reasoningSent(other, wire, wire)).toEqual([[], [], [sign(1)]])
   })
 })
 
-test('field/24/messages/named-with-a-date', async () => {
+test('field/24/named-with-a-date · messages · sqlite', async () => {
   // The provider names the model with its date: it is the same model, and its reasoning is sent back.
   wires.name((model) => `${model}-20260101`)
   expect((await reasoningSent('messages', 'messages')).map(({ length }) => length)).toEqual([0, 1])
@@ -53,7 +53,7 @@ test('field/24/messages/named-with-a-date', async () => {
   wires.name((model) => model)
 })
 
-test('field/24/chat/shown-as-sent', async () => {
+test('field/24/shown-as-sent · chat · sqlite', async () => {
   const session = await wires.newSession('chat')
   wires.play(thinking('one', 'c2ln'), saying('two'))
   await wires.ask(session, 'go')
