@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { LeaseLost } from '../../../../functions/domain/errors.ts'
 import { ModelError } from '../../../../functions/ports/model.ts'
@@ -75,7 +75,7 @@ describe('a refused request', () => {
     expect(other.requests[1]?.messages.slice(0, first?.messages.length)).toEqual(first?.messages)
   })
 
-  it('is sent in four other forms of a run at most, and the error names the message', async () => {
+  it('fails when no form differs, and the error names the message', async () => {
     const script = [
       { calls: [{ name: 'look-up', arguments: 'not json' }] },
       ...Array.from({ length: 9 }, () => refusing),
@@ -89,6 +89,25 @@ describe('a refused request', () => {
     expect(harness.requests).toHaveLength(4)
     expect(await stepsOf(harness)).toEqual(['names', 'parts'])
   })
+})
+
+test('a run sends four repaired requests at most, even if a fifth form differs', async () => {
+  const thought: Turn = async function* () {
+    const toolCalls = [{ id: 'c', name: 'look_up', arguments: 'not json' }]
+    const parts = [{ type: 'reasoning', text: 'hm' } as const, { type: 'tool_call', id: 'c' } as const]
+    yield { type: 'completion', completion: { parts, toolCalls, ...REST, finishReason: 'tool-calls' } }
+  }
+  const script = [refusing, refusing, thought, ...Array.from({ length: 9 }, () => refusing)]
+  const plain = [makeTool('look_up', async () => ({ text: 'found' }))]
+  harness = await openHarness({ script, tools: plain, policies })
+  await harness.settled(await harness.submit('go'))
+  const image = { type: 'image', mediaType: 'image/png', data: Buffer.from('an image') } as const
+  const run = await harness.settled(await harness.submit([{ type: 'text', text: 'look' }, image]))
+  expect(run.status).toBe('failed')
+  // Omission, reasoning, names and media; the form without unknown parts would be the fifth.
+  expect(await stepsOf(harness)).toEqual(['reasoning', 'names', 'media'])
+  const repaired = harness.events.filter((event) => event.type === 'warning' && event.code === 'request_repaired')
+  expect(repaired).toHaveLength(4)
 })
 
 const delegate = (id: string) => ({
