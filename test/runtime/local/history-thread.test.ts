@@ -76,7 +76,12 @@ test('a search waits for its own tenant only, however much another has written',
 })
 
 test('texts that an earlier version indexed are indexed again in the background', async () => {
-  say('old', ['купили ёлку вчера', 'plain words', ...Array.from({ length: 500 }, (_, n) => `Größe ${n}`)])
+  say('old', [
+    'купили ёлку вчера',
+    'plain words',
+    'behind\0a NUL: ёж',
+    ...Array.from({ length: 500 }, (_, n) => `Größe ${n}`),
+  ])
   await merger.merge(undefined)
   const indexed = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyWords')?.n ?? 0
   const all = indexed()
@@ -94,6 +99,7 @@ test('texts that an earlier version indexed are indexed again in the background'
   await merger.merge(undefined)
   await expect.poll(() => readOne(database, 'SELECT 1 FROM historyReindex')).toBe(undefined)
   expect([await find('old', 'елку'), await find('old', 'plain'), indexed(), marks()]).toEqual([1, 1, all, 0])
+  expect(await find('old', 'еж')).toBe(1)
 })
 
 test('a program that ends just after a write reports nothing, and leaves the rest to the next', async () => {

@@ -41,8 +41,11 @@ interface Page {
   readonly numbers: readonly number[]
 }
 
-/** Matches texts with a character outside ASCII. */
-const OUTSIDE_ASCII = `'*[^' || char(1) || '-' || char(127) || ']*'`
+/**
+ * Selects texts with a character outside ASCII. Texts with a NUL character are selected too: SQLite counts their characters up to
+ * it, and GLOB would stop there.
+ */
+const isOutsideAscii = (column: string): string => `octet_length(${column}) > length(${column})`
 
 function readPage(database: Database): Page | undefined {
   const after = readOne<{ done: number }>(database, 'SELECT done FROM historyReindex')?.done
@@ -55,8 +58,8 @@ function readPage(database: Database): Page | undefined {
        JOIN historyTenants t ON t.tenant = s.tenant
        JOIN historyMessages h ON h.message = m.id AND h.tenant = t.id AND h.session = s.session
      WHERE m.number > ? AND m.number <= ? AND s.live = 1
-       AND (h.call GLOB ${OUTSIDE_ASCII} OR h.tool GLOB ${OUTSIDE_ASCII} OR EXISTS (
-         SELECT 1 FROM historyDocuments d WHERE d.message = h.id AND d.text GLOB ${OUTSIDE_ASCII}))`,
+       AND (${isOutsideAscii('h.call')} OR ${isOutsideAscii('h.tool')} OR EXISTS (
+         SELECT 1 FROM historyDocuments d WHERE d.message = h.id AND ${isOutsideAscii('d.text')}))`,
     after,
     last ?? after,
   )
