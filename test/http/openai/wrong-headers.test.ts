@@ -36,5 +36,8 @@ test('what names the session twice is refused with both names', async () => {
   const { error } = await expectJson<Refusal>(harness, 400, 'POST', '/openai/v1/responses', body, {
     'x-session-id': 'b',
   })
-  expect([error.param, error.message]).toEqual(['conversation', expect.stringContaining('beside x-session-id')])
+  expect([error.param, error.message]).toEqual([
+    'conversation',
+    expect.stringContaining('cannot be combined with x-session-id'),
+  ])
 })
