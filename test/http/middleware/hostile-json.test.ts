@@ -41,7 +41,7 @@ test.each<[string, string, Json]>([
   expect(turn).toBeLessThan(200)
 })
 
-test('tools may have 20,000 values together, and sixteen classes of characters each', async () => {
+test('tools may have 20,000 values together, and patterns beyond sixteen classes are not compiled', async () => {
   harness = await openHttpHarness()
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
   const tool = (name: string, parameters: Json): Json => ({ name, description: '', parameters })
@@ -50,12 +50,10 @@ test('tools may have 20,000 values together, and sixteen classes of characters e
   const many = await expectJson<Problem>(harness, 400, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
   expect(many.errors).toEqual([{ path: 'body.tools', message: 'must have at most 20000 values in all' }])
   const properties = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [at, { pattern: `${at}${pattern}` }]))
-  let refused: Problem | undefined
   const turn = await longestTurn(async () => {
     const body = { content: 'x', tools: [tool('a', { properties })] }
-    refused = await expectJson<Problem>(harness, 400, 'POST', '/v1/sessions/s/messages', body)
+    await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', body)
   })
-  expect(refused?.errors?.[0]?.path).toBe('body.tools[0].parameters.properties.1.pattern')
   expect(turn).toBeLessThan(200)
 })
 
