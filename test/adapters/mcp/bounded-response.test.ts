@@ -20,3 +20,9 @@ test.each(['\n', '\r', '\r\n'])('events whose lines end with %j are the same, ho
 test('a blank line that comes by itself behind both halves of another ending ends its event', async () => {
   expect(await passed(['data: {"a":1}\r', '\n', '\n', 'data: 2\n\n'])).toBe('data: {"a":1}\n\ndata: 2\n\n')
 })
+
+test('lines with fields that SSE does not define are dropped', async () => {
+  const lines = ['id: 7', 'x', 'y: 1', 'dataset: 2', 'retry: soon', 'retry: 250', ': comment', 'data: 3', '', '']
+  expect(await passed([lines.join('\n')])).toBe('id: 7\nretry: 250\n: comment\ndata: 3\n\n')
+  expect(await passed(['x\ny: 1\n: comment\n', 'data: 4\n\n'])).toBe(': comment\ndata: 4\n\n')
+})
