@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import type { Opened } from './browser.ts'
@@ -54,13 +55,14 @@ describe('the search', () => {
 
   test('groups hits under the titles of their sessions, reads no session, and leads to the further hits', async () => {
     const { client } = opened
-    onTestFinished(async () => void (await client.deleteSession('third')))
+    // The id of a deleted session stays taken, so each attempt has one of its own.
+    const id = randomUUID()
+    onTestFinished(async () => void (await client.deleteSession(id)))
     await client.createSession({
-      ...{ id: 'third', title: 'The lantern' },
+      ...{ id, title: 'The lantern' },
       metadata: { folder: '/home/ann/lights', source: 'codex' },
     })
-    for (const colour of ['green', 'amber', 'brass'])
-      await client.sendMessage('third', { content: `a ${colour} lantern` })
+    for (const colour of ['green', 'amber', 'brass']) await client.sendMessage(id, { content: `a ${colour} lantern` })
     await client.sendMessage('first', { content: 'no lantern here' })
     const page = await opened.show('/')
     await page.getByText('Choose a session').waitFor()

@@ -30,7 +30,8 @@ export function declaredTools(
   only: readonly string[] | undefined,
 ): { readonly tools: readonly DeclaredTool[]; readonly left?: string } {
   const tools = new Map<string, { readonly declared: DeclaredTool; readonly json: string }>()
-  const absent = new Map<string, string[]>()
+  const refusedNames = new Set(refused)
+  const absent = new Map<string, Absent>()
   let wanted = 0
   let bytes = 0
   for (const [index, tool] of listed.entries()) {
@@ -38,8 +39,10 @@ export function declaredTools(
     const name = nameIn(tool)
     if (only !== undefined && !(typeof name === 'string' && only.includes(name))) continue
     wanted++
-    const fault = (reason: string): void =>
-      void absent.set(reason, [...(absent.get(reason) ?? []), shownName(name, index)])
+    const fault = (reason: string): void => {
+      const { count, names } = absent.get(reason) ?? { count: 0, names: [] }
+      absent.set(reason, { count: count + 1, names: count < MAX_NAMED ? [...names, shownName(name, index)] : names })
+    }
     if (typeof read === 'string') {
       fault(read)
       continue
@@ -51,7 +54,7 @@ export function declaredTools(
       // A server that ignores cursors sends its page again.
       if (same.json === json) wanted--
       else fault('another tool of the list has the same name')
-    } else if (refused.includes(read.name)) fault('its x-mcp-header is not valid')
+    } else if (refusedNames.has(read.name)) fault('its x-mcp-header is not valid')
     else if (size > MAX_TOOL_BYTES) fault(`it has more than ${MAX_TOOL_BYTES} bytes`)
     else if (tools.size >= MAX_TOOLS) fault(`the limit is ${MAX_TOOLS} tools`)
     else if (bytes + size > MAX_LIST_BYTES) fault(`the limit is ${MAX_LIST_BYTES} bytes for all tools`)
@@ -72,9 +75,15 @@ export function declaredTools(
   }
 }
 
-function absence(reason: string, names: readonly string[], wanted: number): string {
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''
-  return `${names.length} of its ${wanted} tools ${names.length === 1 ? 'is' : 'are'} absent, because ${reason}: ${names.slice(0, MAX_NAMED).join(', ')}${more}`
+/** Tools that are absent for one reason: how many, and the names of the first ones. */
+interface Absent {
+  readonly count: number
+  readonly names: readonly string[]
+}
+
+function absence(reason: string, { count, names }: Absent, wanted: number): string {
+  const more = count > names.length ? ` and ${count - names.length} more` : ''
+  return `${count} of its ${wanted} tools ${count === 1 ? 'is' : 'are'} absent, because ${reason}: ${names.join(', ')}${more}`
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>

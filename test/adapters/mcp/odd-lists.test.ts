@@ -113,3 +113,11 @@ test('an odd tool that the agent does not list is no fault', () => {
   expect(declared([good, { name: 'odd', inputSchema: 7 }], ['good'])).toEqual({ tools: [expect.anything()] })
   expect(declared([good, { name: 'odd', inputSchema: 7 }], ['good', 'odd']).left).toContain('"odd"')
 })
+
+test('a list of 200,000 odd tools is judged in linear time, and names ten of them', () => {
+  const tools = Array.from({ length: 200_000 }, () => ({ inputSchema }))
+  const begun = performance.now()
+  const { left } = declaredTools({ tools, refused: [] }, undefined)
+  expect(performance.now() - begun).toBeLessThan(2_000)
+  expect(left).toMatch(/^200000 of its 200000 tools are absent, .*: tool 1 of the list, .* and 199990 more$/u)
+})

@@ -27,8 +27,8 @@ export async function earlierAttempt(dependencies: RouteDependencies, turn: Chat
   const undelivered: Attempt[] = []
   for (let slot = 0; slot < MAX_ATTEMPTS; slot++) {
     const noted = await readSlot(dependencies, turn, slot)
-    if (noted === undefined) break
-    if (!noted.isDelivered) undelivered.push(noted)
+    // A deleted or expired session leaves its slot empty.
+    if (noted !== undefined && !noted.isDelivered) undelivered.push(noted)
   }
   return (
     undelivered.toSorted((one, other) => other.startedAt - one.startedAt)[0] ?? noteOfEarlierVersion(dependencies, turn)
@@ -60,6 +60,9 @@ export async function noteDelivered(
   const { name, session, keyHash, startedAt } = attempt
   const noted = { keyHash, startedAt, isDelivered: true }
   try {
+    // A later attempt may have taken the slot meanwhile.
+    const found = await names.find(tenant, name)
+    if ((found?.about as Noted | undefined)?.keyHash !== keyHash) return
     await names.give({ tenant, session }, name, noted, clock.now() + KEYS_MS)
   } catch (error) {
     // The response is complete. Only a client that repeats the request all the same attaches to its run.
