@@ -5,6 +5,7 @@ import { jsonFault } from '../../../log/json/json-size.ts'
 import type { ChatMessage } from '../chat/chat-schemas.ts'
 import { scopeOf } from './chat-turn.ts'
 import type { ChatTurn } from './chat-turn.ts'
+import { withoutReasoning } from './reasoning-tags.ts'
 
 /**
  * Name of a conversation as its client sees it, for this client alone. Texts are folded: clients trim, normalize and reflow what they
@@ -32,14 +33,10 @@ type TextForm = (text: string, role: ChatMessage['role']) => string
 
 const exactText: TextForm = (text) => text
 
-/** Blocks of reasoning, and what precedes a closing tag whose opening one is part of the model's prompt. */
-const REASONING = /<(think|thinking)>[\s\S]*?<\/\1>|^<(?:think|thinking)>[\s\S]*$/g
-const REASONING_END = /^[\s\S]*<\/(?:think|thinking)>/
-
 /** A text without white space and reasoning in tags, in Unicode's composed form, with whole characters only. */
 const foldText: TextForm = (text, role) => {
   const words = text.toWellFormed().normalize('NFC').replaceAll(/\s+/g, '')
-  return role === 'assistant' ? words.replaceAll(REASONING, '').replace(REASONING_END, '') : words
+  return role === 'assistant' ? withoutReasoning(words) : words
 }
 
 /** The fields of a message that clients send back. */
