@@ -77,18 +77,24 @@ function keepSpelling(_key: string, value: unknown, { source }: { readonly sourc
   return typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value
 }
 
-/** Puts exact numbers in the place of their marks, within the value itself. */
+/** Puts exact numbers in the place of their marks, within the value itself. Its own stack allows any depth. */
 function withoutMarks(value: Json): Json {
-  if (typeof value === 'string') return value.startsWith(MARK) ? JSON.rawJSON(value.slice(MARK.length)) : value
-  if (typeof value !== 'object' || value === null) return value
-  const entries = value as { [key: string]: Json }
-  for (const key of Object.keys(entries)) {
-    if (key.startsWith(MARK)) throw new SyntaxError('a number is no name of a property')
-    const item = entries[key] ?? null
-    if (typeof item === 'string' ? item.startsWith(MARK) : typeof item === 'object') entries[key] = withoutMarks(item)
+  if (isMarked(value)) return JSON.rawJSON(value.slice(MARK.length))
+  const unread: Json[] = [value]
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    const entries = next as { [key: string]: Json }
+    for (const key of Object.keys(entries)) {
+      if (key.startsWith(MARK)) throw new SyntaxError('a number is no name of a property')
+      const item = entries[key] ?? null
+      if (isMarked(item)) entries[key] = JSON.rawJSON(item.slice(MARK.length))
+      else if (typeof item === 'object') unread.push(item)
+    }
   }
   return value
 }
+
+const isMarked = (value: Json): value is string => typeof value === 'string' && value.startsWith(MARK)
 
 /** Finds the numbers of a JSON text that JavaScript would spell otherwise. Skips strings by their quotes. */
 function respelledNumbers(text: string): readonly Span[] {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { readJson } from '../json/exact-json.ts'
+import { jsonFault } from '../json/json-size.ts'
 import { damagedOfCodex } from './damaged-messages.ts'
 import { typedInputs } from './codex-inputs.ts'
 import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
@@ -151,6 +152,7 @@ function resultOf(output: unknown, parser: Parser): Result {
 }
 
 function parsedOutput(text: string): Result | undefined {
+  if (jsonFault(text) !== undefined) return undefined
   try {
     const value = readJson(text)
     if (!isRecord(value) || typeof value['output'] !== 'string') return undefined

@@ -34,6 +34,14 @@ test('a number that JavaScript spells the same way is a number', () => {
   expect(hasExactNumbers(text)).toBe(false)
 })
 
+test('exact numbers are read at any depth', () => {
+  const depth = 20_000
+  const value = readJson(`${'['.repeat(depth)}10.00${']'.repeat(depth)}`)
+  let inner = value
+  while (Array.isArray(inner)) inner = inner[0] as unknown
+  expect(isExactNumber(inner)).toBe(true)
+})
+
 test('any JSON text comes out with the spelling of its numbers', () => {
   fc.assert(
     fc.property(jsonText, (text) => {

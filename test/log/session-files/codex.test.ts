@@ -41,3 +41,11 @@ test('a message may be a text alone', () => {
   const messages = read([line('response_item', { type: 'message', role: 'user', content: 'hello' })])
   expect(messages).toMatchObject([{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }])
 })
+
+test('an output with deeply nested JSON is a text', () => {
+  const depth = 20_000
+  // The mark makes the reader of numbers recursive.
+  const output = `{"output":"\\ue000","more":[1.0,${'['.repeat(depth)}${']'.repeat(depth)}]}`
+  const messages = read([called('c1'), returned('c1', output)])
+  expect(messages.find(({ role }) => role === 'tool')?.['parts']).toEqual([{ type: 'text', text: output }])
+})
