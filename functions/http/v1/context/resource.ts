@@ -34,7 +34,7 @@ export function contextResource(session: string, next: NextRequest): z.input<typ
     agent: agent.name,
     model: agent.model,
     instructions: request.instructions ?? null,
-    messages: toOpenAiMessages(messages, undefined, { forPeople: true }),
+    messages: toOpenAiMessages(messages, undefined, { forPeople: true, narrowNames: request.narrowNames ?? false }),
     tools: request.tools.map(({ name }) => name),
     estimated_tokens: next.estimatedTokens,
     context_tokens: next.contextTokens,

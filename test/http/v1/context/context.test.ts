@@ -22,7 +22,7 @@ const look = makeTool('look', async () => ({ text: 'a result' }))
 const consolidation = { threshold: 3, keepRecentRatio: 0.5 }
 
 /** The program with a model behind a real Chat Completions server. */
-async function open(script: readonly OpenAiStep[], policies = {}): Promise<void> {
+async function open(script: readonly OpenAiStep[], policies = {}, tools = [look]): Promise<void> {
   const started = await startOpenAiServer(script)
   server = started
   const models = createModels({ settings: { server: { baseUrl: started.baseUrl } } })
@@ -30,7 +30,7 @@ async function open(script: readonly OpenAiStep[], policies = {}): Promise<void>
     ...ports,
     models: { open: async () => models.open('openai-compatible/test') },
   })
-  harness = await openHttpHarness({ tools: [look], change, policies })
+  harness = await openHttpHarness({ tools, change, policies })
   await harness.send('POST', '/v1/sessions', { id: 's1' })
 }
 
@@ -79,6 +79,24 @@ describe('GET …/context', () => {
     expect((messages as { content: string }[])[0]?.content).toBe(
       '<conversation_summary>\nso far\n</conversation_summary>',
     )
+  })
+
+  it('has the narrow names of tools that the model server accepts', async () => {
+    const step: OpenAiStep = {
+      completion: { parts: [{ type: 'tool_call', id: 'c1', name: 'look-up', arguments: '{}' }] },
+    }
+    const refusal: OpenAiStep = { status: 400, body: { error: { message: 'no' } } }
+    const tools = [makeTool('look-up', async () => ({ text: 'a result' }))]
+    await open([step, refusal, completion('done'), completion('more')], { consolidation: false }, tools)
+    await say('one')
+    const { messages } = await context()
+    await say('two')
+    const nameIn = (list: unknown) =>
+      (list as { tool_calls?: { function: { name: string } }[] }[]).flatMap(({ tool_calls: calls = [] }) =>
+        calls.map((made) => made.function.name),
+      )
+    expect(nameIn(sent())).toEqual([expect.stringMatching(/^look_up_/)])
+    expect(nameIn(messages)).toEqual(nameIn(sent()))
   })
 
   it('shows an image that goes out as a link to its bytes', async () => {
