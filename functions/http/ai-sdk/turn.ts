@@ -102,7 +102,7 @@ export async function acceptCallOutputs(
   const open = (seen?.open ?? asked).filter((row) => row.needs === undefined || !hasEnd(partOfCall(row)))
   const { messages } = await reader.messages(key, { order: 'descending', limit: 1 })
   const after = seen?.after ?? asked.at(-1)?.id ?? messages[0]?.id
-  return { key, runId: run.id, after, open: new Set(open.map((row) => row.id)) }
+  return { key, runId: run.id, after, open }
 }
 
 type Part = AssistantUiMessage['parts'][number]

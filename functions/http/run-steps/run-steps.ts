@@ -2,6 +2,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import type { DeltaEvent, MessageCompletedEvent, RoundEvent, RunEvent, ToolCallEvent } from '../../domain/events.ts'
 import { STREAMED_AGAIN } from '../../domain/events.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
+import type { ToolMessage } from '../../domain/messages/message.ts'
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { WaitingCall } from '../v1/runs/resource.ts'
 import type { RunEnd, RunStep, StepNames } from './run-step.ts'
@@ -20,16 +21,17 @@ export interface Known {
   /** The last known message. Known messages yield no steps. */
   readonly after?: string | undefined
   /** Known calls whose end the follower does not know. */
-  readonly open?: ReadonlySet<string> | undefined
+  readonly open?: readonly ToolMessage[] | undefined
 }
 
 /** Converts a run's events to steps. */
-export function createRunSteps({ after = '', open }: Known = {}): RunSteps {
+export function createRunSteps({ after = '', open = [] }: Known = {}): RunSteps {
+  const openIds = new Set(open.map(({ id }) => id))
   const isKnown = (event: RunEvent): boolean => {
     if (!('message' in event) || event.message === undefined || event.message.id > after) return false
-    return event.type !== 'tool_call.completed' || open?.has(event.message.id) !== true
+    return event.type !== 'tool_call.completed' || !openIds.has(event.message.id)
   }
-  const threads = createThreads()
+  const threads = createThreads(open)
   let end: Pick<RunEnd, 'run' | 'waiting'> | undefined
   let usedBefore: Usage | undefined
   return {
@@ -78,11 +80,17 @@ interface OpenCalls {
 /**
  * The rounds in progress of the leader and of members. A model may be asked with a result that is still being stored,
  * so the next round may stream before the call's end is emitted. In the log, the call's end comes first. The round is
- * held back until then, so that live and stored events have the same order.
+ * held back until then, so that live and stored events have the same order. `known`: calls that are open when the
+ * follower begins.
  */
-function createThreads() {
+function createThreads(known: readonly ToolMessage[]) {
   const rounds = createRounds()
   const threads = new Map<string, OpenCalls>()
+  const open = (id: string, thread: string): void => {
+    const { ids, held } = threads.get(thread) ?? { ids: new Set(), held: [] }
+    threads.set(thread, { ids: ids.add(id), held })
+  }
+  for (const { id, parentMessageId = '' } of known) open(id, parentMessageId)
   const release = (thread: string, of: StepNames): RunStep[] => {
     const { held = [] } = threads.get(thread) ?? {}
     threads.delete(thread)
@@ -91,26 +99,23 @@ function createThreads() {
   return {
     take(event: ThreadEvent, of: StepNames): RunStep[] {
       const thread = threadOf(of)
-      const open = threads.get(thread)
-      if (open !== undefined && event.type !== 'message.completed') {
-        open.held.push(event)
+      const calls = threads.get(thread)
+      if (calls !== undefined && event.type !== 'message.completed') {
+        calls.held.push(event)
         return []
       }
       // All earlier results are stored before a completion (promises L4).
       return [...release(thread, of), ...rounds.take(event, of)]
     },
     begin({ message }: ToolCallEvent, of: StepNames): RunStep[] {
-      const thread = threadOf(of)
-      const open = threads.get(thread) ?? { ids: new Set(), held: [] }
-      open.ids.add(message.id)
-      threads.set(thread, open)
+      open(message.id, threadOf(of))
       return [{ type: 'call_started', message, ...of }]
     },
     end({ message }: ToolCallEvent, of: StepNames): RunStep[] {
       const thread = threadOf(of)
-      const open = threads.get(thread)
-      open?.ids.delete(message.id)
-      const held = open?.ids.size === 0 ? release(thread, of) : []
+      const calls = threads.get(thread)
+      calls?.ids.delete(message.id)
+      const held = calls?.ids.size === 0 ? release(thread, of) : []
       return [{ type: 'call_ended', message, ...of }, ...held]
     },
   }

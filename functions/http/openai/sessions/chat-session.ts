@@ -119,7 +119,7 @@ interface Answers {
   /** The last message that the client has seen. */
   readonly after: string
   /** Calls before that message whose end the client has not seen. */
-  readonly open: ReadonlySet<string>
+  readonly open: readonly ToolMessage[]
 }
 
 /**
@@ -157,8 +157,8 @@ async function answersOf(
   const run = await findRun(reader, session, runId)
   const seen = run && (await seenBefore(reader, session, run, new Set(calls)))
   const { after = calls.at(-1) ?? '', open = [...rows.values()] } = seen ?? {}
-  const unseen = open.filter(({ needs }) => needs !== 'result').map(({ id }) => id)
-  return { runId, resolutions: [...given, ...decided], calls, after, open: new Set(unseen) }
+  const unseen = open.filter(({ needs }) => needs !== 'result')
+  return { runId, resolutions: [...given, ...decided], calls, after, open: unseen }
 }
 
 /** Finds the newest calls with these names or rows that wait for a client or an approval, or have waited. */
