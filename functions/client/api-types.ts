@@ -992,7 +992,7 @@ export interface Queries {
     readonly format?: "native" | "openai" | undefined
     /** Source of the lines. */
     readonly source?: string | undefined
-    /** Of lines. Number of messages of this `source` before these. Known messages are skipped. */
+    /** Number of messages of this `source` before these. Known messages are skipped. */
     readonly from?: number | undefined
   }
   readonly listCallbacks: {

@@ -13,7 +13,6 @@ const EXCEPTIONS: readonly (readonly [path: string, reason: string])[] = [
   ['docs/design/decisions/', 'records that are not rewritten yet'],
   ['test/conventions/plain-words/', 'the rules quote what they forbid'],
   ['test/fixtures/', 'recorded data'],
-  ['functions/client/api-types.ts', 'generated from the schemas'],
 ]
 
 const paths = FOLDERS.flatMap((folder) =>

@@ -42,7 +42,7 @@ export const importQuery = z.strictObject({
     .regex(/^[0-9]{1,12}$/, 'must be a number')
     .transform(Number)
     .optional()
-    .openapi({ type: 'integer', minimum: 0, description: `Of lines. ${FROM}` }),
+    .openapi({ type: 'integer', minimum: 0, description: FROM }),
 })
 
 export const ImportSchema = z
