@@ -25,3 +25,7 @@ export type Json = string | number | boolean | null | readonly Json[] | JsonObje
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
 export const isExactNumber = (value: unknown): value is ExactNumber => JSON.isRawJSON(value)
+
+/** Whether a value is an object of JSON: no list, no null, and no exact number, which has an object's form. */
+export const isJsonObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { ListedTools } from './connection.ts'
 
@@ -86,11 +87,8 @@ function absence(reason: string, { count, names }: Absent, wanted: number): stri
   return `${count} of its ${wanted} tools ${count === 1 ? 'is' : 'are'} absent, because ${reason}: ${names.join(', ')}${more}`
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The name as the server sent it, whatever it is. */
-const nameIn = (tool: Json): Json | undefined => (isObject(tool) ? tool['name'] : undefined)
+const nameIn = (tool: Json): Json | undefined => (isJsonObject(tool) ? tool['name'] : undefined)
 
 const shownName = (name: Json | undefined, index: number): string =>
   typeof name === 'string' && name !== ''
@@ -99,12 +97,12 @@ const shownName = (name: Json | undefined, index: number): string =>
 
 /** Reads a listed tool; returns the reason if it cannot be used. */
 function readTool(tool: Json): DeclaredTool | string {
-  if (!isObject(tool)) return 'it is not an object'
+  if (!isJsonObject(tool)) return 'it is not an object'
   const { name, title, description, inputSchema, annotations } = tool
   if (typeof name !== 'string' || name.trim() === '') return 'it has no name'
   const parameters = readSchema(inputSchema)
   if (typeof parameters === 'string') return parameters
-  const hints = isObject(annotations) ? annotations : {}
+  const hints = isJsonObject(annotations) ? annotations : {}
   const text = [description, title, name].find((one) => typeof one === 'string')
   return {
     name,
@@ -120,7 +118,7 @@ function readTool(tool: Json): DeclaredTool | string {
  */
 function readSchema(schema: Json | undefined): JsonObject | string {
   if (schema === undefined || schema === null) return { type: 'object', properties: {} }
-  if (!isObject(schema)) return 'its schema is not an object'
+  if (!isJsonObject(schema)) return 'its schema is not an object'
   const { type } = schema
   if (type === 'object') return schema
   const types = Array.isArray(type) ? (type as readonly Json[]) : [type ?? 'object']

@@ -1,4 +1,5 @@
 import { isSpecType } from '@modelcontextprotocol/client'
+import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 
 /** A request of ours: the responses to it are repaired. */
@@ -19,9 +20,6 @@ export interface Received {
 const PLACEHOLDER = { content: [], structuredContent: {}, resultType: 'complete' }
 const INTERNAL_ERROR = -32_603
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * Returns a message in the form that the protocol's package accepts, and the message itself if nothing needs repair. Results of
  * calls and lists go to `received`; the package gets a placeholder, or the fields of each tool that it uses itself.
@@ -31,7 +29,7 @@ export function repairMessage(message: Json, sent: SentRequest, received: Receiv
     const repaired: readonly Json[] = message.map((one: Json) => repairMessage(one, sent, received))
     return repaired.some((one, index) => one !== message[index]) ? repaired : message
   }
-  if (!isObject(message) || 'method' in message || !isSameId(message['id'], sent.id)) return message
+  if (!isJsonObject(message) || 'method' in message || !isSameId(message['id'], sent.id)) return message
   if (!('result' in message) && !('error' in message)) return message
   const { error, result = null } = message
   const envelope = { jsonrpc: '2.0', id: sent.id as Json }
@@ -49,7 +47,7 @@ const isSameId = (id: Json | undefined, sent: unknown): boolean =>
   sent !== undefined && (id === sent || id === undefined || id === null || id === JSON.stringify(sent))
 
 function repairError(error: Json): Json {
-  if (!isObject(error))
+  if (!isJsonObject(error))
     return { code: INTERNAL_ERROR, message: typeof error === 'string' ? error : JSON.stringify(error) }
   const { code, message, data } = error
   return {
@@ -65,11 +63,11 @@ function repairResult(result: Json, { method }: SentRequest, received: Received 
   if (received === undefined) return result
   if (method === 'tools/call') {
     // The package ends this call itself: it needs an answer that no client of ours gives.
-    if (isObject(result) && result['resultType'] === 'input_required') return result
+    if (isJsonObject(result) && result['resultType'] === 'input_required') return result
     received.call = result
     return PLACEHOLDER
   }
-  if (method !== 'tools/list' || !isObject(result)) return result
+  if (method !== 'tools/list' || !isJsonObject(result)) return result
   const tools = result['tools'] === null ? [] : result['tools']
   if (!Array.isArray(tools)) return result
   received.pages.push(result)
@@ -78,17 +76,17 @@ function repairResult(result: Json, { method }: SentRequest, received: Received 
 
 /** Fields of a server's introduction that the package requires, and that say nothing about its tools. */
 function repairIntroduction(result: Json): Json {
-  if (!isObject(result)) return result
-  const info = isObject(result['serverInfo']) ? result['serverInfo'] : {}
+  if (!isJsonObject(result)) return result
+  const info = isJsonObject(result['serverInfo']) ? result['serverInfo'] : {}
   const [name, version] = [info['name'], info['version']].map((text) => (typeof text === 'string' ? text : ''))
-  const isWhole = name === info['name'] && version === info['version'] && isObject(result['capabilities'])
+  const isWhole = name === info['name'] && version === info['version'] && isJsonObject(result['capabilities'])
   return isWhole
     ? result
     : { ...result, capabilities: result['capabilities'] ?? { tools: {} }, serverInfo: { ...info, name, version } }
 }
 
 function withoutNull(value: Json): Json {
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   const fields = Object.entries(value).filter(([, one]) => one !== null)
   const kept = fields.map(([name, one]) => [name, one === undefined ? one : withoutNull(one)] as const)
   const isUnchanged = kept.length === Object.keys(value).length && kept.every(([name, one]) => one === value[name])
@@ -109,12 +107,13 @@ function repairList(page: JsonObject, tools: readonly Json[]): Json {
 }
 
 function repairTool(tool: Json): Json[] {
-  if (!isObject(tool) || typeof tool['name'] !== 'string') return []
+  if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return []
   const { name, inputSchema } = tool
   const whole = { name, inputSchema: inputSchema ?? null }
   const isFormal: boolean = isSpecType.Tool(whole)
   if (isFormal) return [whole]
-  const properties = isObject(inputSchema) && isObject(inputSchema['properties']) ? inputSchema['properties'] : {}
-  const objects = Object.entries(properties).filter(([, one]) => isObject(one))
+  const properties =
+    isJsonObject(inputSchema) && isJsonObject(inputSchema['properties']) ? inputSchema['properties'] : {}
+  const objects = Object.entries(properties).filter(([, one]) => isJsonObject(one))
   return [{ name, inputSchema: { type: 'object', properties: Object.fromEntries(objects) } }]
 }

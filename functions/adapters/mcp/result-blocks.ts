@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { IncomingMedia } from '../../ports/tool.ts'
 
@@ -15,9 +16,6 @@ export interface ReadBlock {
   readonly fault?: string
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The text of a field; undefined where it has none. */
 function textOf(value: Json | undefined): string | undefined {
   if (value === undefined || value === null) return undefined
@@ -26,7 +24,7 @@ function textOf(value: Json | undefined): string | undefined {
 
 /** Reads a part of a result, whatever fields are missing, null or unknown. */
 export function readBlock(block: Json): ReadBlock {
-  if (!isObject(block)) {
+  if (!isJsonObject(block)) {
     const text = Array.isArray(block) ? undefined : textOf(block)
     return text === undefined ? { fault: block === null ? 'null' : 'a list' } : { text }
   }
@@ -37,7 +35,7 @@ export function readBlock(block: Json): ReadBlock {
     case 'audio':
       return readMedia(block)
     case 'resource':
-      return readResource(isObject(block['resource']) ? block['resource'] : block)
+      return readResource(isJsonObject(block['resource']) ? block['resource'] : block)
     case 'resource_link':
       return readLink(block)
     default:
@@ -49,7 +47,7 @@ export function readBlock(block: Json): ReadBlock {
 function typeOf({ type, text, resource, data, blob, uri, mimeType }: JsonObject): Json | undefined {
   if (type !== undefined && type !== null) return typeof type === 'string' ? type.toLowerCase() : type
   if (text !== undefined && text !== null && uri === undefined) return 'text'
-  if (isObject(resource) || blob !== undefined) return 'resource'
+  if (isJsonObject(resource) || blob !== undefined) return 'resource'
   if (typeof data === 'string' && typeof mimeType === 'string') return mimeType.startsWith('image/') ? 'image' : 'audio'
   return typeof uri === 'string' ? (text === undefined ? 'resource_link' : 'resource') : undefined
 }

@@ -1,4 +1,4 @@
-import { isExactNumber } from '../../domain/json.ts'
+import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Source } from '../../domain/messages/source.ts'
 import { readJson, withFoldedNumbers } from '../../log/json/exact-json.ts'
@@ -43,13 +43,10 @@ interface ReadResult {
   readonly unreadable: readonly string[]
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
-
 function readResult(result: Json | undefined): ReadResult {
   if (result === undefined || result === null)
     return { content: [], isError: false, unreadable: ['the result is empty'] }
-  if (!isObject(result)) return { ...readContent(result), isError: false }
+  if (!isJsonObject(result)) return { ...readContent(result), isError: false }
   const { content, structuredContent: structured, isError, ...rest } = result
   const failed = isError === true || (typeof isError === 'string' && isError.toLowerCase() === 'true')
   const given = { isError: failed, ...(structured === undefined || structured === null ? {} : { structured }) }
@@ -82,7 +79,7 @@ function noteOf(named: readonly string[]): string[] {
 /** Whether the texts say what the structured content says: its JSON as a whole, one entry per text, or somewhere within. */
 function hasStructured(texts: readonly string[], structured: Json): boolean {
   const values = texts.map(parsed)
-  const keys = isObject(structured) ? Object.keys(structured) : []
+  const keys = isJsonObject(structured) ? Object.keys(structured) : []
   if (
     texts.length > 0 &&
     typeof structured === 'object' &&
@@ -123,20 +120,20 @@ const denseText = (text: string): string => text.replaceAll(/\s+/gu, '')
 /** JSON with sorted names: equal values have equal texts. */
 const canonical = (value: Json): string =>
   JSON.stringify(withFoldedNumbers(value) ?? null, (_name, one: Json) =>
-    isObject(one)
+    isJsonObject(one)
       ? Object.fromEntries(Object.entries(one).toSorted(([left], [right]) => (left < right ? -1 : 1)))
       : one,
   )
 
 /** The model gets sources with their numbers, so the text does not repeat them. */
 function withoutSources(added: readonly string[], structured: Json | undefined): readonly string[] {
-  if (added.length === 0 || !isObject(structured) || sourcesOf(structured).length === 0) return added
+  if (added.length === 0 || !isJsonObject(structured) || sourcesOf(structured).length === 0) return added
   const { sources: _, ...others } = structured
   return Object.keys(others).length === 0 ? [] : [JSON.stringify(others)]
 }
 
 /** Returns the sources in structured content. The loop drops invalid ones with a warning. */
 function sourcesOf(structured: Json | undefined): readonly Source[] {
-  const sources = isObject(structured) && structured['sources']
+  const sources = isJsonObject(structured) && structured['sources']
   return Array.isArray(sources) ? (sources as unknown as readonly Source[]) : []
 }

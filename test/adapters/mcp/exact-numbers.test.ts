@@ -1,4 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
+import { declaredTools } from '../../../functions/adapters/mcp/listed-tools.ts'
+import { repairMessage } from '../../../functions/adapters/mcp/repair-response.ts'
+import { readBlock } from '../../../functions/adapters/mcp/result-blocks.ts'
+import type { Json } from '../../../functions/domain/json.ts'
+import { readJson } from '../../../functions/log/json/exact-json.ts'
 import { hideSecrets } from '../../../functions/adapters/mcp/hide-secrets.ts'
 import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'
 import { compactJson } from '../../../functions/log/json/json-spans.ts'
@@ -70,3 +75,14 @@ test.each(['json', 'event'] as const)(
     )
   },
 )
+
+test('an exact number in the place of an object is no object', () => {
+  const number = readJson('1e400') as Json
+  const { tools, left } = declaredTools({ tools: [{ name: 'a', inputSchema: number }, number], refused: [] }, undefined)
+  expect(tools).toEqual([])
+  expect(left).toContain('its schema is not an object: "a"')
+  expect(left).toContain('it is not an object: tool 2 of the list')
+  expect(readBlock(number)).toEqual({ text: '1e400' })
+  const message = { jsonrpc: '2.0', id: 1, error: number }
+  expect(repairMessage(message, { id: 1 }, undefined)).toMatchObject({ error: { message: '1e400' } })
+})
