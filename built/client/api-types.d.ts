@@ -788,7 +788,7 @@ export type SearchHit = {
     readonly score: number;
     /** At most 300 characters; what matched is between « and ». */
     readonly snippet: string;
-    /** In groups: further hits in this session; 100 stands for more, too. */
+    /** In groups: further hits in this session; 100 means that or more. */
     readonly more?: number;
     readonly before: {
         readonly label: "USER" | "ASSISTANT" | "TOOL CALL" | "TOOL RESULT";

@@ -37,7 +37,7 @@ export const SearchHitSchema = z
       .max(MAX_MORE)
       .optional()
       .openapi({
-        description: `In groups: further hits in this session; ${MAX_MORE} stands for more, too.`,
+        description: `In groups: further hits in this session; ${MAX_MORE} means that or more.`,
       }),
     before: neighbour.nullable(),
     after: neighbour.nullable(),
