@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../domain/events.ts'
 import type { SessionKey } from '../../domain/session.ts'
 import { messageLength } from '../../log/message-length.ts'
-import { joined } from './joined-deltas.ts'
+import { isDelta, joined } from './joined-deltas.ts'
 import { createStreamingRounds } from './streaming-rounds.ts'
 
 /**
@@ -68,6 +68,7 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
   let gap = false
   let closed = false
   let wake: (() => void) | undefined
+  const incomplete = createIncompleteRounds()
   for (const event of inFlight()) receive(event)
   return {
     receive,
@@ -89,8 +90,9 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
         return { events: [], gap: true }
       }
       const next = isBehind ? inFlight() : events
+      for (const event of next) incomplete.pass(event)
       isBehind = false
-      empty()
+      ;[events, length] = [[], 0]
       return { events: next, gap: false }
     },
     close() {
@@ -100,6 +102,8 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
   }
 
   function receive(event: RunEvent): void {
+    incomplete.pass(event)
+    if (!isBehind && incomplete.has(event)) return
     length += lengthOf(event)
     // Deltas that arrive at once are joined, so that a fast model does not make consumers fall behind.
     const whole = isBehind || length > BUFFERED_CHARACTERS ? undefined : joined(events.at(-1), event)
@@ -112,14 +116,27 @@ function createBuffer(inFlight: () => readonly RunEvent[]): Subscription & { rec
     }
     isBehind = true
     gap ||= isStored(event) || events.some(isStored)
-    empty()
-  }
-
-  function empty(): void {
-    events = []
-    length = 0
+    for (const one of [...events, event]) incomplete.drop(one)
+    ;[events, length] = [[], 0]
   }
 }
+
+/** Rounds of which a consumer missed deltas. It gets their later deltas only after their next start. */
+function createIncompleteRounds() {
+  const threads = new Set<string>()
+  return {
+    has: (event: RunEvent): boolean => isDelta(event) && threads.has(threadOf(event)),
+    drop(event: RunEvent): void {
+      if (isDelta(event)) threads.add(threadOf(event))
+    },
+    /** Notes an event that starts or ends a round. */
+    pass(event: RunEvent): void {
+      if (event.type.startsWith('round.') || event.type === 'message.completed') threads.delete(threadOf(event))
+    },
+  }
+}
+
+const threadOf = ({ parentMessageId = '' }: RunEvent): string => parentMessageId
 
 /** Events without an id are deltas of the current round, or useless to late subscribers. */
 const isStored = (event: RunEvent): boolean => 'id' in event

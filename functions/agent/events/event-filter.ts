@@ -1,6 +1,7 @@
 import { eventId } from '../../domain/events.ts'
 import type { RunEvent, StoredEvent } from '../../domain/events.ts'
 import type { ParentNames } from '../../domain/messages/message.ts'
+import { isDelta } from './joined-deltas.ts'
 
 /** Characters of a ULID. Each event id begins with one. */
 const ULID = 26
@@ -62,11 +63,11 @@ export function createEventFilter(): EventFilter {
       if (event.type === 'tool_call.progress')
         return event.messageId > emitted && !known.has(eventId(event.messageId, 'tool_call.completed'))
       if (!('round' in event)) return true
-      if (isOver(threadOf(event))) return false
-      if (event.round <= last(stored, event)) return false
-      if (event.type !== 'round.started') return true
-      if (event.round <= last(started, event)) return false
-      started.set(threadOf(event), event.round)
+      if (isOver(threadOf(event)) || event.round <= last(stored, event)) return false
+      // Deltas without the start of their round would begin in its middle.
+      if (isDelta(event)) return event.round <= last(started, event)
+      if (event.type === 'round.started' && event.round <= last(started, event)) return false
+      started.set(threadOf(event), Math.max(last(started, event), event.round))
       return true
     },
     pass(message) {

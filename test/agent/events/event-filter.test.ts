@@ -7,6 +7,7 @@ import {
   callProgress,
   messageCompleted,
   roundOfMessage,
+  roundRestarted,
   roundStarted,
 } from '../../../functions/log/run-events.ts'
 import type { AssistantMessage, ToolMessage } from '../../../functions/domain/messages/message.ts'
@@ -25,6 +26,16 @@ const row = (id = ''): ToolMessage => ({
     generation: 1,
     createdAt: 0,
   },
+})
+
+test('deltas of a round are new only after its start or restart', () => {
+  const filter = createEventFilter()
+  const delta = (round: number): boolean => filter.isNew({ type: 'text.delta', runId, round, part: 0, text: 'x' })
+  expect(delta(0)).toBe(false)
+  filter.isNew(roundStarted({ runId, round: 0 }))
+  expect([delta(0), delta(1)]).toEqual([true, false])
+  filter.isNew(roundRestarted({ runId, round: 1 }, 'retry'))
+  expect(delta(1)).toBe(true)
 })
 
 test("progress events stop after the call's end event", () => {

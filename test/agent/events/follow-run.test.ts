@@ -159,6 +159,7 @@ test('what streamed of a round does not come after the round as it was stored', 
       looks++
       if (looks === 1) {
         bus.emit(at, { ...delta(0, 'stale'), runId })
+        bus.emit(at, { ...began, runId, round: 2 })
         bus.emit(at, { ...delta(2, 'fresh'), runId })
       }
       return looks === 1 && found !== undefined ? { ...found, status: 'running' } : found
