@@ -93,7 +93,8 @@ export function delta(at: RoundOfThread, piece: Delta<DeltaEvent>): DeltaEvent {
   return { ...at, ...piece }
 }
 
-export function messageCompleted(message: AssistantMessage): StoredEvent {
+/** Ratings come later, and followers share stored messages: an event has none, live and from the log. */
+export function messageCompleted({ feedback: _feedback, ...message }: AssistantMessage): StoredEvent {
   const id = eventId(message.id, 'message.completed')
   return { type: 'message.completed', id, runId: message.runId, ...memberNames(message), message }
 }
