@@ -12,6 +12,7 @@ import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
 import type { Resolution } from '../../domain/runs/call-resolution.ts'
 import type { IncomingPart, CallResolution, RowResolution } from './agent-service.ts'
+import { currentRun } from '../events/follow-run.ts'
 import { storeToolMedia } from '../media.ts'
 
 type AnyResolution = CallResolution | RowResolution
@@ -36,7 +37,9 @@ export async function prepareResolutions(
   resolutions: readonly AnyResolution[],
   policiesOf: (agent: string) => Policies,
 ): Promise<Resolution[]> {
-  const rows = await callsOf(dependencies.reader, key, runId, resolutions)
+  // The calls of a run that was merged are those of the run that took its input in.
+  const { id } = await currentRun(dependencies.reader, key, runId)
+  const rows = await callsOf(dependencies.reader, key, id, resolutions)
   return Promise.all(
     resolutions.map((resolution) => {
       const row = rowOf(runId, resolution, rows)

@@ -7,7 +7,10 @@ import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import type { Session, SessionHeader } from '../../../functions/domain/session.ts'
+import type { Run } from '../../../functions/domain/runs/run.ts'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
+
+const RUN = { id: 'r', status: 'paused' } as Run
 
 const SESSION = { tenant: 't', session: 's', agent: 'a' } as Session
 const AGENT = { name: 'a', policies: DEFAULT_POLICIES } as Agent
@@ -41,6 +44,7 @@ function recording({ header, queued = [], isComplete = false, isRemoved = false 
     lease: { readHeader: async () => ({ paused: false, waiting: 0, ...header }) },
     reader: {
       queued: async () => queued.map((id) => ({ id })),
+      run: async () => RUN,
       messages: async () => ({ messages: [rowOf('m', { needs: 'approval' })], more: false }),
     },
     queue: { send: async () => void asked.push('hint') },
@@ -90,7 +94,10 @@ test('a deletion that exceeds its time continues in the background', async () =>
 })
 
 const prepared = async (rows: readonly ToolMessage[], resolution: CallResolution) => {
-  const reader = { messages: async () => ({ messages: rows, more: false }) } as unknown as LogReader
+  const reader = {
+    run: async () => RUN,
+    messages: async () => ({ messages: rows, more: false }),
+  } as unknown as LogReader
   const ports = { reader, clock: { now: () => 0, sleep: async () => undefined }, outputs: {} as never }
   const [one] = await prepareResolutions(ports, SESSION, 'r', [resolution], () => DEFAULT_POLICIES)
   return one
