@@ -132,13 +132,15 @@ async function wholeResource(dependencies: Dependencies, session: Session, messa
   if (message.role !== 'tool') return { ...shown, parts }
   const sources = definedFields({ sources: await wholeSources(dependencies, session, message) })
   const whole = await wholeOutput(dependencies, session, message)
-  if (whole === undefined) return { ...shown, parts, ...sources }
-  // Omitted for a lost text, because its size and hash are those of the original.
-  const isLost = whole.endsWith(LOST_TEXT) && shown.output !== undefined
+  // Omitted for a lost text and beside the note of a lost image, because size and hash are those of the original.
+  const isLost =
+    whole?.endsWith(LOST_TEXT) === true || parts.some((part, place) => part.type !== shown.parts[place]?.type)
+  const output = isLost && shown.output !== undefined ? { output: { media_type: shown.output.media_type } } : {}
+  if (whole === undefined) return { ...shown, ...output, parts, ...sources }
   return {
     ...shown,
     ...sources,
-    ...(isLost ? { output: { media_type: shown.output?.media_type } } : {}),
+    ...output,
     parts: [{ type: 'text', text: whole }, ...parts.filter(({ type }) => type !== 'text')],
   }
 }

@@ -55,3 +55,24 @@ test('a session whose objects are all lost is exported in each format, imported 
   await expectJson(harness, 200, 'POST', '/v1/sessions/again/import', body)
   await expectJson(harness, 201, 'POST', '/v1/sessions/s/fork', { id: 'copy' })
 })
+
+test('a short result whose image is lost is exported without its hash, and imported again', async () => {
+  harness = await openHttpHarness({})
+  const key = { tenant: 'default', session: 's' }
+  const image = { type: 'image', media_type: 'image/png', filename: 'pixel.png', data: PIXEL }
+  const messages = [
+    { role: 'user', parts: [{ type: 'text', text: 'look' }] },
+    { role: 'assistant', parts: [], tool_calls: [{ id: 'c', name: 'find', arguments: '{}' }] },
+    { role: 'tool', tool_call_id: 'c', parts: [{ type: 'text', text: 'short' }, image] },
+  ]
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  await expectJson(harness, 200, 'POST', '/v1/sessions/s/import', { format: 'native', messages })
+  const { messages: stored } = await harness.ports.reader.messages(key, { order: 'ascending', limit: 10 })
+  for (const { parts } of stored)
+    for (const part of parts) if (part.type === 'image') await harness.ports.outputs.remove(key, part.id)
+  const native = await (await harness.send('GET', '/v1/sessions/s/export?format=native')).text()
+  const lines = native.trim().split('\n').slice(1)
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'again' })
+  const body = { format: 'native', messages: lines.map((line) => JSON.parse(line) as unknown) }
+  await expectJson(harness, 200, 'POST', '/v1/sessions/again/import', body)
+})
