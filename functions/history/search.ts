@@ -54,12 +54,20 @@ export function createHistorySearch({ index, reader, sessions }: Dependencies): 
       const entries = found.filter((entry) => entry !== undefined)
       const named = [...new Set(entries.map(({ session }) => session))]
       const labels = named.length === 0 ? NO_LABELS : await sessions.readLabels(tenant, named)
-      return { ...page, entries: entries.flatMap((entry) => labelled(entry, labels.get(entry.session), query)) }
+      const shownLabels = new Map<string, SessionLabel>()
+      for (const [session, label] of labels) shownLabels.set(session, await withoutSecrets(label))
+      return { ...page, entries: entries.flatMap((entry) => labelled(entry, shownLabels.get(entry.session), query)) }
     },
   }
 }
 
 const NO_LABELS: ReadonlyMap<string, SessionLabel> = new Map()
+
+/** Redacts a title. A title made of the first input may contain its secrets. */
+const withoutSecrets = async ({ title, ...label }: SessionLabel): Promise<SessionLabel> => ({
+  ...label,
+  ...definedFields({ title: title === undefined ? undefined : await redactSecrets(title) }),
+})
 
 /**
  * Adds the session's title and folder to an entry. Returns nothing if the session is deleted or no longer matches the
