@@ -75,7 +75,8 @@ async function searchComparing(
     const missing = query.limit - found.length
     const asked = { ...query, ...definedFields({ after }) }
     let page = await index.search({ ...asked, limit: HITS_PAGE })
-    compared += page.hits.length
+    // A page of the index may be empty although more follow, so each counts as a full one.
+    compared += HITS_PAGE
     let fitting = await keepFitting(page.hits)
     // The page has too many hits. Only the index can create the cursor of a shorter page, so the search is repeated.
     while (fitting.length > missing) {
