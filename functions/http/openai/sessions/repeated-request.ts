@@ -60,9 +60,9 @@ export async function noteDelivered(
   const { name, session, keyHash, startedAt } = attempt
   const noted = { keyHash, startedAt, isDelivered: true }
   try {
-    // A later attempt may have taken the slot meanwhile.
+    // A later attempt may have taken the slot meanwhile. Notes of earlier versions have no hash.
     const found = await names.find(tenant, name)
-    if ((found?.about as Noted | undefined)?.keyHash !== keyHash) return
+    if (found === undefined || (found.about['keyHash'] ?? keyHash) !== keyHash) return
     await names.give({ tenant, session }, name, noted, clock.now() + KEYS_MS)
   } catch (error) {
     // The response is complete. Only a client that repeats the request all the same attaches to its run.
