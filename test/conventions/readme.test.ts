@@ -121,6 +121,14 @@ describe('docs/reference/api.md', () => {
     expect([...new Set(codes)].filter((code) => !listed.includes(code))).toEqual([])
   })
 
+  test('lists every warning of a run, and no other', () => {
+    const type = /type WarningCode =\n((?: {2}\| '\w+'\n)+)/.exec(read('functions/domain/runs/run.ts'))?.[1] ?? ''
+    const codes = [...type.matchAll(/'(\w+)'/g)].map(([, code = '']) => code)
+    expect(codes.length).toBeGreaterThan(5)
+    const warnings = read('docs/reference/api.md').split('\n### Warnings\n')[1]?.split('\n## ')[0] ?? ''
+    expect([...warnings.matchAll(/^\| `(\w+)` \|/gm)].map(([, code = '']) => code).toSorted()).toEqual(codes.toSorted())
+  })
+
   test('lists no code that the API does not have', () => {
     const text = sources.join('\n')
     expect(listed.filter((code) => !text.includes(code))).toEqual([])

@@ -4,9 +4,9 @@ import { INDEX_VERSION, MAPPING } from './indexed-document.ts'
 import { ask, type Send } from './requests.ts'
 
 /**
- * The indexes behind an alias. One is searched; during a rebuild, the new one is written too. Both facts are aliases
- * (`<alias>` and `<alias>-write`), so that every process sees them. Each index also has an alias of its own, which writes
- * name.
+ * The indexes of a history. Searches read the index behind `<alias>`. Writes go to each index behind `<alias>-write`:
+ * during a rebuild, that is the new one as well. OpenSearch stores the aliases, so every process sees a change. Writes
+ * name each index by its own alias (`ownAlias`).
  */
 export interface HistoryAliases {
   /** Creates the first index if there is none. */

@@ -24,7 +24,10 @@ import { executeOpenCalls, storeRound } from './tools/tool-batch.ts'
 import type { Delegate } from './tools/tool-batch.ts'
 import { countUnlessStored } from './model/unstored-usage.ts'
 
-/** Requests the hand-off of a run: after its current round, or, with a `CutOff`, in the middle of a completion. */
+/**
+ * Signals that request the hand-off of a run. `afterRound` lets the current round end. `atOnce` also cuts off a
+ * completion; its reason is then a `CutOff`.
+ */
 export interface HandOff {
   readonly afterRound: AbortSignal
   readonly atOnce: AbortSignal
@@ -32,7 +35,7 @@ export interface HandOff {
 
 /**
  * Executes a run from the state in its log until it ends, pauses or is handed off. The write that ends or pauses the
- * run also releases the lease. The order of durability is promises L4.
+ * run also releases the lease. Promises L4 gives the order of all writes.
  */
 export function executeRun(state: RunState, handOff: HandOff): Promise<LoopEnding> {
   return inRunSpan(state, async () => {

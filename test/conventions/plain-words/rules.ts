@@ -25,6 +25,11 @@ const WORDS: [RegExp, string][] = [
   [/\bas far as\b/i, 'up to, if'],
 ]
 
+/**
+ * The rule is 20 words (CONTRIBUTING.md, "Style"). The limits are higher, because a code name, a path or a condition in
+ * front counts as words too. A sentence beyond them has two ideas. Pages are read without the code beside them, so theirs
+ * is lower.
+ */
 const MAX_COMMENT_WORDS = 30
 const MAX_PROSE_WORDS = 25
 const MAX_CELL_WORDS = 20

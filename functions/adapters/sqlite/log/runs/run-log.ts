@@ -116,7 +116,7 @@ function completeCall(
 ): Promise<ToolMessage> {
   const { database } = dependencies
   return writeLog(dependencies, () => {
-    // The row's generation shows whether the lease is held, so parallel calls need not wait for each other.
+    // The lease is held if the call's row has its generation. So the call neither reads nor writes the session's row.
     const found = findLiveCall(database, lease, messageId)
     if (found?.call.generation !== lease.generation) throw new LeaseLost(lease.session, lease.generation)
     const { session, call } = found
