@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { createDynamoKeyStore } from '../../../functions/adapters/dynamodb/key-store.ts'
 import { partitionOf } from '../../../functions/adapters/dynamodb/keys.ts'
 import { createSystemClock } from '../../../functions/adapters/memory/system-clock.ts'
+import { createOpenSearchHistoryWriter } from '../../../functions/adapters/opensearch/history-writer.ts'
+import { INDEX_VERSION } from '../../../functions/adapters/opensearch/indexed-document.ts'
+import type { SearchClient } from '../../../functions/adapters/opensearch/requests.ts'
 import { environmentNamed, environmentOf, ofType, synthesise, type Synthesised } from '../synthesise.ts'
 
 interface Statement {
@@ -33,6 +36,40 @@ function render(resource: unknown): string {
   if (typeof resource === 'string') return resource
   const { 'Fn::Join': join } = resource as { 'Fn::Join'?: [string, unknown[]] }
   return join === undefined ? '…' : join[1].map(render).join(join[0])
+}
+
+/** Writes to a domain without an index, which then lacks its own alias. Returns the requests that are sent, as rights. */
+async function requestsOfWrites(): Promise<ReadonlySet<string>> {
+  const sent = new Set<string>()
+  const index = `history-v${INDEX_VERSION}-first`
+  let exists = false
+  const request: SearchClient['transport']['request'] = async ({ method, path, bulkBody = '' }) => {
+    sent.add(`es:ESHttp${method[0]}${method.slice(1).toLowerCase()} ${path.slice(1)}`)
+    if (path === '/_bulk') return { statusCode: 200, body: { items: itemsOf(bulkBody) } }
+    if (method === 'GET' && !exists) return { statusCode: 404, body: {} }
+    exists ||= method === 'PUT'
+    return { statusCode: 200, body: method === 'GET' ? { [index]: { aliases: { 'history-write': {} } } } : {} }
+  }
+  const writer = createOpenSearchHistoryWriter({
+    client: { transport: { request }, close: async () => {} },
+    alias: 'history',
+    clock: createSystemClock(),
+    indexDeadLetters: { send: async () => {} },
+  })
+  const key = { tenant: 'acme', session: 's' }
+  const change = { key, messageId: 'm', revision: 1, documents: [], removed: ['text'] }
+  expect(await writer.write([change])).toEqual([{ done: true }])
+  return sent
+}
+
+/** The probe of a new index expects these results; a write has one item. */
+const itemsOf = (body: string): object[] =>
+  (body.trim().split('\n').length === 5 ? [201, 409, 200] : [200]).map((status) => ({ index: { status } }))
+
+/** A right of a role as a pattern for requests. */
+function toPattern(right: string): RegExp {
+  const [action = '', path = ''] = right.split(/ .*?\//)
+  return new RegExp(`^${RegExp.escape(`${action} ${path}`).replaceAll('\\*', '.*')}$`)
 }
 
 const prod = synthesise(environmentNamed('prod'))
@@ -175,6 +212,23 @@ describe('the rights of the functions', () => {
     expect(holders('dynamodb:GetRecords')).toEqual(['indexer'])
     expect(holders('secretsmanager:GetSecretValue')).toEqual(['api', 'worker'])
     expect(holders('dynamodb:Scan')).toEqual(['sweeper'])
+  })
+
+  test('let the indexer send every request that its writes need, and the others search only', async () => {
+    const requests = await requestsOfWrites()
+    expect([...requests].toSorted()).toEqual([
+      'es:ESHttpGet _alias/history',
+      'es:ESHttpGet _alias/history-*',
+      'es:ESHttpPost _aliases',
+      'es:ESHttpPost _bulk',
+      `es:ESHttpPut history-v${INDEX_VERSION}-first`,
+    ])
+    const { indexer = [], api = [], worker = [] } = Object.fromEntries(rightsOf(prod))
+    const isGranted = (rights: readonly string[], request: string): boolean =>
+      rights.some((right) => right.startsWith('es:') && toPattern(right).test(request))
+    expect([...requests].filter((request) => !isGranted(indexer, request))).toEqual([])
+    expect([...requests].filter((request) => isGranted([...api, ...worker], request))).toEqual([])
+    for (const rights of [api, worker]) expect(isGranted(rights, 'es:ESHttpPost history/_search')).toBe(true)
   })
 
   test('use the key of the environment, without a *', () => {
