@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { createDiskOutputStore } from '../../adapters/disk/output-store.ts'
+import { createSystemClock } from '../../adapters/memory/system-clock.ts'
 import { openDatabase } from '../../adapters/sqlite/database.ts'
 import { createHistoryMerger } from '../../adapters/sqlite/history/documents/merger.ts'
 import { reindexMessages } from '../../adapters/sqlite/history/documents/reindex.ts'
@@ -42,19 +43,17 @@ database.exec(`PRAGMA cache_size = -${CACHE_KB}`)
 database.exec('PRAGMA synchronous = NORMAL')
 database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 const say = (message: FromThread): void => port.postMessage(message)
-const merger = createHistoryMerger({
-  database,
-  gate,
-  outputs: createDiskOutputStore({ folder: outputs }),
-  report: (error) => say({ report: causes(error) }),
-})
+const report = (error: unknown): void => say({ report: causes(error) })
+const merger = createHistoryMerger({ database, gate, outputs: createDiskOutputStore({ folder: outputs }), report })
 const stopping = new AbortController()
 const reindexed = reindexMessages({
   database,
   gate,
   merge: () => merger.merge(undefined),
   closed: stopping.signal,
-}).catch((error: unknown) => say({ report: causes(error) }))
+  clock: createSystemClock(),
+  report,
+})
 port.on('message', (message: ToThread) => void take(message))
 
 async function take(message: ToThread): Promise<void> {

@@ -1,7 +1,21 @@
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'
+import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
+import {
+  openDatabase,
+  readOne,
+  transaction,
+  write,
+  type Database,
+} from '../../../../functions/adapters/sqlite/database.ts'
+import { createHistoryMerger } from '../../../../functions/adapters/sqlite/history/documents/merger.ts'
+import { needsReindex, reindexMessages } from '../../../../functions/adapters/sqlite/history/documents/reindex.ts'
+import type { Clock } from '../../../../functions/ports/clock.ts'
 import { makeTool, openHarness } from '../../../agent/harness.ts'
+import { writeLog } from '../../../generators/messages.ts'
+import { storeMessages } from '../log/stored-messages.ts'
 
 const query = (text: string) => ({ scope: { tenant: 'default' }, text, filters: {}, limit: 10 })
 
@@ -72,4 +86,59 @@ test('an empty log is rebuilt at once', async () => {
   const harness = await openHarness({ script: [] })
   expect(await harness.rebuildHistory()).toEqual({ messages: 0, removed: 0 })
   await harness.close()
+})
+
+describe('the messages that an earlier version indexed', () => {
+  let database: Database
+  let stopping: AbortController
+  let waits: number[]
+  let reported: string[]
+  /** Called before each indexing. */
+  let meanwhile: () => void
+  beforeEach(() => {
+    database = openDatabase(':memory:')
+    stopping = new AbortController()
+    ;[waits, reported, meanwhile] = [[], [], () => undefined]
+    const { log } = writeLog().user('ёлка').user('plain')
+    storeMessages(database, { tenant: 'acme', session: 's' }, log)
+  })
+
+  const reindex = async (sleep: Clock['sleep']): Promise<void> => {
+    const merger = createHistoryMerger({ database, outputs: createDiskOutputStore({ folder: '' }), report: () => {} })
+    await merger.merge(undefined)
+    transaction(database, () => write(database, 'INSERT INTO historyReindex (done) VALUES (0)'))
+    await reindexMessages({
+      database,
+      merge: async () => {
+        meanwhile()
+        await merger.merge(undefined)
+      },
+      closed: stopping.signal,
+      clock: { sleep },
+      report: (error) => void reported.push(String(error)),
+    })
+  }
+  const marks = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyMarks')?.n ?? 0
+
+  test('are retried with a growing wait until all are indexed', async () => {
+    meanwhile = () => {
+      if (waits.length < 8) throw new Error('the disk is full')
+    }
+    await reindex(async (milliseconds) => void waits.push(milliseconds))
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+    expect(new Set(reported)).toEqual(new Set(['Error: the disk is full']))
+    expect([needsReindex(database), marks()]).toEqual([false, 0])
+  })
+
+  test('stay marked for the next start when the program stops during a wait', async () => {
+    meanwhile = () => {
+      throw new Error('the disk is full')
+    }
+    await reindex(async (milliseconds, signal) => {
+      const slept = createSystemClock().sleep(milliseconds, signal)
+      stopping.abort()
+      await slept
+    })
+    expect([reported.length, needsReindex(database), marks()]).toEqual([1, true, 1])
+  })
 })

@@ -1,8 +1,12 @@
 import { readAll, readOne, reading, transaction, write, type Database } from '../../database.ts'
 import { afterOthers, type WriteGate } from '../../write-gate.ts'
+import type { Clock } from '../../../../ports/clock.ts'
 
 /** Messages that are examined at a time. */
 const PAGE = 200
+/** Backoff after a failure: the first wait, which doubles each time, and the longest. */
+const FIRST_WAIT_MS = 1_000
+const MAX_WAIT_MS = 60_000
 
 export interface ReindexDependencies {
   readonly database: Database
@@ -10,8 +14,10 @@ export interface ReindexDependencies {
   readonly gate?: WriteGate
   /** Indexes every marked message. */
   readonly merge: () => Promise<void>
-  /** Once aborted, no further page starts. */
+  /** Once aborted, no further page or retry starts. */
   readonly closed: AbortSignal
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly report: (error: unknown) => void
 }
 
 /** Whether messages still have the tokens of an earlier version of the tokenizer. */
@@ -20,12 +26,28 @@ export const needsReindex = (database: Database): boolean =>
 
 /**
  * Indexes messages again whose tokens an earlier version made: those with characters outside ASCII, a page at a time. Searches
- * continue meanwhile. The progress is stored with the marks of a page, so a program that is killed continues there.
+ * continue meanwhile. The progress is stored with the marks of a page, so a program that is killed continues there. A failure is
+ * reported, and retried after a backoff until all is indexed or `closed` aborts.
  */
-export async function reindexMessages({ database, gate, merge, closed }: ReindexDependencies): Promise<void> {
+export async function reindexMessages(dependencies: ReindexDependencies): Promise<void> {
+  const { closed, clock, report } = dependencies
+  for (let wait = FIRST_WAIT_MS; !closed.aborted; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
+    try {
+      return await reindexPages(dependencies)
+    } catch (error) {
+      report(error)
+    }
+    await clock.sleep(wait, closed).catch(() => undefined)
+  }
+}
+
+async function reindexPages({ database, gate, merge, closed }: ReindexDependencies): Promise<void> {
   while (!closed.aborted) {
     const page = reading(database, () => readPage(database))
     if (page === undefined) return
+    // An earlier attempt may have failed after it had marked the last messages.
+    if (page.last === undefined) await merge()
+    if (closed.aborted) return
     const store = (): void => transaction(database, () => storePage(database, page))
     if (gate === undefined) store()
     else afterOthers(gate, store)
