@@ -11,7 +11,7 @@ import { createSearchedMarks } from './searched-marks.ts'
 import { resumeAt, newImport, writeStep, type AppendDependencies } from './import-step.ts'
 
 /*
- * How an import is written to the log (docs/design/decisions/0024-imports-in-steps.md):
+ * How an import is written to the log (docs/design/decisions/0024-import-in-atomic-steps.md):
  *
  * 1. `appendClosed`, here, reads the messages, skips those that an earlier call has stored, and splits the others into
  *    steps. `closed-turns.ts` decides which messages form one run. `searched-marks.ts` marks messages that follow a
