@@ -28,6 +28,9 @@ export interface HistoryAliases {
   drop(name: string): Promise<void>
 }
 
+/** The names of an alias's indexes begin so if this version made them. A rebuild replaces other indexes. */
+export const currentPrefix = (alias: string): string => `${alias}-v${INDEX_VERSION}-`
+
 /** The alias of one index. Writes require it, so that a write to a dropped index fails. */
 export const ownAlias = (index: string): string => `${index}-own`
 
@@ -58,7 +61,7 @@ export function createHistoryAliases({ send, alias, copies, clock }: Dependencie
     ask(send, { method: 'POST', path: '/_aliases', body: { actions } })
   const ensure = async (): Promise<void> => {
     if ((await behind(alias)).length > 0) return
-    const index = `${alias}-v${INDEX_VERSION}-first`
+    const index = `${currentPrefix(alias)}first`
     await createIndex(send, index, copies)
     await change([{ add: { index, alias } }, { add: { index, alias: writeAlias } }])
   }
@@ -85,7 +88,7 @@ export function createHistoryAliases({ send, alias, copies, clock }: Dependencie
       return indices.map(({ name }) => name)
     },
     async build(instead) {
-      const index = `${alias}-v${INDEX_VERSION}-${clock.now()}`
+      const index = `${currentPrefix(alias)}${clock.now()}`
       await createIndex(send, index, copies)
       const written = await behind(writeAlias)
       const left = instead.filter((name) => written.includes(name))

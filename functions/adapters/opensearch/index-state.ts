@@ -1,6 +1,7 @@
 import { DescribeDomainHealthCommand } from '@aws-sdk/client-opensearch'
 import type { OpenSearchClient } from '@aws-sdk/client-opensearch'
-import { ask, createSend } from './requests.ts'
+import { currentPrefix } from './history-aliases.ts'
+import { ask, createSend, OpenSearchError } from './requests.ts'
 import type { SearchClient } from './requests.ts'
 
 /** Returns the number of documents behind an alias; undefined before anything was indexed. */
@@ -16,6 +17,15 @@ export async function countDocuments(client: SearchClient, alias: string): Promi
     [404],
   )
   return response.hits?.total.value
+}
+
+/** Whether all indexes behind an alias are of earlier versions; false before anything was indexed. */
+export async function isIndexOutdated(client: SearchClient, alias: string): Promise<boolean> {
+  const request = { method: 'GET', path: `/_alias/${alias}` } as const
+  const response = await createSend(client)(request)
+  if (response.status === 404) return false
+  if (response.status >= 300) throw new OpenSearchError(request, response)
+  return !Object.keys(response.body as object).some((index) => index.startsWith(currentPrefix(alias)))
 }
 
 /** Describes the state of a managed domain: its status, nodes and shards. */

@@ -68,14 +68,17 @@ const SERVERLESS = 'serverless; counting its documents wakes a sleeping index fo
 /** Not a problem: a person may deploy and watch an environment without the right to read its messages. */
 const NOT_AN_OPERATOR = 'not counted: your role is not an operator (see "Operators" in docs/operations/README.md)'
 
+const OUTDATED = 'An earlier version made the index, so searches miss some words until it is rebuilt'
+
 function documentsLine({ documents, documentsOfTable, environment }: Status): Line {
   if (documents === 'refused') return { label: 'Documents', text: NOT_AN_OPERATOR }
-  return line('Documents', bothOf(documents, documentsOfTable), ([{ count = 0, tookMs }, most]) => ({
-    text: `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} (search took ${number(Math.round(tookMs))} ms)`,
-    ...(count === 0 && most !== undefined && most > 0
-      ? { todo: `The index is empty: npx tooltrail rebuild --env ${environment}` }
-      : {}),
-  }))
+  const rebuild = `npx tooltrail rebuild --env ${environment}`
+  return line('Documents', bothOf(documents, documentsOfTable), ([{ count = 0, tookMs, isOutdated }, most]) => {
+    const times = `(search took ${number(Math.round(tookMs))} ms)`
+    const text = `${number(count)} in the index${most === undefined ? '' : `, at most ${number(most)} in the log`} ${times}`
+    if (count === 0 && most !== undefined && most > 0) return { text, todo: `The index is empty: ${rebuild}` }
+    return { text, ...(isOutdated ? { todo: `${OUTDATED}: ${rebuild}` } : {}) }
+  })
 }
 
 function errorLines({ errors }: Status): Line[] {

@@ -5,7 +5,7 @@ import { metricMaxima } from '../../adapters/cloudwatch/latest-metric.ts'
 import { newestErrors } from '../../adapters/cloudwatch/logged-errors.ts'
 import type { LoggedError } from '../../adapters/cloudwatch/logged-errors.ts'
 import { documentsOfTable, tableSize } from '../../adapters/dynamodb/table-size.ts'
-import { countDocuments, domainHealth } from '../../adapters/opensearch/index-state.ts'
+import { countDocuments, domainHealth, isIndexOutdated } from '../../adapters/opensearch/index-state.ts'
 import { OpenSearchError } from '../../adapters/opensearch/requests.ts'
 import { countFailedRecords } from '../../adapters/s3/failed-batches.ts'
 import { queueDepth } from '../../adapters/sqs/queue-depth.ts'
@@ -36,16 +36,23 @@ export interface Status {
   /** Maximum of the last 15 minutes; undefined if nothing was indexed. */
   readonly indexLagMs: number | undefined | Error
   /**
-   * Document count of the index; undefined before anything was indexed. `refused`: these credentials may not read the
+   * The documents of the index; `count` is undefined before anything was indexed. `refused`: these credentials may not read the
    * index.
    */
-  readonly documents: { readonly count: number | undefined; readonly tookMs: number } | 'refused' | Error
+  readonly documents: IndexDocuments | 'refused' | Error
   /** Upper limit of the documents that the table's messages can have; undefined if not counted. */
   readonly documentsOfTable: number | undefined | Error
   /** Health of a managed search domain. */
   readonly domain: { readonly green: boolean; readonly text: string } | undefined | Error
   /** Errors of the last hour, newest first. */
   readonly errors: readonly LoggedError[] | Error
+}
+
+interface IndexDocuments {
+  readonly count: number | undefined
+  readonly tookMs: number
+  /** Whether an earlier version made the index, so that it lacks what this version indexes. */
+  readonly isOutdated: boolean
 }
 
 /**
@@ -82,14 +89,12 @@ export async function readStatus(operations: Operations, { count }: { readonly c
   }
 }
 
-async function documentsOfIndex({
-  clients,
-  index,
-}: Operations): Promise<{ count: number | undefined; tookMs: number } | 'refused'> {
+async function documentsOfIndex({ clients, index }: Operations): Promise<IndexDocuments | 'refused'> {
   const begun = performance.now()
   try {
     const count = await countDocuments(clients.opensearch, index)
-    return { count, tookMs: performance.now() - begun }
+    const tookMs = performance.now() - begun
+    return { count, tookMs, isOutdated: await isIndexOutdated(clients.opensearch, index) }
   } catch (error) {
     if (error instanceof OpenSearchError && error.status === 403) return 'refused'
     throw error

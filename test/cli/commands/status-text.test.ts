@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { INDEX_VERSION } from '../../../functions/adapters/opensearch/indexed-document.ts'
+import { isIndexOutdated } from '../../../functions/adapters/opensearch/index-state.ts'
+import type { SearchClient } from '../../../functions/adapters/opensearch/requests.ts'
 import { needsAttention, statusText } from '../../../functions/cli/commands/status-text.ts'
 import type { Status } from '../../../functions/runtime/aws/status.ts'
 
@@ -13,7 +16,7 @@ const WELL: Status = {
   indexDeadLetters: { waiting: 0, taken: 0 },
   failedBatches: 0,
   indexLagMs: undefined,
-  documents: { count: 1, tookMs: 5 },
+  documents: { count: 1, tookMs: 5, isOutdated: false },
   documentsOfTable: 1,
   domain: undefined,
   errors: [],
@@ -35,4 +38,26 @@ test('an index that fails needs attention', () => {
 test('status says that it wakes a serverless index, and not of a domain', () => {
   expect(statusText(WELL)).toMatch(/^ {2}Search +serverless; counting its documents wakes a sleeping index/m)
   expect(statusText({ ...WELL, domain: { green: true, text: 'Green' } })).not.toContain('wakes')
+})
+
+test('an index of an earlier version needs a rebuild', async () => {
+  const indexes = (statusCode: number, ...names: readonly string[]): SearchClient => ({
+    transport: {
+      request: async ({ path }) => {
+        expect(path).toBe('/_alias/history')
+        return { statusCode, body: Object.fromEntries(names.map((name) => [name, {}])) }
+      },
+    },
+    close: async () => {},
+  })
+  const current = `history-v${INDEX_VERSION}-first`
+  expect(await isIndexOutdated(indexes(200, 'history-v1-first', current), 'history')).toBe(false)
+  expect(await isIndexOutdated(indexes(200, `history-v${INDEX_VERSION}0-first`), 'history')).toBe(true)
+  expect(await isIndexOutdated(indexes(404), 'history')).toBe(false)
+  await expect(isIndexOutdated(indexes(403), 'history')).rejects.toMatchObject({ status: 403 })
+
+  const status = { ...WELL, documents: { count: 1, tookMs: 5, isOutdated: true } }
+  expect(statusText(status)).toMatch(/^! Documents +1 in the index/m)
+  expect(statusText(status)).toMatch(/^! An earlier version made the index, .*: npx tooltrail rebuild --env dev$/m)
+  expect(needsAttention(status)).toBe(true)
 })
