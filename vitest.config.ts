@@ -33,7 +33,7 @@ const USUAL = [
     name: 'sharing',
     include: [...SHARING, ...without([...NAMED_RUN, TIMES])],
     isolate: false,
-    testTimeout: 300_000,
+    testTimeout: 600_000,
   },
 ]
 

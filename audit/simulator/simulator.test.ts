@@ -18,7 +18,7 @@ test('no simulation breaks a promise', async () => {
     const { violation } = await simulate(generate(String(seed)), options)
     expect(violation?.message, `npm run simulate -- --seed ${seed} --trace`).toBeUndefined()
   }
-}, 300_000)
+})
 
 test('processes that open one file each for themselves play as those that share a connection', async () => {
   for (let seed = 1; seed <= IN_A_FILE; seed++) {

@@ -7,13 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProgram } from '../e2e/backend/program.ts'
 import type { RunningProgram } from '../e2e/backend/program.ts'
 
-const WAIT = { timeout: 60_000 }
-
 const folder = mkdtempSync(join(tmpdir(), 'tooltrail-terminal-'))
 let program: RunningProgram
 beforeAll(async () => {
   program = await startProgram({ env: { TOOLTRAIL_DATA: folder } })
-}, 120_000)
+})
 afterAll(async () => {
   await program.kill()
   rmSync(folder, { recursive: true })
@@ -41,14 +39,14 @@ function sitDown(words: readonly string[], { flags = [] as string[], env = {} } 
     /** Waits until this is shown after what was waited for before. */
     async sees(text: string | RegExp): Promise<void> {
       const rest = () => shown().slice(read)
-      await expect.poll(rest, WAIT).toMatch(text)
+      await expect.poll(rest).toMatch(text)
       const [found = text] = typeof text === 'string' ? [] : (rest().match(text) ?? [])
       read += rest().indexOf(String(found)) + String(found).length
     },
   }
 }
 
-describe('at a terminal, chat', { timeout: 240_000 }, () => {
+describe('at a terminal, chat', () => {
   test('asks, streams, shows calls, asks for a decision, stops a run with Ctrl-C, and leaves with Ctrl-D', async () => {
     const chat = sitDown(['chat'])
     try {
@@ -84,7 +82,7 @@ describe('at a terminal, chat', { timeout: 240_000 }, () => {
 /** Lets a Node take itself for an old one; what it starts does not. */
 const OLD = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
 
-describe('at a terminal,', { timeout: 240_000 }, () => {
+describe('at a terminal,', () => {
   test.each([
     ['the pinned Node', []],
     ['an old Node, which starts the pinned one', ['--import', `data:text/javascript,${encodeURIComponent(OLD)}`]],

@@ -23,7 +23,7 @@ beforeAll(async () => {
     const messages = [{ role: 'user', content: `Fix the **crate** ${n}`, created_at }]
     await program.client.post(`/v1/sessions/s${n}/import`, { format: 'openai', messages })
   }
-}, 240_000)
+})
 afterAll(async () => {
   await program.kill()
   rmSync(folder, { recursive: true })
@@ -47,7 +47,7 @@ async function entries(...words: readonly string[]): Promise<Line[]> {
 
 const ids = async (...words: readonly string[]) => (await entries('sessions', ...words)).map(({ id }) => id)
 
-describe('lists on the command line', { timeout: 240_000 }, () => {
+describe('lists on the command line', () => {
   test('have any number of sessions, one a line, and go on behind one', async () => {
     const all = await ids('--limit', '1000')
     expect(all).toEqual(Array.from({ length: SESSIONS }, (_, n) => `s${SESSIONS - 1 - n}`))

@@ -18,7 +18,7 @@ function start(words: readonly string[], stdout: number | 'pipe' = 'pipe', env =
   })
 }
 
-describe('tooltrail', { timeout: 120_000 }, () => {
+describe('tooltrail', () => {
   test('continues to the end of its run when the reader of standard error closes', async () => {
     const child = start(['chat', '-p', 'use current_time with {"timezone": "UTC"}'])
     child.stderr?.destroy()

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
 let program: RunningProgram
 beforeAll(async () => {
   program = await startProgram({ env: { TOOLTRAIL_DATA: folder } })
-}, 120_000)
+})
 afterAll(async () => {
   await program.kill()
   rmSync(folder, { recursive: true })
@@ -45,7 +45,7 @@ const lines = (out: string): Record<string, unknown>[] =>
 
 const sessionOf = ({ out }: Outcome): string => String(lines(out)[0]?.['session_id'])
 
-describe('tooltrail', { timeout: 240_000 }, () => {
+describe('tooltrail', () => {
   test('chats once: the response alone on standard output, calls beside it', async () => {
     const said = await tooltrail(['chat', '-p', 'use current_time with {"timezone": "UTC"}'])
     expect(said.code).toBe(0)

@@ -82,13 +82,13 @@ export function historyIndexIsolationContract(harness: () => HistoryIndexHarness
       for (let round = 0; round < 4; round++)
         await harness().store(texts(round).map((text) => document(text, { tenant: `loud-${round % 2}`, owner: 'ann' })))
       for (const [name, scope] of scopes) expect(await bytesOf(scope), name).toBe(before.get(name))
-    }, 120_000)
+    })
 
     test('other owners of the same tenant, to who is bound to one', async () => {
       for (let round = 4; round < 8; round++)
         await harness().store(texts(round).map((text) => document(text, { tenant, owner: 'bob', session: 'loud' })))
       for (const [name, scope] of scopes.slice(1)) expect(await bytesOf(scope), name).toBe(before.get(name))
-    }, 120_000)
+    })
 
     test('and all of it is found by whom it belongs to', async () => {
       const found = await harness().index.search({

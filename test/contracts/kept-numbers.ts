@@ -99,7 +99,7 @@ export function keptNumbersContract(engine: Engine): void {
             expect(await titlesOf(fixture.reader, fixture.key)).toEqual([...kept, `${titles.length + 1} undefined`])
           }
         }
-    }, 300_000)
+    })
 
     test('are given anew where the session has one of them, and stay the only ones of their sources', async () => {
       const { messages, titles } = log(12)

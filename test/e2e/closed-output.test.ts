@@ -10,7 +10,7 @@ import type { Place } from './backend/backend.ts'
 import { createClient } from './backend/client.ts'
 import { localBackend } from './backend/local-backend.ts'
 
-const START_MS = 60_000
+const START_MS = 180_000
 
 let place: Place
 beforeEach(async () => void (place = await localBackend.open()))

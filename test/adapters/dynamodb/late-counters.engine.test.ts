@@ -36,7 +36,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const ports = dynamodbPorts({ client, tableName, outputs: createDiskOutputStore({ folder: '/nowhere' }), clock })
       open = () =>
         openFixture({ ...ports, peer: ports, clock, breakDown: async () => undefined, close: async () => undefined })
-    }, 120_000)
+    })
     afterAll(() => client.destroy())
 
     async function expectTokens(isLate: boolean): Promise<void> {

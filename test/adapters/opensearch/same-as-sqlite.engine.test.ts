@@ -66,7 +66,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
         })
       await harness.writer.write(changesOf(documents))
       await harness.refresh()
-    }, 120_000)
+    })
     afterAll(async () => {
       await harness.close()
       database.close()
@@ -93,15 +93,15 @@ withEngines(['opensearch'], ({ opensearch }) => {
       if (isExact) expect([...found].toSorted()).toEqual(wanted.toSorted())
     }
 
-    test.each(WORDS)('find the same for the word %s', { timeout: 60_000 }, (text) => expectSame(text, 40, false))
+    test.each(WORDS)('find the same for the word %s', (text) => expectSame(text, 40, false))
 
-    test.each(SYMBOLS)('find the same for the symbols %s', { timeout: 60_000 }, (text) => expectSame(text, 3, true))
+    test.each(SYMBOLS)('find the same for the symbols %s', (text) => expectSame(text, 3, true))
 
     test.each([
       ['deploy', 40],
       ['depl', 50],
       ['ploy', 40],
-    ] as const)('show every match of %s, %i hits a page', { timeout: 60_000 }, async (text, limit) => {
+    ] as const)('show every match of %s, %i hits a page', async (text, limit) => {
       for (const index of [harness.index, sqlite]) {
         const found = await allPages(index, text, limit)
         const ids = new Set(found.map((key) => key.split(' ')[0]))

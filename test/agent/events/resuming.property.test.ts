@@ -14,4 +14,4 @@ test('each prefix of the events plus the resumed events is all events, once and 
     }),
     { numRuns: isWhole ? 100 : 3, endOnFailure: true },
   )
-}, 600_000)
+})

@@ -149,11 +149,11 @@ describe('a process that dies at a call to Slack leaves one reply with the whole
       void first.deliver(event)
       // A slow machine may need fewer calls: then nothing dies.
       const isReached = async (): Promise<boolean> => slack.calls.length >= at || isDelivered(first, thread, channel)
-      await expect.poll(isReached, { timeout: 20_000 }).toBe(true)
+      await expect.poll(isReached).toBe(true)
       const second = start(LATER)
       // Slack delivers an event again that got no 200.
-      await expect.poll(async () => (await second.deliver(event)).status, { timeout: 15_000 }).toBe(200)
-      await expect.poll(() => isDelivered(second, thread, channel), { timeout: 30_000 }).toBe(true)
+      await expect.poll(async () => (await second.deliver(event)).status).toBe(200)
+      await expect.poll(() => isDelivered(second, thread, channel)).toBe(true)
       expectOneReply(thread, channel)
       const query = { order: 'ascending', roles: ['user'], limit: 2 } as const
       const inputs = (await second.ports.reader.messages(sessionOf(thread, channel), query)).messages
@@ -182,13 +182,13 @@ test.each(['chat.startStream', 'chat.postMessage'])(
     const { thread, event } = askAlone()
     const first = start()
     await first.deliver(event)
-    await expect.poll(() => slack.calls.some((call) => call.method === method), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => slack.calls.some((call) => call.method === method)).toBe(true)
     programs.splice(programs.indexOf(first), 1)
     await first.close()
     const second = start()
     await sleep(1_500)
     resolve(undefined)
-    await expect.poll(() => isDelivered(second, thread), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => isDelivered(second, thread)).toBe(true)
     expectOneReply(thread)
   },
   60_000,
@@ -202,7 +202,7 @@ test('whatever Slack answers to any one call, there is one reply with the whole 
   // Then it knows who the bot is.
   const known = slack.write(QUESTION)
   await program.deliver(directMessage({ ts: known, text: QUESTION.text }))
-  await expect.poll(() => isDelivered(program, known), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => isDelivered(program, known)).toBe(true)
   const threads = cases.map(() => slack.write(QUESTION))
   slack.fault = ({ args }) => {
     const message = slack.state.messages.find(({ ts }) => ts === args['ts'])
@@ -213,6 +213,6 @@ test('whatever Slack answers to any one call, there is one reply with the whole 
     return one?.at === count ? one.fault : undefined
   }
   await Promise.all(threads.map((ts) => program.deliver(directMessage({ ts, text: QUESTION.text }))))
-  for (const ts of threads) await expect.poll(() => isDelivered(program, ts), { timeout: 120_000 }).toBe(true)
+  for (const ts of threads) await expect.poll(() => isDelivered(program, ts)).toBe(true)
   for (const ts of threads) expectOneReply(ts)
-}, 180_000)
+})

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tooltrail-smoke-'))
 let program: RunningProgram
 beforeAll(async () => {
   program = await startProgram({ env: { TOOLTRAIL_DATA: folder } })
-}, 120_000)
+})
 afterAll(async () => {
   await program.kill()
   rmSync(folder, { recursive: true })
@@ -25,7 +25,7 @@ const smoke = (...words: string[]): Promise<{ readonly code: number; readonly ou
     )
   })
 
-describe('npm run smoke', { timeout: 120_000 }, () => {
+describe('npm run smoke', () => {
   test('finds nothing wrong with the program on this machine, and leaves nothing behind', async () => {
     const { code, out } = await smoke('--url', `${program.client.url}/`)
     expect([code, out.split('\n').filter((line) => line.startsWith('ok  '))]).toEqual([

@@ -72,7 +72,7 @@ export const killedImportsOn = (backend: Backend): void =>
       await place.remove()
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 240_000)
+  })
 
 function importing(folder: string, { client }: RunningProgram): ChildProcess {
   const words = ['functions/cli/commands/import.ts', 'claude-code', folder, '--url', client.url]

@@ -8,7 +8,7 @@ import { createClient } from './client.ts'
 import type { Client } from './client.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const START_MS = 120_000
+const START_MS = 300_000
 /**
  * Node flags of `npm start` for the memory of new objects. With half of Node's default, a busy program takes a fifth
  * less memory, and no more time.

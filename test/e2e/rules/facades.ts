@@ -131,9 +131,7 @@ export function declareFacades(served: () => Served): void {
     })
     expect(['queued', 'in_progress']).toContain(long.status)
     await openAi(served()).responses.cancel(long.id)
-    await expect
-      .poll(async () => (await openAi(served()).responses.retrieve(long.id)).status, { timeout: 20_000 })
-      .toBe('cancelled')
+    await expect.poll(async () => (await openAi(served()).responses.retrieve(long.id)).status).toBe('cancelled')
   })
 
   test('useChat: its steps, its own tools, and what is read again, over new processes', async () => {
@@ -160,7 +158,7 @@ export function declareFacades(served: () => Served): void {
     one = chat(one.messages)
     const { toolName: tool, toolCallId } = part
     await one.addToolOutput({ tool: tool as never, toolCallId, output: 'Yes.' as never })
-    await expect.poll(() => JSON.stringify(one.lastMessage), { timeout: 20_000 }).toContain('said: Yes.')
+    await expect.poll(() => JSON.stringify(one.lastMessage)).toContain('said: Yes.')
     const read = await served().client.get<UIMessage[]>(`/v1/chat/${id}`)
     expect(read.map(({ role }) => role)).toEqual(one.messages.map(({ role }) => role))
     expect(await rolesOf(served(), id)).toBe('user assistant tool assistant user assistant tool assistant')
@@ -200,7 +198,7 @@ export const facadesOn = (backend: Backend) =>
       model = await startModel()
       place = await backend.open()
       program = await start()
-    }, 120_000)
+    })
     afterAll(async () => {
       await program?.kill()
       await place?.remove()
@@ -231,7 +229,7 @@ export const facadesOn = (backend: Backend) =>
       const broken = create(0)
         .then((response) => response.text())
         .catch(() => 'broken')
-      await expect.poll(() => isRunning(session), { timeout: 20_000 }).toBe(true)
+      await expect.poll(() => isRunning(session)).toBe(true)
       await program.kill()
       await broken
       program = await start()

@@ -220,4 +220,4 @@ async function playPlan(plan: StreamPlan): Promise<void> {
 
 test('each prefix of a stream plus its remainder equals the whole, in each format, live and stored', async () => {
   await fc.assert(fc.asyncProperty(anyStreamPlan, playPlan), { numRuns: isWhole ? 100 : 8, endOnFailure: true })
-}, 600_000)
+})

@@ -26,9 +26,9 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
     /TOOLTRAIL_DATA: .* cannot be used/,
   ],
   ['a store that does not respond', storesAt(CLOSED_PORT), /The storage does not respond: .*ECONNREFUSED/],
-])('%s ends the program with one line', { timeout: 30_000 }, (_name, variables, line) => expectOneLine(variables, line))
+])('%s ends the program with one line', (_name, variables, line) => expectOneLine(variables, line))
 
-test('each of several settings that are wrong has one line', { timeout: 30_000 }, () => {
+test('each of several settings that are wrong has one line', () => {
   const env = { PATH: process.env['PATH'], PORT: 'x', SLACK_API_URL: 'foo' }
   const { stderr } = spawnSync(process.execPath, ['functions/handlers/local.ts'], { cwd: ROOT, env, encoding: 'utf8' })
   expect(stderr.trim().split('\n')).toEqual([
@@ -37,25 +37,21 @@ test('each of several settings that are wrong has one line', { timeout: 30_000 }
   ])
 })
 
-test(
-  'a store that takes connections and stays silent ends the program with one line',
-  { timeout: 60_000 },
-  async () => {
-    // The server never reads: the test waits for the program meanwhile.
-    const silent = createServer().listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    try {
-      const address = silent.address()
-      if (address === null || typeof address === 'string') throw new Error('it has no port')
-      const url = `http://127.0.0.1:${address.port}`
-      expectOneLine(storesAt(url), new RegExp(`^Tooltrail cannot start. DynamoDB at ${url} does not respond`))
-    } finally {
-      silent.close()
-    }
-  },
-)
+test('a store that takes connections and stays silent ends the program with one line', async () => {
+  // The server never reads: the test waits for the program meanwhile.
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  try {
+    const address = silent.address()
+    if (address === null || typeof address === 'string') throw new Error('it has no port')
+    const url = `http://127.0.0.1:${address.port}`
+    expectOneLine(storesAt(url), new RegExp(`^Tooltrail cannot start. DynamoDB at ${url} does not respond`))
+  } finally {
+    silent.close()
+  }
+})
 
-test('a store that refuses the credentials ends the program with one line', { timeout: 60_000 }, async () => {
+test('a store that refuses the credentials ends the program with one line', async () => {
   // In a process of its own: the test waits for the program meanwhile.
   const refusing = `require('node:http').createServer((_, response) => {
     response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })

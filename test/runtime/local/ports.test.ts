@@ -40,7 +40,7 @@ test('the write-ahead log that a killed program has left is emptied soon after t
   try {
     const size = () => statSync(join(left, `${DATABASE}-wal`)).size
     expect(size()).toBeGreaterThan(0)
-    await expect.poll(size, { timeout: 10_000 }).toBe(0)
+    await expect.poll(size).toBe(0)
   } finally {
     await ports.close()
   }

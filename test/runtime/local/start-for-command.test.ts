@@ -58,7 +58,7 @@ describe('the program for one command', () => {
     expect(await client.readRun('s', left)).toMatchObject({ status: 'completed' })
     expect(await client.readRun('other', other)).toMatchObject({ status: 'running' })
     await server.close()
-  }, 60_000)
+  })
 
   test('resumes a run at once after its last result', async () => {
     const server = await startForCommand(settings(), { access, takesWork: true })
@@ -76,7 +76,7 @@ describe('the program for one command', () => {
     for await (const { event } of client.follow(id, run?.id ?? '')) types.push(event.type)
     expect(types.at(-1)).toBe('run.completed')
     await server.close()
-  }, 60_000)
+  })
 
   test('does not keep the command: what a tool still does ends with it', async () => {
     const connect = join(import.meta.dirname, '../../../functions/cli/connect.ts')

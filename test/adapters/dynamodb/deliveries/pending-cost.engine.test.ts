@@ -51,7 +51,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(await pending(100)).toEqual([id])
     expect(meter.units).toBeGreaterThan(0)
     expect(meter.units).toBeLessThanOrEqual(4)
-  }, 120_000)
+  })
 
   test('the sweep finds deliveries that an earlier version stored without a flag', async () => {
     const one = await add(1)

@@ -45,7 +45,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await harness.close()
       client.destroy()
     }
-  }, 240_000)
+  })
 })
 
 /** As DynamoDB does, and its local engine does not: a transaction is refused because another one writes the same item. */

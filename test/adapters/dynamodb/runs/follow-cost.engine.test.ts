@@ -62,7 +62,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await fixture.peer.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
     await fixture.peer.log.endRun(lease, endAfter(fixture, lease, round.tools.at(-1)?.id))
     await Promise.all(waiting)
-  }, 60_000)
+  })
 
   test('those who are shown every event of such a run share what they read, and miss nothing', async () => {
     const fixture = await openFixture(stores)
@@ -91,5 +91,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         'message.completed',
         'run.completed',
       ])
-  }, 60_000)
+  })
 })

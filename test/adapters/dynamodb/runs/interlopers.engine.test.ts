@@ -242,7 +242,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     } finally {
       await stores.close()
     }
-  }, 120_000)
+  })
 
   test('all reads by key are strong', async () => {
     const client = dynamodbClient(dynamodb)
@@ -278,5 +278,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     } finally {
       await stores.close()
     }
-  }, 120_000)
+  })
 })

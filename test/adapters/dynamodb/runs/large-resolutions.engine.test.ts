@@ -38,7 +38,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await stores.close()
     direct.destroy()
     await proxy.stop()
-  }, 60_000)
+  })
 
   test('answers to calls of several rounds are stored in as many writes as AWS accepts', async () => {
     const direct = dynamodbClient(dynamodb)
@@ -68,5 +68,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await stores.close()
     direct.destroy()
     await proxy.stop()
-  }, 60_000)
+  })
 })

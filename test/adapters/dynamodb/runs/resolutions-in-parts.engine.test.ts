@@ -24,7 +24,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const between = <Sent>(send: () => Promise<Sent>, kind?: 'read' | 'write') =>
         kind === 'write' ? (atWrite(send) as Promise<Sent>) : send()
       stores = await dynamodbEngine(dynamodb).open({ between })
-    }, 120_000)
+    })
     afterAll(() => stores.close())
 
     async function paused() {

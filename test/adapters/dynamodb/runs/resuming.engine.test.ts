@@ -26,5 +26,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     } finally {
       client.destroy()
     }
-  }, 600_000)
+  })
 })

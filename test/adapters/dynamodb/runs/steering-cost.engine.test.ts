@@ -27,5 +27,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(await fixture.reader.queued(fixture.key, 1)).toHaveLength(1)
     expect(meter.units).toBeLessThanOrEqual(15)
     await stores.close()
-  }, 300_000)
+  })
 })

@@ -46,5 +46,5 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(await usage.sums({ ...query, by: 'day', owner: 'bob' })).toEqual([])
     expect(await usage.sums({ ...query, by: 'day' })).toEqual([])
     client.destroy()
-  }, 300_000)
+  })
 })

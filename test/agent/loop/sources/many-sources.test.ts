@@ -52,4 +52,4 @@ test('after an import with more sources than a completion numbers, each run numb
   expect(shown).toEqual([MAX_NUMBERED_RESULTS, MAX_NUMBERED_RESULTS + REST])
   const last = await ports.reader.sources(key, { order: 'descending', limit: 1 })
   expect(last.numbered[0]?.from).toBe(MAX_NUMBERED_RESULTS + REST)
-}, 60_000)
+})

@@ -22,7 +22,7 @@ const open = async (...script: Turn[]): Promise<void> =>
 const ask = (ts: string, text: string, more: object = {}): Promise<Response> =>
   harness.deliver(directMessage({ ts, text, ...more }))
 const replied = (thread: string): Promise<void> =>
-  expect.poll(() => repliesOf(harness.slack, 'D1', thread).length, { timeout: 10_000 }).toBe(1)
+  expect.poll(() => repliesOf(harness.slack, 'D1', thread).length).toBe(1)
 const notices = (channel: string, thread: string): string[] =>
   harness.slack
     .replies(channel, thread)
@@ -64,7 +64,7 @@ test('a message with a file is refused in the same way once its file has been re
   harness.slack.files.set('a.txt', { type: 'text/plain', data: Buffer.from('words') })
   const files = [{ name: 'a.txt', mimetype: 'text/plain', url_private: harness.slack.fileUrl('a.txt') }]
   await ask('1700000002.000100', 'look', { thread_ts: THREAD, files })
-  await expect.poll(() => notices('D1', THREAD), { timeout: 10_000 }).toEqual([USED_UP])
+  await expect.poll(() => notices('D1', THREAD)).toEqual([USED_UP])
   const key = { tenant: 'default', session: `slack-T1-D1-${THREAD}` }
   await expect.poll(() => harness.http.ports.outbox.pending(key, 10)).toEqual([])
   expect(harness.http.requests).toHaveLength(1)
@@ -77,12 +77,12 @@ test('Retry begins nothing, and says why in place of its button', async () => {
   }
   await open(failing)
   await ask(THREAD, 'hello')
-  await expect.poll(() => harness.slack.replies('D1', THREAD).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => harness.slack.replies('D1', THREAD).length).toBe(1)
   const [message] = harness.slack.replies('D1', THREAD)
   await ask('1700000002.000100', 'another')
   await replied('1700000002.000100')
   await harness.press({ message, action: 'tooltrail_retry', user: 'U1', channel: 'D1' })
-  await expect.poll(() => harness.slack.replies('D1', THREAD)[0]?.text, { timeout: 10_000 }).toBe(USED_UP)
+  await expect.poll(() => harness.slack.replies('D1', THREAD)[0]?.text).toBe(USED_UP)
   expect(harness.http.requests).toHaveLength(2)
   expect(harness.http.lines.filter(({ message: text }) => text === 'a channel failed')).toEqual([])
 })

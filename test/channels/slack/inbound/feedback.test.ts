@@ -10,9 +10,7 @@ afterEach(() => harness.close())
 
 const SESSION = `slack-T1-D1-${TS}`
 const isDone = async (): Promise<void> =>
-  expect
-    .poll(() => harness.http.ports.outbox.pending({ tenant: 'default', session: SESSION }, 10), { timeout: 20_000 })
-    .toEqual([])
+  expect.poll(() => harness.http.ports.outbox.pending({ tenant: 'default', session: SESSION }, 10)).toEqual([])
 
 const last = () => repliesOf(harness.slack, 'D1', TS).at(-1)
 const press = (choice: 'positive' | 'negative', at: string, user = 'U1') =>

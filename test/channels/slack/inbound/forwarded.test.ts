@@ -284,7 +284,7 @@ test('attachments that are too large are cut, and the message is taken', async (
   const many = Array.from({ length: 60 }, () => ({ is_share: true, files }))
   const event = directMessage({ ts: nextTs(), text: 'é'.repeat(79_000), attachments: [...attachments, ...many] })
   expect((await harness.deliver(event)).status).toBe(200)
-  await expect.poll(inputs, { timeout: 10_000 }).toHaveLength(1)
+  await expect.poll(inputs).toHaveLength(1)
   const [[own = '', attached = ''] = []] = inputs()
   expect(own).toHaveLength(79_000)
   expect(attached).toMatch(/^\[Forwarded message of Somebody:\]\nx+… \[the rest is left out\]$/)

@@ -22,7 +22,7 @@ async function inputsOf(session: string, count: number): Promise<readonly (reado
     )
     return found.length
   }
-  await expect.poll(read, { timeout: 30_000 }).toBe(count)
+  await expect.poll(read).toBe(count)
   return found
 }
 
@@ -57,7 +57,7 @@ test('slow files and a slow thread delay no 200; later inputs wait, each becomes
     ['<@U7>: the build is red', 'why?', 'one.txt', 'two.txt'],
     ['and when?'],
   ])
-}, 60_000)
+})
 
 test('of a session that is deleted while its file is read, nothing is handed in', async () => {
   harness = await openSlackHarness()
@@ -66,6 +66,6 @@ test('of a session that is deleted while its file is read, nothing is handed in'
   await deliverInTime(directMessage({ ts, text: 'look', files: filesOf('one.txt') }))
   expect((await harness.http.send('DELETE', `/v1/sessions/${session}`)).status).toBeLessThan(300)
   const key = { tenant: 'default', session }
-  await expect.poll(() => harness.http.ports.outbox.pending(key, 10), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => harness.http.ports.outbox.pending(key, 10)).toEqual([])
   expect(harness.http.requests).toEqual([])
-}, 60_000)
+})

@@ -13,7 +13,7 @@ test('no answer notifies a channel, a group or a workspace, also if it is stream
   await harness.deliver(directMessage({ ts: TS, text: 'hello' }))
   await expect.poll(() => harness.slack.replies('D1', TS).length).toBe(1)
   letGo()
-  await expect.poll(() => repliesOf(harness.slack, 'D1', TS).length, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => repliesOf(harness.slack, 'D1', TS).length).toBe(1)
   const [reply] = harness.slack.replies('D1', TS)
   expect(reply?.text).toBe('Say <!\u2060channel>, <!\u2060here>, <!\u2060subteam^S1> or <@U7> in <!DOCTYPE html>')
   expect(JSON.stringify(harness.slack.calls)).not.toMatch(/<!(?:channel|here|subteam)/)

@@ -10,7 +10,7 @@ afterEach(() => harness.close())
 
 const key = { tenant: 'default', session: `slack-T1-D1-${TS}` }
 const pending = async (): Promise<number> => (await harness.http.ports.outbox.pending(key, 10)).length
-const delivered = (): Promise<void> => expect.poll(pending, { timeout: 20_000 }).toBe(0)
+const delivered = (): Promise<void> => expect.poll(pending).toBe(0)
 
 /** A reply of which Slack has shown the first piece, and every later call of a method is answered by a fault. */
 async function begun(method: string, fault: Fault): Promise<() => void> {
@@ -85,10 +85,10 @@ test('an address for a file that takes nothing any more is given up for another'
     }
   }
   await harness.deliver(directMessage({ ts: TS, text: 'tell me all' }))
-  await expect.poll(pending, { timeout: 40_000 }).toBe(0)
+  await expect.poll(pending).toBe(0)
   const files = harness.slack.replies('D1', TS).flatMap(({ file }) => (file === undefined ? [] : [file]))
   expect(files).toMatchObject([{ id: 'F2', content: LONG }])
-}, 60_000)
+})
 
 test('a status that Slack refuses holds up no reply', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hello.' }] })

@@ -15,7 +15,7 @@ const ask = (text = 'hello'): Promise<Response> => harness.deliver(directMessage
 const texts = (): string[] => repliesOf(harness.slack, 'D1', TS).map(({ text }) => text)
 const pending = async (): Promise<number> =>
   (await harness.http.ports.outbox.pending({ tenant: 'default', session: `slack-T1-D1-${TS}` }, 10)).length
-const delivered = (): Promise<void> => expect.poll(pending, { timeout: 20_000 }).toBe(0)
+const delivered = (): Promise<void> => expect.poll(pending).toBe(0)
 const methods = (): string[] => harness.slack.calls.map(({ method }) => method)
 
 test('a message gets one reply in its thread, whose metadata name the run', async () => {
@@ -170,7 +170,7 @@ test('messages of one thread get their replies in the order in which they came',
     await harness.deliver(directMessage({ ts: `170000000${index + 1}.000100`, thread_ts: TS, text }))
   await delivered()
   expect(texts()).toEqual(['one', 'two', 'three'])
-}, 30_000)
+})
 
 test('Slack’s own Stop cancels the run, and what was said stays', async () => {
   const { turn } = streamed(['So far. ', 'Never said.'])
@@ -181,9 +181,7 @@ test('Slack’s own Stop cancels the run, and what was said stays', async () => 
   Object.assign(streaming ?? {}, { stoppedByUser: true, streaming_state: 'completed' })
   await harness.stop({ channel: 'D1', thread_ts: TS, user: 'U1' })
   const key = { tenant: 'default', session: `slack-T1-D1-${TS}` }
-  await expect
-    .poll(async () => (await harness.http.ports.sessions.read(key))?.run?.status, { timeout: 5_000 })
-    .toBe('cancelled')
+  await expect.poll(async () => (await harness.http.ports.sessions.read(key))?.run?.status).toBe('cancelled')
   await delivered()
   expect(texts()).toEqual(['So far. '])
 })
@@ -203,22 +201,22 @@ test('a redelivered Stop applies to its first run, and cancels no later one', as
   const place = { channel: 'D1', thread_ts: TS, user: 'U1' }
   const stop = eventCallback({ type: 'agent_session_stopped', event_ts: '1.1', streaming_message_ts: [], ...place })
   await Promise.all([harness.deliver(stop), harness.deliver(stop)])
-  await expect.poll(() => texts(), { timeout: 10_000 }).toEqual(['One. '])
+  await expect.poll(() => texts()).toEqual(['One. '])
   await harness.deliver(directMessage({ ts: '1700000002.000100', thread_ts: TS, text: 'go on' }))
-  await expect.poll(() => harness.slack.replies('D1', TS)[1]?.text, { timeout: 10_000 }).toBe('Two. ')
+  await expect.poll(() => harness.slack.replies('D1', TS)[1]?.text).toBe('Two. ')
   expect((await harness.deliver(stop, { 'x-slack-retry-num': '1' })).status).toBe(200)
   second.letGo()
   await delivered()
   expect(texts()).toEqual(['One. ', 'Two. And done.'])
   expect([...cancelled]).toEqual([repliesOf(harness.slack, 'D1', TS)[0]?.metadata.event_payload.run_id])
-}, 30_000)
+})
 
 describe('an approval', () => {
   const guarded = { ...leakyTool, name: 'guarded', needsApproval: true }
   const script: Turn[] = [{ calls: [{ name: 'guarded', arguments: '{"secret":"SECRET"}' }] }, { text: 'Done.' }]
   const buttons = async () => {
     await expect
-      .poll(() => JSON.stringify(harness.slack.replies('C1', TS).at(-1)?.blocks ?? ''), { timeout: 10_000 })
+      .poll(() => JSON.stringify(harness.slack.replies('C1', TS).at(-1)?.blocks ?? ''))
       .toContain('tooltrail_approve')
     return harness.slack.replies('C1', TS).at(-1)
   }
@@ -237,7 +235,7 @@ describe('an approval', () => {
       const message = await buttons()
       expect(JSON.stringify(message)).not.toContain('SECRET')
       await harness.press({ message, action, user: 'U1', channel: 'C1' })
-      await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 15_000 }).toBe('Done.')
+      await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text).toBe('Done.')
       expect(harness.slack.state.messages.find(({ ts }) => ts === message?.ts)?.text).toBe(text)
       const key = { tenant: 'default', session: `slack-T1-C1-${TS}` }
       const { messages } = await harness.http.ports.reader.messages(key, {
@@ -256,7 +254,7 @@ describe('an approval', () => {
     await harness.press({ message, action: 'tooltrail_approve', user: 'U2', channel: 'C1' })
     expect(harness.slack.state.messages.find(({ ts }) => ts === message?.ts)?.blocks).toBeDefined()
     await harness.press({ message, action: 'tooltrail_approve', user: 'U9', channel: 'C1' })
-    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text, { timeout: 15_000 }).toBe('Done.')
+    await expect.poll(() => repliesOf(harness.slack, 'C1', TS).at(-1)?.text).toBe('Done.')
   })
 })
 

@@ -122,7 +122,7 @@ describe.each([
     expect(await toolRows(session)).toMatchObject([{ tool_name: 'lookup', origin: 'client' }])
     const search = async (): Promise<readonly Row[]> =>
       (await expectJson<{ data: Row[] }>(harness, 200, 'GET', '/v1/search?q=forged')).data
-    await expect.poll(search, { timeout: 20_000 }).toMatchObject([{ tool_name: 'lookup', origin: 'client' }])
+    await expect.poll(search).toMatchObject([{ tool_name: 'lookup', origin: 'client' }])
     const lines = await (await harness.send('GET', `/v1/sessions/${session}/export`)).text()
     await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'copy' })
     await expectJson(harness, 200, 'POST', '/v1/sessions/copy/import', lines, {

@@ -177,7 +177,7 @@ test('an aborted import or fork keeps the source numbers when it is repeated, wh
         expect(numberedPlaces(await lines(session)), session).toEqual(numberedPlaces(whole))
       }
     }
-}, 120_000)
+})
 
 test('a source that a run between two steps has given a number has no other afterwards', async () => {
   const { fault, steps } = await openFaulty()

@@ -44,7 +44,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     TableName = await createTestTable(client)
     const ports = dynamodbPorts({ client, tableName: TableName, outputs: createDiskOutputStore({ folder }), clock })
     stores = { ...ports, peer: ports, clock } as unknown as Stores
-  }, 120_000)
+  })
   afterAll(() => {
     client.destroy()
     rmSync(folder, { recursive: true, force: true })

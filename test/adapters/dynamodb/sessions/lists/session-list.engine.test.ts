@@ -58,7 +58,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         },
       { step: 'initialize', name: 'rows' },
     )
-  }, 300_000)
+  })
   afterAll(() => {
     client.destroy()
     rmSync(folder, { recursive: true, force: true })
