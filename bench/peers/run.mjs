@@ -3,10 +3,14 @@
 //
 // node run.mjs [--install] [--only NAME,…] [--cases turns,kill,writers,big,remove]
 // [--marks 1,10,50,100,200,1000] [--seconds 75] [--out FOLDER] [--python FOLDER of virtual environments]
+// [--print] [--page]
 //
 // Node 24 or newer, after npm ci at the root. TOOLTRAIL names another checkout.
 // --install runs `npm install` in each folder with a package.json, and makes a virtual environment for each
 // requirements.txt.
+//
+// --print: runs nothing, and prints the tables of the newest results. --page: the same, and writes the tables between
+// the markers of docs/reference/compare.md.
 //
 // Tooltrail's loop does 50 turns before and after each contender's turns. `ref` is their duration in milliseconds: it
 // shows when the machine was busy.
@@ -20,7 +24,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
-const { values } = parseArgs({ options: { install: { type: 'boolean' }, only: { type: 'string' }, cases: { type: 'string', default: 'turns,kill,writers,big,remove' }, marks: { type: 'string', default: '1,10,50,100,200,1000' }, seconds: { type: 'string', default: '75' }, out: { type: 'string', default: 'out' }, python: { type: 'string', default: 'venvs' }, print: { type: 'boolean' } } })
+const { values } = parseArgs({ options: { install: { type: 'boolean' }, only: { type: 'string' }, cases: { type: 'string', default: 'turns,kill,writers,big,remove' }, marks: { type: 'string', default: '1,10,50,100,200,1000' }, seconds: { type: 'string', default: '75' }, out: { type: 'string', default: 'out' }, python: { type: 'string', default: 'venvs' }, print: { type: 'boolean' }, page: { type: 'boolean' } } })
 const here = import.meta.dirname
 const root = (process.env.TOOLTRAIL ?? path.resolve(import.meta.dirname, '../..'))
 const js = (folder, mode, name, node = process.execPath) => ({ name, folder, command: [node, path.join(here, folder)], mode })
@@ -127,7 +131,7 @@ const CASES = {
   async big(one) { const { lines: [found], err } = await drive(one, ['big', '--dir', fresh(one, 'big')], 90); return { ...found, err } },
   async remove(one) { const { lines: [found], err } = await drive(one, ['remove', '--dir', fresh(one, 'remove')], 90); return { ...found, err } },
 }
-if (!values.print)
+if (!values.print && !values.page)
   for (const one of all)
     for (const name of values.cases.split(',')) {
       if (one.cases !== undefined && !one.cases.includes(name)) continue
@@ -144,7 +148,8 @@ if (!values.print)
 const latest = new Map(lines(fs.readFileSync(results, 'utf8')).map((row) => [`${row.backend}/${row.name}/${row.case}`, row]))
 const of = (one, name) => latest.get(`${one.backend}/${one.name}/${name}`)
 const size = (bytes) => bytes === undefined ? '' : bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.round(bytes / 1e3)} KB`
-const table = (title, header, rows) => { console.log(`\n${title}\n\n| ${header.join(' | ')} |\n|${header.map(() => '---').join('|')}|`); for (const row of rows) console.log(`| ${row.map((cell) => String(cell ?? '')).join(' | ')} |`) }
+const printed = []
+const table = (title, header, rows) => { printed.push(`${title}\n\n| ${header.join(' | ')} |\n|${header.map(() => '---').join('|')}|\n${rows.map((row) => `| ${row.map((cell) => String(cell ?? '')).join(' | ')} |\n`).join('')}`) }
 const marks = values.marks.split(',').map(Number)
 const shown = (row, mark, what) => { const found = row?.marks?.find((m) => m.mark === mark); return found === undefined ? '–' : what(found) }
 const end = (row) => { const bad = row?.marks?.find((m) => m.failed_at); const late = row?.marks?.find((m) => m.stopped); return bad ? `turn ${bad.failed_at}: ${bad.error.slice(0, 60)}` : late ? `turn ${late.mark} (bench's limit)` : row?.signal ? `ended by ${row.signal}` : row?.err ? row.err.slice(0, 60) : 'none' }
@@ -157,3 +162,12 @@ table('DynamoDB: requests, KB up, write units + read units a turn', ['', ...mark
 for (const [title, list] of [['SQLite or files', SQLITE], ['DynamoDB', DYNAMODB]])
   table(`${title}: faults`, ['', 'killed in a tool: input kept', 'resumed', 'effects', 'next input', 'its request whole', 'two writers: failed of 20', 'inputs kept', 'torn', '420 KB output', 'next input', 'whole kept', 'deletion', 'left'],
     list.filter((one) => one.cases?.length !== 1).map((one) => { const [k, w, b, r] = ['kill', 'writers', 'big', 'remove'].map((name) => of(one, name)); return [one.name, k?.input_kept, k?.resumed?.slice(0, 50), k?.effects, k?.next_input?.slice(0, 60) ?? k?.err, k?.request_whole, w?.failed, w?.inputs, w?.torn ?? w?.err, b?.big?.slice(0, 60) ?? b?.err, b?.next_input?.slice(0, 40), b?.result_kept, r?.removed, r && JSON.stringify(r.left_in_table ?? r.left_on_disk)] }))
+console.log(printed.join('\n'))
+if (values.page) {
+  const page = path.join(root, 'docs/reference/compare.md')
+  const [begin, end] = ['<!-- measurements:begin -->\n', '<!-- measurements:end -->']
+  const text = fs.readFileSync(page, 'utf8')
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${page} lacks the markers ${begin.trim()} and ${end}`)
+  fs.writeFileSync(page, text.slice(0, from + begin.length) + printed.join('\n') + text.slice(to))
+}
