@@ -73,12 +73,23 @@ export interface Repairs {
   readonly sent?: { readonly run: string; readonly count: number }
 }
 
+/** The trial of a smaller request after a refusal whose reason may be the size. It ends with the next completion of its thread. */
+export interface CutTrial {
+  readonly run: string
+  /** The log's end when the trial began, or when its cut was undone. */
+  readonly at: string
+  /** The decisions before the trial. Absent: the smaller request was refused as well, and they hold again. */
+  readonly before?: Pick<SessionContext, 'cut' | 'decided'>
+}
+
 /**
  * The decisions of policies for the requests of a session. They stay the same, byte for byte, until the next decision.
  */
 export interface SessionContext {
   readonly summary?: Summary
   readonly cut?: Cut
+  /** Set with a cut that may not help, and after it was undone. */
+  readonly trial?: CutTrial
   readonly citations?: Citations
   /** With `images: {reattach}`: the first message whose images and files are still sent with their bytes. */
   readonly media?: { readonly from: string }
@@ -92,7 +103,7 @@ export interface SessionContext {
   /** The log's last message at the last decision, and the size of the request at that time. */
   readonly decided?: { readonly at: string; readonly scale: Scale }
   /** The decisions for the requests of working members, by the row of the delegate call. */
-  readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'decided' | 'repairs'> }
+  readonly members?: { readonly [call: string]: Pick<SessionContext, 'cut' | 'trial' | 'decided' | 'repairs'> }
 }
 
 /** The usage of a summary, or of a failed attempt at one. */

@@ -55,14 +55,16 @@ function takeAsDecided({ context }: RunState, decided: SessionContext): void {
 
 /** Merges a thread's decision into the session's context. Decisions of ended members are dropped. */
 function withDecision(state: RunState, thread: Thread, of: SessionContext): SessionContext {
-  const { cut, decided, repairs, members: _members, ...rest } = of
+  const { cut, trial, decided, repairs, members: _members, ...rest } = of
   if (isLeaders(thread)) {
     const limits = lowerLimits(state.context.decided.limits, of.limits)
-    return { ...rest, ...definedFields({ cut, decided, repairs, limits }) }
+    return { ...rest, ...definedFields({ cut, trial, decided, repairs, limits }) }
   }
   const open = [...threadsOf(state.leader)].flatMap(({ parentMessageId: id = '' }) => {
     const known =
-      id === thread.parentMessageId ? definedFields({ cut, decided, repairs }) : state.context.decided.members?.[id]
+      id === thread.parentMessageId
+        ? definedFields({ cut, trial, decided, repairs })
+        : state.context.decided.members?.[id]
     return known === undefined ? [] : [[id, known] as const]
   })
   const limits = lowerLimits(state.context.decided.limits, of.limits)

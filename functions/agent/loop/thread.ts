@@ -205,6 +205,10 @@ export function endedBy(thread: Thread): LastRound | undefined {
   return last?.role === 'assistant' && last.toolCalls.length > 0 ? lastRoundReason(thread, last) : undefined
 }
 
+/** Whether the thread has a completion after this id that no error ended. */
+export const hasCompletedSince = ({ messages }: Thread, id: string): boolean =>
+  messages.some((one) => one.role === 'assistant' && one.finishReason !== 'error' && one.id > id)
+
 /** The thread's messages as a separate conversation, for its requests. */
 export const conversationOf = (thread: Thread): readonly Message[] =>
   isLeaders(thread)

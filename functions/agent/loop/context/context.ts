@@ -130,7 +130,8 @@ function withMedia(of: Requested, media: NonNullable<SessionContext['media']>): 
 /** Returns the request with this truncation, which is not recorded yet; undefined without a truncation. */
 export function withCut(of: Requested, { scale }: Weighed, cut: Cut | undefined): SizedRequest | undefined {
   if (cut === undefined) return undefined
-  const context = { ...of.context, decided: { ...of.context.decided, cut }, isWhole: true }
+  const { trial: _, ...before } = of.context.decided
+  const context = { ...of.context, decided: { ...before, cut }, isWhole: true }
   const { request, weight } = measure({ ...of, context })
   const tokens = tokensOf(scale, weight)
   const decided = { at: of.head, scale: { weight, tokens, rate: scale.rate } }
@@ -270,17 +271,17 @@ export async function requested(state: RunState, { thread, tools, toolChoice }: 
   const numbers = await giveNumbers(state, thread)
   const { store, held, session, context, head = '' } = state
   const messages = conversationOf(thread)
-  const { decided, isWhole } = isLeaders(thread) ? context : { decided: decidedFor(state, thread), isWhole: true }
-  const loaded = { messages, decided, isWhole }
+  const loaded = { messages, decided: decidedOf(state, thread), isWhole: !isLeaders(thread) || context.isWhole }
   const older = (): Promise<Older> => countOlder(store.reader, held.lease, loaded)
   const { runId, agent } = thread
   const own = { session: isLeaders(thread) ? instructed(held.run, session) : {}, thread: { runId, agent, messages } }
   return { ...own, tools, toolChoice, context: loaded, numbers, head, isAnnounced: false, older }
 }
 
-/** The context decisions for a member's requests. The form of requests to a model is the one of the session. */
-function decidedFor({ context: { decided } }: RunState, { parentMessageId = '' }: Thread): SessionContext {
-  const own = decided.members?.[parentMessageId]
+/** The context decisions for a thread's requests. The form of a member's requests to a model is the one of the session. */
+export function decidedOf({ context: { decided } }: RunState, thread: Thread): SessionContext {
+  if (isLeaders(thread)) return decided
+  const own = decided.members?.[thread.parentMessageId ?? '']
   return {
     ...own,
     ...definedFields({ limits: decided.limits, repairs: membersRepairs(decided.repairs, own?.repairs) }),

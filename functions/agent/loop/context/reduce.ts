@@ -1,5 +1,4 @@
 import { definedFields } from '../../../domain/defined-fields.ts'
-import { isLeaders } from '../../../domain/messages/message.ts'
 import { cutAfterRefusal } from '../../../log/request/context-cut.ts'
 import { contextTokensOf, limitsAfter, targetAfter } from '../../../log/request/context-sizes.ts'
 import { isMadeBy } from '../../../log/request/request-form.ts'
@@ -11,6 +10,7 @@ import { memberNames } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { measure, requested, withCut } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
+import { beginTrial } from './size-trial.ts'
 
 /**
  * Whether the length may be the reason of a refusal. `certain`: the provider says so. `possible`: the provider says only that the
@@ -46,7 +46,7 @@ interface Refused {
 /**
  * The request again after a refusal for its size: at most two thirds of it, and no more than the provider says that the model takes.
  * Recorded, with a warning. A limit that the refusal shows is recorded as well, also where nothing can leave the request: then
- * undefined.
+ * undefined. If the size is only a possible reason, the cut is a trial.
  */
 export async function reducedRequest(
   state: RunState,
@@ -70,7 +70,8 @@ export async function reducedRequest(
   const detail = `the model rejected a request of about ${sized.tokens} tokens${refused}: older messages were omitted, and about ${smaller.tokens} tokens remain`
   const stored = { type: 'warning', code: 'context_reduced', detail, after: state.head ?? '' } as const
   const notice = { ...stored, ...memberNames(asked.thread) }
-  await recordDecision(state, { context: smaller.decision, notices: [notice] }, asked)
+  const trial = reason === 'possible' ? { trial: beginTrial(state, asked) } : {}
+  await recordDecision(state, { context: { ...smaller.decision, ...trial }, notices: [notice] }, asked)
   return smaller
 }
 
@@ -84,16 +85,4 @@ export async function recordLimit(
   const refusal = { estimate: sized.tokens, ...error.size }
   const limits = limitsAfter(decided.limits, asked.thread.agent.model, refusal)
   await recordDecision(state, { context: { ...decided, limits }, notices: [] }, asked)
-}
-
-/** Takes back a cut that did not help: the size was not the reason. Returns the function that does it, for what holds now. */
-export function rememberContext(state: RunState, asked: Asked): () => Promise<void> {
-  const { context } = state
-  const { decided, isWhole } = context
-  const own = isLeaders(asked.thread) ? decided : (decided.members?.[asked.thread.parentMessageId ?? ''] ?? {})
-  return async () => {
-    await recordDecision(state, { context: own, notices: [] }, asked)
-    // Loaded is what was loaded before.
-    if (isLeaders(asked.thread)) context.isWhole = isWhole
-  }
 }

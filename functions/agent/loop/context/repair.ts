@@ -13,9 +13,9 @@ import { replayEach } from '../../../log/replay.ts'
 import { ModelError } from '../../../ports/model.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
-import { conversationOf, memberNames } from '../thread.ts'
+import { conversationOf, hasCompletedSince, memberNames } from '../thread.ts'
 import type { Thread } from '../thread.ts'
-import { measure, requested } from './context.ts'
+import { decidedOf, measure, requested } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
 
 /** Repaired requests of a run, at most. */
@@ -85,6 +85,12 @@ function refusedBefore({ held }: RunState, { omitted, refused }: Repairs): Messa
 export const hasRefusedMessages = (state: RunState, { thread }: Asked): boolean =>
   isLeaders(thread) && refusedBefore(state, repairsFor(state.context.decided, thread.agent.model)) !== undefined
 
+/** Whether a repaired request of this run is recorded for the thread's next completion. */
+export function isInRepair(state: RunState, { thread }: Asked): boolean {
+  const { trial } = repairsFor(decidedOf(state, thread), thread.agent.model)
+  return trial?.run === state.held.run.id && !hasCompletedSince(thread, trial.at)
+}
+
 /** The number of repaired requests of this run, of the leader and its members, to all models. */
 const sentIn = ({ held, context: { decided } }: RunState): number =>
   Object.values(decided.repairs ?? {}).reduce((sum, { sent }) => sum + (sent?.run === held.run.id ? sent.count : 0), 0)
@@ -93,10 +99,7 @@ const sentIn = ({ held, context: { decided } }: RunState): number =>
 function trialOf({ held, head = '' }: RunState, thread: Thread, known: Repairs): NonNullable<Repairs['trial']> {
   const { trial } = known
   if (trial?.run !== held.run.id) return { run: held.run.id, at: head, before: known.omitted }
-  const isAccepted = thread.messages.some(
-    ({ id, role, runId }) => role === 'assistant' && runId === held.run.id && id > trial.at,
-  )
-  return isAccepted ? { ...trial, at: head, before: known.omitted } : trial
+  return hasCompletedSince(thread, trial.at) ? { ...trial, at: head, before: known.omitted } : trial
 }
 
 const withRepairs = (decided: SessionContext, { agent }: Thread, repairs: Repairs): SessionContext => ({
@@ -159,5 +162,6 @@ export function contextAfterRefusal(state: RunState): SessionContext {
   const isTried = known.omitted.length > before.length
   const refused = { from: isTried ? '' : (accepted?.id ?? ''), through: head }
   const { trial: _, ...rest } = known
-  return withRepairs(context.decided, leader, { ...rest, omitted: before, refused })
+  const { trial: _failed, ...decided } = context.decided
+  return withRepairs(decided, leader, { ...rest, omitted: before, refused })
 }

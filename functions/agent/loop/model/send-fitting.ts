@@ -1,8 +1,10 @@
 import { roundRestarted } from '../../../log/run-events.ts'
 import { isRepairable, ModelError } from '../../../ports/model.ts'
 import type { Completion } from '../../../ports/model.ts'
+import { fittingRequest } from '../context/context.ts'
 import type { Asked, SizedRequest } from '../context/context.ts'
-import { recordLimit, reducedRequest, rememberContext, sizeReason } from '../context/reduce.ts'
+import { recordLimit, reducedRequest, sizeReason } from '../context/reduce.ts'
+import { sizeTrialOf, undoTrial } from '../context/size-trial.ts'
 import type { RunState } from '../run-state.ts'
 import { roundOf } from '../thread.ts'
 import { CompletionFailed } from './completion-failed.ts'
@@ -11,13 +13,12 @@ type Send = (sized: SizedRequest) => Promise<Completion>
 
 /**
  * Sends a request until the provider accepts it. A request that is or may be too long is sent once more with less. A request that is
- * refused for another reason is sent in other forms. Each change is recorded before its request (promises R9).
+ * still refused for another reason is sent in other forms. Each change is recorded before its request (promises R9).
  */
 export async function sendFitting(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
-  let next = sized
-  for (let isRepaired = false; ; isRepaired = true) {
+  for (let next = sized; ;) {
     try {
-      return await sendOrReduce(state, asked, { sized: next, isRepaired }, send)
+      return await sendOrReduce(state, asked, next, send)
     } catch (failed) {
       const error = modelErrorOf(failed)
       if (error === undefined || !isRepairable(error)) throw failed
@@ -29,37 +30,47 @@ export async function sendFitting(state: RunState, asked: Asked, sized: SizedReq
 
 /**
  * Sends a request, and once more with less if its length is or may be the reason of a refusal. If the length was only a possible
- * reason, and the smaller request is refused for another one, the cut is taken back, and the first error holds.
+ * reason, and the smaller request is refused for another one, the cut is undone, and the first error holds.
  */
-async function sendOrReduce(
-  state: RunState,
-  asked: Asked,
-  { sized, isRepaired }: { readonly sized: SizedRequest; readonly isRepaired: boolean },
-  send: Send,
-): Promise<Completion> {
+async function sendOrReduce(state: RunState, asked: Asked, sized: SizedRequest, send: Send): Promise<Completion> {
   try {
     return await send(sized)
   } catch (failed) {
     const error = modelErrorOf(failed)
-    const reason = error && sizeReason(error, asked, sized)
-    if (error === undefined || reason === undefined) throw failed
-    if (reason === 'possible' && (isRepaired || (await repairs()).hasRefusedMessages(state, asked))) throw failed
-    const takeBack = rememberContext(state, asked)
+    if (error === undefined) throw failed
+    const { thread } = asked
+    if (isOfAnotherReason(error) && sizeTrialOf(state, thread) === 'open') {
+      // A former holder recorded this smaller request. Its first error is not known, so the whole request is sent again.
+      await undoTrial(state, asked)
+      state.emit(roundRestarted(roundOf(thread), 'context_reduced'))
+      return sendOrReduce(state, asked, await fittingRequest(state, asked), send)
+    }
+    const reason = sizeReason(error, asked, sized)
+    if (reason === undefined || (reason === 'possible' && !(await mayTrySmaller(state, asked)))) throw failed
     const smaller = await reducedRequest(state, asked, { sized, error, reason })
     if (smaller === undefined) throw failed
-    state.emit(roundRestarted(roundOf(asked.thread), 'context_reduced'))
+    state.emit(roundRestarted(roundOf(thread), 'context_reduced'))
     try {
       return await send(smaller)
     } catch (again) {
       const second = modelErrorOf(again)
-      const isOther = second !== undefined && (second.code === 'invalid_request' || isRepairable(second))
+      const isOther = second !== undefined && isOfAnotherReason(second)
       if (second?.code === 'context_length' && !isOther)
         await recordLimit(state, asked, { sized: smaller, error: second })
       if (!isOther || reason === 'certain') throw again
-      await takeBack()
+      await undoTrial(state, asked)
       throw failed
     }
   }
+}
+
+const isOfAnotherReason = (error: ModelError): boolean => error.code === 'invalid_request' || isRepairable(error)
+
+/** Whether neither a smaller request nor another form was tried for the thread's next completion. */
+async function mayTrySmaller(state: RunState, asked: Asked): Promise<boolean> {
+  if (sizeTrialOf(state, asked.thread) === 'failed') return false
+  const { hasRefusedMessages, isInRepair } = await repairs()
+  return !isInRepair(state, asked) && !hasRefusedMessages(state, asked)
 }
 
 /** Returns the refused request in its next form. Rejects with an error that names the message if no form is left. */

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
+import type { SessionContext } from '../../../../functions/domain/context.ts'
 import { LeaseLost } from '../../../../functions/domain/errors.ts'
 import { ModelError } from '../../../../functions/ports/model.ts'
+import type { Ports } from '../../../../functions/runtime/program.ts'
 import { makeTool, openHarness } from '../../harness.ts'
 import type { Harness, Turn } from '../../harness.ts'
 
@@ -19,6 +21,25 @@ const policies = { consolidation: false } as const
 const refusing: Turn = async function* () {
   yield* []
   throw new ModelError('invalid_request', 'no', { retryable: false, status: 400 })
+}
+
+const clock = { ...createSystemClock(), now: () => Date.now() + aheadMs }
+
+/** Ends the first holder after it has recorded a context that matches. */
+const killedAfter = (matches: (context: SessionContext) => boolean) => {
+  let isKilled = false
+  return (ports: Ports): Ports => ({
+    ...ports,
+    log: {
+      ...ports.log,
+      async recordDecision(lease, decision) {
+        await ports.log.recordDecision(lease, decision)
+        if (isKilled || !matches(decision.context ?? {})) return
+        isKilled = true
+        throw new LeaseLost(lease.session, lease.generation)
+      },
+    },
+  })
 }
 
 const stepsOf = async ({ ports, key }: Harness): Promise<readonly string[] | undefined> =>
@@ -39,24 +60,12 @@ describe('a refused request', () => {
   })
 
   it('is sent in the recorded form by the next process after a kill between record and request', async () => {
-    let isKilled = false
     harness = await openHarness({
       script: [{ calls: [{ name: 'look-up' }] }, refusing],
       tools,
       policies,
-      clock: { ...createSystemClock(), now: () => Date.now() + aheadMs },
-      change: (ports) => ({
-        ...ports,
-        log: {
-          ...ports.log,
-          async recordDecision(lease, decision) {
-            await ports.log.recordDecision(lease, decision)
-            if (decision.context?.repairs === undefined || isKilled) return
-            isKilled = true
-            throw new LeaseLost(lease.session, lease.generation)
-          },
-        },
-      }),
+      clock,
+      change: killedAfter(({ repairs }) => repairs !== undefined),
     })
     const runId = await harness.submit('go')
     await harness.worker.idle()
@@ -89,6 +98,57 @@ describe('a refused request', () => {
     expect(harness.requests).toHaveLength(4)
     expect(await stepsOf(harness)).toEqual(['names', 'parts'])
   })
+})
+
+describe('a large refused request', () => {
+  const call = { name: 'look-up', arguments: 'not json' }
+  const turns: Turn[] = [{ text: 'long '.repeat(400) }, { calls: [call] }, { text: 'found' }]
+
+  it('is sent with less first, then whole in another form', async () => {
+    harness = await openHarness({ script: [...turns, refusing, refusing, refusing, { text: 'done' }], tools, policies })
+    for (const text of ['one', 'two']) await harness.settled(await harness.submit(text))
+    expect((await harness.settled(await harness.submit('three'))).status).toBe('completed')
+    const [whole, smaller, narrow, done] = harness.requests.slice(turns.length)
+    expect(smaller?.messages.length).toBeLessThan(whole?.messages.length ?? 0)
+    expect([whole, smaller, narrow].map((request) => request?.narrowNames)).toEqual([undefined, undefined, true])
+    expect(narrow?.messages[0]).toEqual(whole?.messages[0])
+    // No second smaller request follows another form.
+    expect(done?.messages.length).toBe(whole?.messages.length)
+    const codes = harness.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))
+    expect(codes).toEqual(['context_reduced', 'request_repaired', 'request_repaired'])
+  })
+
+  it.each([
+    ['the cut', ({ trial }: SessionContext) => trial?.before !== undefined, ['smaller', 'whole', 'narrow']],
+    ['that the cut is undone', ({ trial }: SessionContext) => trial?.at && !trial.before, ['whole', 'narrow']],
+  ] as const)(
+    'gets the next form from a holder that takes over after %s was recorded',
+    async (_, matches, expected) => {
+      const change = killedAfter((context) => Boolean(matches(context)))
+      harness = await openHarness({ script: [...turns, refusing, refusing], tools, policies, clock, change })
+      for (const text of ['one', 'two']) await harness.settled(await harness.submit(text))
+      const before = await harness.ports.reader.context(harness.key)
+      const runId = await harness.submit('three')
+      await harness.worker.idle()
+      const whole = harness.requests[turns.length]
+      aheadMs = 120_000
+      const refusals = expected.slice(1).map(() => refusing)
+      const other = harness.another([...refusals, { text: 'done' }])
+      await other.worker.serve(harness.key)
+      expect((await other.settled(runId)).status).toBe('completed')
+      const forms = other.requests.map((request) =>
+        request.narrowNames === true
+          ? 'narrow'
+          : request.messages.length < (whole?.messages.length ?? 0)
+            ? 'smaller'
+            : 'whole',
+      )
+      expect(forms).toEqual(expected)
+      expect(other.requests.at(-2)?.messages).toEqual(whole?.messages)
+      expect(other.requests.at(-1)?.messages.length).toBe(whole?.messages.length)
+      expect((await harness.ports.reader.context(harness.key)).cut).toEqual(before.cut)
+    },
+  )
 })
 
 test('a run sends four repaired requests at most, even if a fifth form differs', async () => {

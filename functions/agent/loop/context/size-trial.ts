@@ -1,0 +1,47 @@
+import type { CutTrial } from '../../../domain/context.ts'
+import { definedFields } from '../../../domain/defined-fields.ts'
+import { isLeaders } from '../../../domain/messages/message.ts'
+import { recordDecision } from '../record-decision.ts'
+import type { RunState } from '../run-state.ts'
+import { hasCompletedSince, remember } from '../thread.ts'
+import type { Thread } from '../thread.ts'
+import { decidedOf, loadContext } from './context.ts'
+import type { Asked } from './context.ts'
+
+/** Begins the trial of a smaller request. It is recorded with the cut, so that the next holder can undo the cut as well. */
+export const beginTrial = (state: RunState, { thread }: Asked): CutTrial => {
+  const { cut, decided } = decidedOf(state, thread)
+  return { run: state.held.run.id, at: state.head ?? '', before: definedFields({ cut, decided }) }
+}
+
+/**
+ * The recorded trial of a smaller request. `open`: the request has no completion yet. `failed`: it was refused in this run, and its
+ * cut is undone. Undefined: there is none, or the thread has a completion since.
+ */
+export function sizeTrialOf(state: RunState, thread: Thread): 'open' | 'failed' | undefined {
+  const { trial } = decidedOf(state, thread)
+  if (trial === undefined || hasCompletedSince(thread, trial.at)) return undefined
+  if (trial.before !== undefined) return 'open'
+  return trial.run === state.held.run.id ? 'failed' : undefined
+}
+
+/** Undoes the cut of a smaller request that was refused as well: its size was not the reason. */
+export async function undoTrial(state: RunState, asked: Asked): Promise<void> {
+  const { trial, cut, decided, ...rest } = decidedOf(state, asked.thread)
+  const before = trial?.before ?? definedFields({ cut, decided })
+  const failed = { run: state.held.run.id, at: state.head ?? '' }
+  await recordDecision(state, { context: { ...rest, ...before, trial: failed }, notices: [] }, asked)
+  if (isLeaders(asked.thread)) await loadOmitted(state)
+}
+
+/** Loads the messages that the cut had omitted. A holder that began after the cut has not loaded them. */
+async function loadOmitted({ store, held, leader, context }: RunState): Promise<void> {
+  const { messages, isWhole } = await loadContext(store.reader, held.lease, leader.runId, leader.agent)
+  // The log may lack results that are being stored: loaded messages stay as they are.
+  const known = new Set(leader.messages.map(({ id }) => id))
+  remember(
+    leader,
+    messages.filter((message) => isLeaders(message) && !known.has(message.id)),
+  )
+  context.isWhole = isWhole
+}
