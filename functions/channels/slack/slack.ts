@@ -3,7 +3,6 @@ import type { RunChannel, SessionChannel } from '../../delivery/channel.ts'
 import type { InboundEndpoint } from '../../ports/inbound-endpoint.ts'
 import { act, takeInteraction } from './inbound/act.ts'
 import type { ActDependencies } from './inbound/act.ts'
-import { actionOf } from './inbound/action.ts'
 import { createSlackChannel } from './outbound/channel.ts'
 import type { ChannelDependencies } from './outbound/channel.ts'
 import { connectSlack } from './api/connection.ts'
@@ -50,7 +49,7 @@ export function createSlack(given: Dependencies): Slack {
     actions: {
       begins: 'end',
       async deliver({ delivery }) {
-        await act(dependencies, actionOf(delivery.target))
+        await act(dependencies, delivery)
         return { status: 'delivered' }
       },
     },

@@ -1,8 +1,10 @@
 import { sha256 } from '../../../domain/hash.ts'
 import { countedFor, type Caps } from '../../../access/rates.ts'
 import type { AgentService, IncomingPart } from '../../../agent/service/agent-service.ts'
+import type { Delivery } from '../../../domain/delivery.ts'
 import { TooltrailError } from '../../../domain/errors.ts'
 import type { Session, SessionKey } from '../../../domain/session.ts'
+import type { Clock } from '../../../ports/clock.ts'
 import type { LogReader } from '../../../ports/log-reader.ts'
 import type { Logger } from '../../../ports/logger.ts'
 import type { MessageFeedback } from '../../../ports/message-feedback.ts'
@@ -10,8 +12,9 @@ import type { Outbox } from '../../../ports/outbox.ts'
 import type { OutputStore } from '../../../ports/output-store.ts'
 import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
+import { hasEarlierRun } from './earlier-run.ts'
 import { BUDGET_USED_UP, isBudgetUsedUp } from './notices.ts'
-import { actionDelivery, actionId, readPress } from './action.ts'
+import { actionDelivery, actionId, actionOf, readPress } from './action.ts'
 import type { Action, FeedbackPress } from './action.ts'
 import { decided, plain } from '../outbound/blocks.ts'
 import { readTarget } from '../outbound/reply-state.ts'
@@ -30,9 +33,10 @@ export interface ActDependencies {
   readonly sessions: Pick<SessionStore, 'read'>
   readonly reader: LogReader
   readonly outputs: Pick<OutputStore, 'read'>
-  readonly outbox: Pick<Outbox, 'add' | 'read'>
+  readonly outbox: Pick<Outbox, 'add' | 'read' | 'list'>
   readonly queue: Pick<RunQueue, 'send'>
   readonly feedback: MessageFeedback
+  readonly clock: Clock
   /** The operator's limits, of which the tenant's budget applies to retries. */
   readonly caps: Caps
   readonly logger: Logger
@@ -94,15 +98,16 @@ async function mayPress(
   return readTarget(reply.target).user === action.user || settings.approvers.includes(action.user)
 }
 
-/** Executes the action of a button. Safe to repeat at any time. */
-export async function act(dependencies: ActDependencies, action: Action): Promise<void> {
+/** Executes the action of a button, which this delivery stores. Safe to repeat at any time. */
+export async function act(dependencies: ActDependencies, delivery: Delivery): Promise<void> {
+  const action = actionOf(delivery.target)
   const workspace = await dependencies.workspaces.find(action.team)
   if (workspace === undefined) return
   const session = await dependencies.sessions.read(sessionOf(workspace.tenant, action))
   if (session === undefined) return
   const content =
     action.action === 'retry'
-      ? await retry(dependencies, session, action)
+      ? await retry(dependencies, session, { action, delivery })
       : await decide(dependencies, session, action, action.action === 'approve')
   if (content === undefined) return
   const { channel, ts, team } = action
@@ -115,26 +120,38 @@ export async function act(dependencies: ActDependencies, action: Action): Promis
   }
 }
 
+/** A pressed button and the delivery that stores it. */
+interface Pressed {
+  readonly action: Action
+  readonly delivery: Delivery
+}
+
 /**
  * Starts a new run for the same message, and returns the new content of the button's message. Undefined if there is
  * nothing to retry.
  */
-async function retry(dependencies: ActDependencies, session: Session, action: Action) {
+async function retry(dependencies: ActDependencies, session: Session, pressed: Pressed) {
   try {
-    const isBegun = await runAgain(dependencies, session, action)
-    return isBegun ? plain(`<@${action.user}> tried again.`) : undefined
+    const isBegun = await runAgain(dependencies, session, pressed)
+    return isBegun ? plain(`<@${pressed.action.user}> tried again.`) : undefined
   } catch (error) {
     if (!isBudgetUsedUp(error)) throw error
     return plain(BUDGET_USED_UP)
   }
 }
 
-async function runAgain(dependencies: ActDependencies, session: Session, action: Action): Promise<boolean> {
+async function runAgain(
+  dependencies: ActDependencies,
+  session: Session,
+  { action, delivery }: Pressed,
+): Promise<boolean> {
   const { service, reader, outputs, outbox, caps, here } = dependencies
   const name = sha256(`slack retry ${action.run}`)
   const accepting = { idempotency: { keyHash: name, bodyHash: name }, ...countedFor(session, caps) }
   const failed = await outbox.read({ tenant: session.tenant, session: session.session, id: action.run })
   if (failed === undefined) return false
+  const isLater = ({ id, target }: Delivery): boolean => id > failed.id && target['ts'] === failed.target['ts']
+  if (await hasEarlierRun(dependencies, delivery, isLater)) return true
   const again = { ...accepting, delivery: { kind: failed.kind, target: failed.target } }
   const isLatest = session.run?.id === action.run && session.run.status === 'failed'
   if (isLatest && (await isContinued(() => service.continue(session, again, { here })))) return true

@@ -9,6 +9,7 @@ import type { RunQueue } from '../../../ports/run-queue.ts'
 import type { SessionStore } from '../../../ports/session-store.ts'
 import { pollUntil } from '../../../ports/poll-until.ts'
 import type { SlackMessage } from './event.ts'
+import { hasEarlierRun } from './earlier-run.ts'
 import { isBudgetUsedUp, sayBudgetUsedUp } from './notices.ts'
 import type { NoticeDependencies } from './notices.ts'
 import { readInput } from './read-input.ts'
@@ -79,7 +80,7 @@ export async function hasIncoming(
 export interface IncomingDependencies extends ReadInputDependencies, SubmitMessageDependencies, NoticeDependencies {
   readonly workspaces: Workspaces
   readonly sessions: Pick<SessionStore, 'read'>
-  readonly outbox: Pick<Outbox, 'pending'>
+  readonly outbox: Pick<Outbox, 'pending' | 'list'>
 }
 
 /** Submits the stored messages in the order of their thread, after reading the missing data from Slack. */
@@ -97,6 +98,8 @@ export function createIncoming(dependencies: IncomingDependencies): SessionChann
       // Files are large, so only one message of a thread is processed at a time.
       const late = await earlierMessages(dependencies, work)
       if (late !== undefined) return late
+      if (await hasEarlierRun(dependencies, delivery, ({ target }) => target['ts'] === message.ts))
+        return { status: 'delivered' }
       const parts = await readInput(dependencies, workspace, session, message, signal)
       try {
         await submitMessage(dependencies, session, message, parts)

@@ -6,7 +6,7 @@ import type { SlackMessage } from './event.ts'
 import { userOf } from './thread.ts'
 
 /** The kind of deliveries that are replies. */
-const REPLY_KIND = 'slack'
+export const REPLY_KIND = 'slack'
 
 export interface SubmitMessageDependencies {
   readonly service: Pick<AgentService, 'submit'>
