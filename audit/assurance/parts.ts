@@ -114,7 +114,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'transcripts-engines',
-    question: 'The same on DynamoDB, S3, SQS and OpenSearch, and 200 inputs that race?',
+    question: 'Are they on DynamoDB, S3, SQS and OpenSearch, and are 200 racing inputs executed once?',
     minutes: 60,
     command: vitest('engines', 'test/e2e/engines/{transcripts,round-trips,races}.engine.test.ts'),
   },
@@ -132,7 +132,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'crashes-engines',
-    question: 'The same on DynamoDB, S3, SQS and OpenSearch?',
+    question: 'Is anything lost or done twice after a kill on DynamoDB, S3, SQS and OpenSearch?',
     minutes: 240,
     command: vitest('engines', 'test/e2e/crashes'),
   },

@@ -256,9 +256,9 @@ export const GUARDS: readonly Guard[] = [
     '    if (row.leaseUntil !== null && row.leaseUntil >= until) return\n',
     '',
   ),
-  unfenced('hand over', 'runs/run-lease.ts', 'saveSession(database, row, { ...released(row), due: clock.now() })'),
+  unfenced('hand off', 'runs/run-lease.ts', 'saveSession(database, row, { ...released(row), due: clock.now() })'),
   one(
-    'hand over: sets due',
+    'hand off: sets due',
     'runs/run-lease.ts',
     '{ ...released(row), due: clock.now() }',
     '{ ...released(row), due: null }',

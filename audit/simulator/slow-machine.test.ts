@@ -1,3 +1,4 @@
+/* Evidence, house: A seed gives one trace of the simulator on a slow or busy machine, too. */
 import { expect, test } from 'vitest'
 import { generate } from './scripts/generate.ts'
 import { simulate } from './simulation.ts'

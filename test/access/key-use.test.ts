@@ -1,3 +1,4 @@
+/* Evidence, access: A key's last use is known to a day; functions on AWS may store it but change no key. */
 import { expect, test } from 'vitest'
 import { createKeyUse } from '../../functions/access/key-use.ts'
 import { createManualClock } from '../contracts/stores.ts'

@@ -1,3 +1,6 @@
+/* Evidence, limits: A tenant with many keys leaves half of a process's streams to others. */
+/* Evidence, limits: A key's streams are counted over all processes; a killed process's slots are released within
+ * five minutes. */
 import { expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { createOpenRequests } from '../../functions/access/open-requests.ts'

@@ -1,3 +1,4 @@
+/* Evidence, page: The first of 1,000 sessions are shown within 1 s on 4G, and 5,000 messages open within 500 ms. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

@@ -1,3 +1,4 @@
+/* Evidence, page: The focus survives renderings, late answers and closing dialogs. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

@@ -1,3 +1,4 @@
+/* Evidence, page: Hostile texts of models, tools and people stay text in the page. */
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+/* Evidence, page: The page is usable by keyboard only, and axe finds no fault in its views. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openBrowser } from './browser.ts'

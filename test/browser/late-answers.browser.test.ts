@@ -1,3 +1,4 @@
+/* Evidence, page: A late answer changes nothing that the person has left. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

@@ -1,3 +1,4 @@
+/* Evidence, page: An update of the list of sessions without news costs at most 2 KB. */
 import type { Page, Response } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'

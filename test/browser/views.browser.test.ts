@@ -1,3 +1,5 @@
+/* Evidence, page: An unknown address gives browsers the page with status 404, and programs a problem. */
+/* Evidence, page: The page is usable by keyboard only, and axe finds no fault in its views. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,3 +1,4 @@
+/* Evidence, clients: `npm pack` gives a package with a working command and a typed client. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/* Evidence, house: The terminal marks an answer that a limit truncated. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClient } from '../../functions/client/client.ts'
 import type { RunEvent } from '../../functions/client/api-types.ts'

@@ -1,3 +1,4 @@
+/* Evidence, house: Commands end with documented exit codes, and print their usage for missing arguments. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

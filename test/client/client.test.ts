@@ -1,3 +1,5 @@
+/* Evidence, clients: The client throws a refusal with a long wait at once, and other refusals after three tries. */
+/* Evidence, clients: `tooltrail/client` sees each stored event once, wherever its connection breaks. */
 import { createClient as packagedClient } from 'tooltrail/client'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createClient } from '../../functions/client/client.ts'

@@ -1,3 +1,4 @@
+/* Evidence, imports: Steps of an import are atomic, and refused while another write works on the session. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { latestId, nextId, nextIds } from '../../functions/domain/ids.ts'
 import { progressAfter, type ImportName, type ImportStep } from '../../functions/domain/messages/imported.ts'

@@ -1,3 +1,4 @@
+/* Evidence, durability: A run with a hundred agents ends, and counts each of them once. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { nextIds } from '../../functions/domain/ids.ts'

@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { claimsIn, evidencePage, readEvidence } from '../../audit/assurance/evidence.ts'
 import { stateOf } from '../../audit/assurance/known-failures.ts'
 import { PARTS } from '../../audit/assurance/parts.ts'
 import { updatePage } from '../../audit/assurance/results.ts'
+import { DELIVERY_GUARDS } from '../../audit/exploration/delivery-guards.ts'
+import { GUARDS } from '../../audit/exploration/guards.ts'
+
+const read = (page: string) => readFileSync(join(resolve(import.meta.dirname, '../..'), 'docs/assurance', page), 'utf8')
 
 const known = (isAsBefore: boolean) => ({ name: 'known', isKnown: true, isAsBefore })
 const control = (isAsBefore: boolean) => ({ name: 'control', isKnown: false, isAsBefore })
@@ -28,4 +35,29 @@ test('a page of results keeps the rows of parts that did not run', () => {
   expect(after).toContain(`| ${second.name} | ${second.question} | all / is well | 2026-01-02 | def5678 | 3 |\n`)
   expect(after).toContain('| a b | still fails |\n')
   expect(updatePage(after, PARTS, [], undefined)).toBe(after)
+})
+
+test('claims are read from comments of one or more lines, and a script', () => {
+  const text =
+    '/* Evidence, api: It\n * holds. */\n/* Evidence, page: It is shown. */\nconst a = 1\n# Evidence, cloud: It runs.\n'
+  expect(claimsIn('a', text).map(({ area, claim }) => [area, claim])).toEqual([
+    ['api', 'It holds.'],
+    ['page', 'It is shown.'],
+    ['cloud', 'It runs.'],
+  ])
+  expect(() => evidencePage([{ area: 'apo', claim: 'It holds.', path: 'a' }])).toThrow(
+    'a has the area apo; the areas are',
+  )
+})
+
+test('the page of evidence has the claims of the tests: else run `npm run evidence`', () => {
+  expect(read('evidence.md')).toBe(readEvidence())
+})
+
+test('the page of guards has a row for each guard', () => {
+  const rows = [...read('guards.md').matchAll(/^\| ((?!without|fault)[^|]+?) \| (?:\d+:\d+|none, )/gm)].map(
+    ([, name]) => name,
+  )
+  const names = [...GUARDS, ...DELIVERY_GUARDS].map(({ name }) => name.replace('delivery, ', ''))
+  expect(rows).toEqual(names)
 })

@@ -1,3 +1,4 @@
+/* Evidence, house: Citations, links and configuration tables agree with the tree. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/* Evidence, access: Exports are private, and one function writes to terminals. */
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/* Evidence, house: A missing Node, or missing packages, are reported in one line. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,5 @@
+/* Evidence, deliveries: A delivery whose workers keep crashing runs exclusively, waits longer each time, and fails
+ * after 20 deaths. */
 import { afterEach, expect, test } from 'vitest'
 import type { Channel, Outcome } from '../../functions/delivery/channel.ts'
 import { createDeliveryDriver, type DeliveryDriver } from '../../functions/delivery/driver.ts'

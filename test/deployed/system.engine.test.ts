@@ -1,3 +1,7 @@
+/* Evidence, limits: A key's streams are counted over all processes; a killed process's slots are released within
+ * five minutes. */
+/* Evidence, cloud: The synthesised templates and bundles work under Lambda's runtime client. */
+/* Evidence, cloud: Each function may do what it does, and nothing else. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { declareFacades } from '../e2e/rules/facades.ts'
 import { withEngines } from '../engines/with-engines.ts'

@@ -1,3 +1,4 @@
+/* Evidence, clients: The programs of the documentation run as they are shown. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/* Evidence, durability: The program survives a closed output. */
 /*
  * The program and its commands continue where their output has no reader any more: its pager, `tee` or log shipper has ended. The
  * program ends in order on SIGTERM.

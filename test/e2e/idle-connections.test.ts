@@ -1,3 +1,4 @@
+/* Evidence, limits: Unsigned bodies and silent connections keep no other client out. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'

@@ -1,3 +1,4 @@
+/* Evidence, durability: Inputs of four processes to one session run once each, in order: the log has no fork. */
 import { localBackend } from './backend/local-backend.ts'
 import { racesOn } from './rules/races.ts'
 

@@ -1,3 +1,4 @@
+/* Evidence, house: The README's tour, the three tutorials and the API by example print the output that they show. */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { linesOf, openClone, readPage, stepsOf } from './backend/page-steps.ts'

@@ -1,3 +1,4 @@
+/* Evidence, imports: A native export that is imported gives equal messages. */
 import { isWhole } from '../whole.ts'
 import { localBackend } from './backend/local-backend.ts'
 import { generatedRoundTripsOn, roundTripsOn } from './rules/round-trips.ts'

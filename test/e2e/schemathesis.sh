@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Evidence, api: Responses match `/openapi.json`.
 # Checks the running program against its own OpenAPI document with generated requests: no 5xx, no response outside the schema.
 # Needs Python. SCHEMATHESIS_EXAMPLES: generated requests for each operation.
 set -euo pipefail

@@ -1,3 +1,5 @@
+/* Evidence, durability: A stop in the middle of a completion leaves no lease behind; a program without a port
+ * executes no runs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'

@@ -1,3 +1,4 @@
+/* Evidence, limits: Outputs of any size are indexed in bounded memory. */
 import { isWhole } from '../whole.ts'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

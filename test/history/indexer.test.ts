@@ -1,9 +1,9 @@
+/* Evidence, search: A record that fails by itself delays the others for ten minutes at most, and is dead-lettered. */
 import { afterEach, expect, test } from 'vitest'
 import { createIndexer } from '../../functions/history/indexer.ts'
 import { TooltrailError } from '../../functions/domain/errors.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'
-import { NO_TOTALS } from '../../functions/domain/session.ts'
-import type { Session } from '../../functions/domain/session.ts'
+import { NO_TOTALS, type Session } from '../../functions/domain/session.ts'
 import { documentParts } from '../../functions/search/documents/document-parts.ts'
 import { historyDocuments, mostDocuments } from '../../functions/search/documents/documents.ts'
 import type { HistoryChange, DeadLetter, WriteOutcome } from '../../functions/ports/history-writer.ts'

@@ -1,3 +1,4 @@
+/* Evidence, cloud: `status` succeeds without access to the index; `redrive` returns hints if the index refuses. */
 import { expect, test } from 'vitest'
 import { redrive } from '../../functions/history/redrive.ts'
 import type { Message } from '../../functions/domain/messages/message.ts'

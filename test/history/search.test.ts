@@ -1,3 +1,5 @@
+/* Evidence, limits: Large reads of a log yield to others, and a search reads only a hit's neighbours. */
+/* Evidence, durability: A search that began before a deletion was completed shows nothing of the session. */
 import { describe, expect, it } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { createHistorySearch } from '../../functions/history/search.ts'

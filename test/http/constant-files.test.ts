@@ -1,3 +1,4 @@
+/* Evidence, page: The docs page contacts no other server, and works under its policy. */
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { createConstantFiles } from '../../functions/http/constant-files.ts'

@@ -1,3 +1,4 @@
+/* Evidence, page: The docs page contacts no other server, and works under its policy. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleOf, type ApiDocument } from '../../functions/http/docs/document.ts'

@@ -1,3 +1,4 @@
+/* Evidence, api: Every body field that may be null is described and typed so. */
 import { OpenAPIHono, z } from '@hono/zod-openapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schemaErrors } from './conformance.ts'

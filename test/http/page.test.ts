@@ -1,3 +1,7 @@
+/* Evidence, page: An unknown address gives browsers the page with status 404, and programs a problem. */
+/* Evidence, page: An upgrade of the files below a running program leaves its page whole. */
+/* Evidence, page: The page takes at most 150 KB over the network, names no other host, and is built from its
+ * sources. */
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -1,3 +1,6 @@
+/* Evidence, cloud: Requests without a key use nothing of the tenants' throttle. */
+/* Evidence, cloud: A line of the API's access log is JSON, whatever API Gateway inserts. */
+/* Evidence, cloud: The firewall accepts the rate that a key may send from one address. */
 import { Match } from 'aws-cdk-lib/assertions'
 import { describe, expect, test } from 'vitest'
 import { environmentNames } from '../../lib/environments.ts'

@@ -1,3 +1,4 @@
+/* Evidence, cloud: A wrong setting of an environment stops synthesis with a line that names it. */
 import { describe, expect, test } from 'vitest'
 import { checkBedrockRegion } from '../../lib/bedrock-region.ts'
 import { EnvironmentError } from '../../lib/environments.ts'

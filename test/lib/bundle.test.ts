@@ -1,3 +1,4 @@
+/* Evidence, cloud: A wrong setting of an environment stops synthesis with a line that names it. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

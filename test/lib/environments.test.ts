@@ -1,3 +1,6 @@
+/* Evidence, limits: A tenant that the operator names has a budget of its own. */
+/* Evidence, usage: Runs from webhooks and Slack count against the tenant's budget; a thread gets one notice. */
+/* Evidence, cloud: A wrong setting of an environment stops synthesis with a line that names it. */
 import { describe, expect, test } from 'vitest'
 import {
   environmentNames,

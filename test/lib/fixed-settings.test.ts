@@ -1,3 +1,4 @@
+/* Evidence, cloud: No change of a setting replaces a resource that has a fixed name or holds data. */
 import { expect, test } from 'vitest'
 import { createStacks } from '../../lib/create-stacks.ts'
 import { readEnvironment } from '../../lib/environments.ts'

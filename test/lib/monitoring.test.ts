@@ -1,3 +1,4 @@
+/* Evidence, cloud: Alarms that fill in missing values look further back than late values. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

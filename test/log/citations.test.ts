@@ -1,3 +1,5 @@
+/* Evidence, replay: Citations are found in linear time and never in code; uncited sources leave later requests
+ * once. */
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it, test } from 'vitest'
 import { rangesOf } from '../../functions/domain/messages/number-ranges.ts'

@@ -1,3 +1,4 @@
+/* Evidence, replay: Every request is valid, and begins with the previous one. */
 import { fc } from '../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../functions/domain/messages/message.ts'

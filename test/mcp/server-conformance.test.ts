@@ -1,3 +1,4 @@
+/* Evidence, clients: MCP server and client pass the official conformance suite where its scenarios apply. */
 import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'

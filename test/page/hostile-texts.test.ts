@@ -1,3 +1,4 @@
+/* Evidence, page: Hostile texts of models, tools and people stay text in the page. */
 import { expect, test } from 'vitest'
 import { tokensOf } from '../../page/conversation/markdown-tokens.ts'
 import { withBidiShown } from '../../page/text/bidi.ts'

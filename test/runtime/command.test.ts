@@ -1,3 +1,4 @@
+/* Evidence, house: Commands end with documented exit codes, and print their usage for missing arguments. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

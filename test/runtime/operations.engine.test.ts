@@ -1,3 +1,4 @@
+/* Evidence, cloud: Keys, status, rebuild and redrive work against the engines. */
 import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import {
   CreateQueueCommand,

@@ -1,3 +1,4 @@
+/* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../functions/domain/json.ts'

@@ -1,3 +1,4 @@
+/* Evidence, deliveries: A receiver that never responds delays no other delivery. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'

@@ -1,3 +1,4 @@
+/* Evidence, access: `http_fetch` reaches public addresses only. */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'

@@ -1,3 +1,5 @@
+/* Evidence, durability: Outputs appear whole or not at all. */
+/* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
 import {
   existsSync,
   mkdirSync,

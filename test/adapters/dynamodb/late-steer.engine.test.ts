@@ -1,3 +1,4 @@
+/* Evidence, usage: A late first attempt of `steer` or of a count changes nothing twice on DynamoDB. */
 /*
  * A repeated operation of the run log returns the stored result of its first attempt, which did not respond. This also
  * holds if the first attempt lands between the read and the write of the second.

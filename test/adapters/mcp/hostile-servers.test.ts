@@ -1,3 +1,5 @@
+/* Evidence, limits: Hostile MCP servers cost bounded time and memory, and reach no internal address. */
+/* Evidence, limits: Huge JSON and floods from MCP servers or Socket Mode block nothing. */
 import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'

@@ -1,3 +1,4 @@
+/* Evidence, access: An MCP server reveals no header value, and a result stores at most 64 media. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

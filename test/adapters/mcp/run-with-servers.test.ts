@@ -1,3 +1,4 @@
+/* Evidence, api: A run keeps the tools of its MCP servers; a server that is down is a warning. */
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createMcpToolRegistry } from '../../../functions/adapters/mcp/tool-registry.ts'

@@ -1,3 +1,4 @@
+/* Evidence, limits: An MCP server can cause bounded work only: requests, streams, lists and open calls. */
 import type { ServerResponse } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { createConnection } from '../../../functions/adapters/mcp/connection.ts'

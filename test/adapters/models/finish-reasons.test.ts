@@ -1,3 +1,4 @@
+/* Evidence, replay: Only completions with a known good end are stored, and retries wait long enough. */
 /*
  * A completion that its provider does not mark as whole is not stored as a whole one. Gateways end a broken stream with
  * `finish_reason: "error"`, vLLM and SGLang end an aborted one with `"abort"`, Bedrock ends broken calls with `malformed_tool_use`.

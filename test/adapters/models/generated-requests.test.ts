@@ -1,3 +1,4 @@
+/* Evidence, replay: Each provider is sent the messages that the replay rules define. */
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { createModels } from '../../../functions/adapters/models/models.ts'

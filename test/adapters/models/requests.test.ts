@@ -1,3 +1,4 @@
+/* Evidence, replay: Each provider is sent the messages that the replay rules define. */
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../../functions/domain/messages/message.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'

@@ -1,3 +1,4 @@
+/* Evidence, replay: Only completions with a known good end are stored, and retries wait long enough. */
 import { expect, test } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'
 import { ModelError } from '../../../functions/ports/model.ts'

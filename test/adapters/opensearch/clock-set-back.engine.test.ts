@@ -1,3 +1,4 @@
+/* Evidence, search: No write creates an index of OpenSearch, also after a clock was set back. */
 /* A search finds what is written after a rebuild, also by a writer whose clock was set back meanwhile. */
 import { Client } from '@opensearch-project/opensearch'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/* Evidence, limits: Scoring yields to others, whatever the texts are; tenants take turns. */
 import { expect, test } from 'vitest'
 import { planFound } from '../../../functions/adapters/opensearch/found-vocabulary.ts'
 import type { Found } from '../../../functions/adapters/opensearch/search-bodies.ts'

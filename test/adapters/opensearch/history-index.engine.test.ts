@@ -1,3 +1,4 @@
+/* Evidence, search: Texts of other tenants and owners change no byte of a search result. */
 import { Client } from '@opensearch-project/opensearch'
 import { expect } from 'vitest'
 import { historyIndexContract } from '../../contracts/history-index.ts'

@@ -1,3 +1,4 @@
+/* Evidence, limits: Writing to OpenSearch blocks no request of its process. */
 import { expect, test } from 'vitest'
 import { writeTo } from '../../../functions/adapters/opensearch/history-writer.ts'
 import type { Send } from '../../../functions/adapters/opensearch/requests.ts'

@@ -1,3 +1,4 @@
+/* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
 /*
  * Both indexes find the same events, on all pages together: also where the query begins words, is inside of words, or has
  * symbols alone. OpenSearch may match more loosely where it looks for words, never less.

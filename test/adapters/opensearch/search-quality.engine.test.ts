@@ -1,3 +1,5 @@
+/* Evidence, search: The history ranks searches about it below the events themselves. */
+/* Evidence, search: Search finds equal results on both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { textOf } from '../../../functions/domain/messages/message.ts'
 import { historyDocuments } from '../../../functions/search/documents/documents.ts'

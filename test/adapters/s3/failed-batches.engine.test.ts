@@ -1,3 +1,4 @@
+/* Evidence, cloud: Failed batches of Lambda do not outlive the session whose contents they have. */
 import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, test } from 'vitest'
 import {

@@ -1,3 +1,4 @@
+/* Evidence, cloud: Conflicts, throttling, errors, silence and cut connections lose and double nothing. */
 import { CreateBucketCommand, type S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createS3OutputStore } from '../../../functions/adapters/s3/output-store.ts'

@@ -1,3 +1,7 @@
+/* Evidence, durability: Schedules of crashes, takeovers and late writes find no lost wake-up, no double resume and
+ * no lost input. */
+/* Evidence, deliveries: Schedules of deliveries find no lost callback, no double reply and no delivery that waits
+ * for ever. */
 import { expect, test } from 'vitest'
 import { explore } from '../../contracts/schedules/exploration.ts'
 import { IMPORT_SCHEDULES } from '../../contracts/schedules/imports.ts'
@@ -63,7 +67,7 @@ test.each(['enqueue: sets due', 'append: the generation is mine'])(
   async (name) => expect(await isMissed(named(GUARDS, name), () => SESSION_SCHEDULES)).toBe(true),
 )
 
-test.each(['delivery, claim: what was given back is not renewed', 'delivery, sweep: marks what it hints at'])(
+test.each(['delivery, claim: a released claim is not renewed', 'delivery, sweep: marks a hinted delivery'])(
   'a schedule notices that %s is missing',
   async (name) => expect(await isMissed(named(DELIVERY_GUARDS, name), deliverySchedules)).toBe(true),
 )

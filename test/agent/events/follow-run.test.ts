@@ -1,3 +1,5 @@
+/* Evidence, limits: A follower of a run that has not started does not hold its input in memory. */
+/* Evidence, limits: Followers who leave, in any format, cost no further reads of the store. */
 import { getEventListeners } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,3 +1,4 @@
+/* Evidence, api: Late followers get pauses, resumptions and steered inputs with the ids of the live events. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { definedFields } from '../../../functions/domain/defined-fields.ts'
 import { followRun } from '../../../functions/agent/events/follow-run.ts'

@@ -1,3 +1,4 @@
+/* Evidence, api: Each prefix of a run's events with its resumption is all of them, once and in order. */
 import { expect, test } from 'vitest'
 import { fc } from '../../generators/seeded.ts'
 import { isWhole } from '../../whole.ts'

@@ -1,3 +1,4 @@
+/* Evidence, imports: Runs of an input or import are later than those of an earlier import, whatever the clocks say. */
 import { expect, test } from 'vitest'
 import { lastIdOf, runsOf } from '../../../functions/agent/imports/import-runs.ts'
 import { nextId } from '../../../functions/domain/ids.ts'

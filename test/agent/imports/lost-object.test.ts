@@ -1,3 +1,4 @@
+/* Evidence, imports: A lost object stops no import, fork or export. */
 /* A lost object becomes a note, with a warning (promises O4): it ends no conversation, no fork of its session, and no export. */
 import { afterEach, expect, test } from 'vitest'
 import { openHarness } from '../harness.ts'

@@ -1,3 +1,4 @@
+/* Evidence, replay: An omission is durable before its request is sent, so the next holder sends an equal one. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import { LeaseLost } from '../../../functions/domain/errors.ts'

@@ -1,3 +1,6 @@
+/* Evidence, durability: A tool result is stored despite failing writes, and a round whose reply is lost is stored
+ * once. */
+/* Evidence, replay: A truncated answer is marked as such in the last round, and for the leader of its member. */
 import { afterEach, expect, test } from 'vitest'
 import { TooltrailError } from '../../../functions/domain/errors.ts'
 import type { Message } from '../../../functions/domain/messages/message.ts'

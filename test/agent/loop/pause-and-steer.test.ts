@@ -1,3 +1,5 @@
+/* Evidence, limits: No person is asked about a call whose arguments do not fit, and checking them takes bounded
+ * time. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../../functions/domain/messages/message.ts'
 import { makeTool, openHarness, withSlowResults } from '../harness.ts'

@@ -1,3 +1,5 @@
+/* Evidence, access: Error texts of providers and of storage go to the log and not to callers. */
+/* Evidence, replay: A completion numbers at most 2,000 results, and a failure stores nothing that was refused. */
 import { expect, test } from 'vitest'
 import { createEventSequence } from '../../../functions/agent/loop/event-sequence.ts'
 import { CompletionFailed } from '../../../functions/agent/loop/model/completion-failed.ts'

@@ -1,3 +1,5 @@
+/* Evidence, durability: Calls beyond the 64 that execute in a round have rows, events and search entries, after a
+ * crash, too. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { messageEvents } from '../../../functions/log/stored-events.ts'
 import { ModelError } from '../../../functions/ports/model.ts'

@@ -1,3 +1,4 @@
+/* Evidence, durability: A failed run continues behind cancelled inputs, and timeouts have the limit of timers. */
 /*
  * A run that failed, and is the last of the log, can be continued (docs/reference/api.md). An input that was queued behind it and cancelled
  * before it began has left nothing in the log.

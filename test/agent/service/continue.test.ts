@@ -1,3 +1,4 @@
+/* Evidence, replay: A session that changes its holder sends the requests that one holder would send. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Agent } from '../../../functions/domain/agent.ts'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'

@@ -1,3 +1,4 @@
+/* Evidence, page: The page shows a log without holes, however messages arrive. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../browser.ts'

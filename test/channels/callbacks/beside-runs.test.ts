@@ -1,3 +1,4 @@
+/* Evidence, deliveries: Callbacks do not wait for runs, and arrive in the order of events. */
 /* Deliveries wait for no run: a callback is retried, and a hint is followed, while a later run of its session works. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { channelSettings } from '../../../functions/runtime/settings/channel-settings.ts'

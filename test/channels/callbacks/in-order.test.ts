@@ -1,3 +1,4 @@
+/* Evidence, deliveries: Callbacks do not wait for runs, and arrive in the order of events. */
 /*
  * Callbacks of a run are in the order of its events: each pause gets its callback before the callback of the run's end.
  * This also holds if the process died after a pause that was answered at once, and if an attempt fails.

@@ -1,3 +1,4 @@
+/* Evidence, deliveries: A Slack message gets one reply with the whole text, whatever dies or fails. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/* Evidence, deliveries: GitHub's documented deliveries and signatures are accepted unchanged. */
 import { createHmac } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'

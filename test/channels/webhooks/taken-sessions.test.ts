@@ -1,3 +1,4 @@
+/* Evidence, access: A page of another site starts no request, and a taken session id keeps no webhook out. */
 import { createHash } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { Webhook } from 'standardwebhooks'

@@ -1,3 +1,5 @@
+/* Evidence, deliveries: A webhook's delivery is one run, however often it arrives; unsigned, old or broken ones
+ * store nothing. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sessionIdOf } from '../../../functions/channels/webhooks/receive.ts'

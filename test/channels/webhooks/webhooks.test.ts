@@ -1,3 +1,5 @@
+/* Evidence, deliveries: Deliveries whose ids differ only behind 2,048 characters are two. */
+/* Evidence, usage: Runs from webhooks and Slack count against the tenant's budget; a thread gets one notice. */
 import { createHmac } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { Webhook } from 'standardwebhooks'
@@ -15,7 +17,6 @@ const SECRETS: Record<string, string> = { OLD: SECRET, NEW: NEXT_SECRET, PLAIN: 
 
 let harness: HttpHarness
 afterEach(() => harness.close())
-
 const verify = { preset: 'standard', secrets: ['${secret:NEW}', '${secret:OLD}'] }
 const ISSUE = {
   verify: { preset: 'github', secrets: ['${secret:PLAIN}'] },

@@ -1,3 +1,5 @@
+/* Evidence, house: Commands end with documented exit codes, and print their usage for missing arguments. */
+/* Evidence, house: The tour runs as a smoke test. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/* Evidence, cloud: `status` succeeds without access to the index; `redrive` returns hints if the index refuses. */
 import { expect, test } from 'vitest'
 import { INDEX_VERSION } from '../../../functions/adapters/opensearch/indexed-document.ts'
 import { isIndexOutdated } from '../../../functions/adapters/opensearch/index-state.ts'

@@ -1,3 +1,4 @@
+/* Evidence, imports: Copies of a session file with different ends are each kept whole, and reported. */
 import { appendFileSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'

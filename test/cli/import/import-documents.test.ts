@@ -1,3 +1,4 @@
+/* Evidence, imports: A chat in one JSON document is imported whole, whatever its layout or byte order mark. */
 import { appendFileSync, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'

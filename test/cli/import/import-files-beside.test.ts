@@ -1,3 +1,4 @@
+/* Evidence, imports: Outputs and sub-agents that Claude Code keeps in files beside a session are imported, too. */
 import { appendFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

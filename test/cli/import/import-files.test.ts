@@ -1,3 +1,6 @@
+/* Evidence, imports: Session files are imported whole; damage is reported with file and line, and loses only
+ * itself. */
+/* Evidence, imports: A result that arrives after its call was closed is found once, under its tool's name. */
 import { execFile } from 'node:child_process'
 import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { once } from 'node:events'

@@ -1,3 +1,5 @@
+/* Evidence, replay: A source keeps its number in a fork and in an imported native export; no number has two
+ * sources. */
 import { expect, test } from 'vitest'
 import { numberedPlaces } from '../../e2e/backend/exported.ts'
 import { declareImporting } from '../../e2e/backend/importing.ts'

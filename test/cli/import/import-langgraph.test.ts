@@ -1,3 +1,7 @@
+/* Evidence, imports: Session files are imported whole; damage is reported with file and line, and loses only
+ * itself. */
+/* Evidence, imports: LangGraph's checkpoints give every message once, whatever was changed, removed or forked
+ * later. */
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'

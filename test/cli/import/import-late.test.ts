@@ -1,3 +1,4 @@
+/* Evidence, imports: A result that arrives after its call was closed is found once, under its tool's name. */
 import { expect, test } from 'vitest'
 import { declareImporting } from '../../e2e/backend/importing.ts'
 

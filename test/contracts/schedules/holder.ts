@@ -128,7 +128,7 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
   }
   if (isHandedOver(holding)) {
     harness.handOff = false
-    await process.write({ name: 'hand over', generation: lease.generation }, () => ports.lease.release(lease))
+    await process.write({ name: 'hand off', generation: lease.generation }, () => ports.lease.release(lease))
     return true
   }
   // A hand-over that was asked for is over: its members go on.

@@ -82,7 +82,7 @@ function checkLease(harness: Watched, from: SessionHeader, to: SessionHeader): v
     !given || isFree(from, Math.max(harness.stores.clock.now(), harness.latest ?? 0)),
   )
   must(
-    'a lease is given and given back only with a new generation',
+    'a lease is acquired and released only with a new generation',
     !sameGeneration || from.lease?.owner === to.lease?.owner,
   )
   if (sameGeneration && from.lease !== undefined && to.lease !== undefined)
@@ -183,7 +183,7 @@ function checkRuns(harness: Watched, before: Snapshot, after: Snapshot): void {
   must('the header knows a pause', after.header?.paused === (active[0]?.status === 'paused'))
   const order = after.messages.filter((message, place) => message.runId !== after.messages[place - 1]?.runId)
   must(
-    'runs stand one after the other, as accepted',
+    'runs follow one another, as accepted',
     order.every((one, n) => n === 0 || one.runId > (order[n - 1]?.runId ?? '')),
   )
 }
@@ -251,12 +251,12 @@ function checkCounters(harness: Watched, header: SessionHeader, { messages, runs
 function checkWakeUp(harness: Watched, header: SessionHeader): void {
   const { lease, due } = header
   if (isBlocked(header) || !hasWork(header)) return
-  if (isFree(header, harness.stores.clock.now())) must('work that nobody does is due', due !== undefined)
+  if (isFree(header, harness.stores.clock.now())) must('work without a holder is due', due !== undefined)
   else
     must('a lease is looked after soon after it ends', due !== undefined && due <= (lease?.until ?? 0) + POSTPONED_MS)
 }
 
-/** Throws a `Violation` when something was left undone although everybody could go on for as long as they liked. */
+/** Throws a `Violation` if work is left although each process could continue as long as it needed. */
 export function checkEnd(harness: Harness, { header, runs, messages }: Snapshot): void {
   must('every accepted input ends', header?.activeRun === undefined && header?.queued === 0 && header.waiting === 0)
   must('nothing is due when nothing is left to do', header?.due === undefined && header?.lease === undefined)

@@ -109,7 +109,7 @@ export const SESSION_SCHEDULES: Kind<Schedule> = {
 }
 
 /**
- * Runs a schedule on a fresh session, checking every step; then lets everybody go on fairly until nothing is left to do. `join`:
+ * Runs a schedule on a fresh session, checking every step; then lets each process continue fairly until no work is left. `join`:
  * puts others beside those of the schedule.
  */
 export async function runSchedule(
@@ -198,7 +198,7 @@ async function step(harness: Harness, state: ProcessState, fate: Fate): Promise<
   if (state.failure instanceof Violation) throw state.failure
   if (state.failure !== undefined) {
     const what = state.failure instanceof Error ? state.failure.message : typeof state.failure
-    throw new Violation('nobody meets an error that is not a refusal', `${state.process.name}: ${what}`)
+    throw new Violation('every error is a refusal', `${state.process.name}: ${what}`)
   }
 }
 
@@ -236,7 +236,7 @@ async function continueFairly(harness: Harness): Promise<void> {
     if (due === undefined) return finish(harness)
     stores.clock.set(Math.max(stores.clock.now(), due, lease?.until ?? 0) + 1)
   }
-  throw new Violation('everybody comes to an end', `not after ${FAIR_STEPS} steps`)
+  throw new Violation('every process ends', `not after ${FAIR_STEPS} steps`)
 }
 
 async function finish(harness: Harness): Promise<void> {

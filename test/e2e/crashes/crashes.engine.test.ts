@@ -1,3 +1,9 @@
+/* Evidence, durability: A team three delegations deep loses nothing and repeats nothing after a kill at any step. */
+/* Evidence, durability: A kill while the model is silent in the middle of a stream loses nothing and repeats
+ * nothing. */
+/* Evidence, durability: A program that is killed at a heartbeat loses nothing. */
+/* Evidence, durability: A program that is suspended (SIGSTOP) until another has ended its session changes nothing
+ * when it continues. */
 import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'

@@ -1,3 +1,4 @@
+/* Evidence, durability: A program that is killed at a heartbeat loses nothing. */
 import { localBackend } from '../backend/local-backend.ts'
 import { heartbeatKillsOn } from './heartbeat-kills.ts'
 import { isWhole } from '../../whole.ts'

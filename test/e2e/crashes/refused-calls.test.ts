@@ -1,3 +1,4 @@
+/* Evidence, durability: A kill around the write of refused calls leaves all of them with their rows. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenAiServer } from '../../model-server/openai-server.ts'
 import { startOpenAiServer } from '../../model-server/openai-server.ts'

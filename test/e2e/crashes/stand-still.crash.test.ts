@@ -1,3 +1,5 @@
+/* Evidence, durability: A program that is suspended (SIGSTOP) until another has ended its session changes nothing
+ * when it continues. */
 import { localBackend } from '../backend/local-backend.ts'
 import { sampleSteps } from './sample-steps.ts'
 import { scenarios } from './scenarios.ts'

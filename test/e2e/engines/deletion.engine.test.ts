@@ -1,3 +1,4 @@
+/* Evidence, durability: A deletion is completed once search finds none of its documents. */
 import { expect, test } from 'vitest'
 import { withEngines } from '../../engines/with-engines.ts'
 import { until } from '../../eventually.ts'

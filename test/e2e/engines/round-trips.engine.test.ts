@@ -1,3 +1,4 @@
+/* Evidence, imports: A native export that is imported gives equal messages. */
 import { isWhole } from '../../whole.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 import { awsBackend } from '../backend/aws-backend.ts'

@@ -125,7 +125,7 @@ export function shapesBeyondTheApi(conversation: Conversation): string[] {
   return [...found]
 }
 
-/** Odd features of a conversation, by the names of the table in `docs/assurance/evidence.md`. */
+/** Odd features of a conversation, by the names of the table in `docs/assurance/recorded-conversations.md`. */
 export function oddKinds(conversation: Conversation): string[] {
   const { messages } = conversation
   const found = new Set<string>(shapesBeyondTheApi(conversation))

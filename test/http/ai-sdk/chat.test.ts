@@ -1,3 +1,5 @@
+/* Evidence, clients: `useChat` works: steps, tools, approvals, images, errors and reconnecting. */
+/* Evidence, clients: The work of members and waiting approvals show in each format as its table says. */
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,

@@ -1,3 +1,4 @@
+/* Evidence, clients: `useChat` works: steps, tools, approvals, images, errors and reconnecting. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'

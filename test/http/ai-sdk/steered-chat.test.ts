@@ -1,3 +1,5 @@
+/* Evidence, clients: A request runs under its own agent and instructions; a steered input begins a new chat
+ * message. */
 /*
  * A chat that is read again can continue, even if an input was steered into its run. The AI SDK sends a decision only
  * if the last message is the assistant's.

@@ -1,3 +1,5 @@
+/* Evidence, limits: Bodies that stall in the middle cost bounded memory, by tenant and in all. */
+/* Evidence, house: A refusal for load is a warning without a stack; only failures are errors. */
 import { Hono } from 'hono'
 import type { MiddlewareHandler } from 'hono'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/* Evidence, limits: A run over a limit is refused before it makes a session, in all four formats. */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'

@@ -1,3 +1,5 @@
+/* Evidence, clients: Packages work in a page of another origin that a setting names, and in no other. */
+/* Evidence, access: Without keys, OpenAI's paths accept a made-up key, but none that looks like ours. */
 import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'

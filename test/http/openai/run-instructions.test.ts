@@ -1,3 +1,5 @@
+/* Evidence, clients: A request runs under its own agent and instructions; a steered input begins a new chat
+ * message. */
 /*
  * A run is executed under the system message of its own request, also where two clients continue one conversation at the same time with
  * different ones.

@@ -1,3 +1,4 @@
+/* Evidence, api: In five stream formats, each prefix with its continuation is the whole, in one order. */
 import { parseJsonEventStream, readUIMessageStream, uiMessageChunkSchema } from 'ai'
 import { expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'

@@ -1,3 +1,4 @@
+/* Evidence, clients: The work of members and waiting approvals show in each format as its table says. */
 import { readUIMessageStream } from 'ai'
 import type { UIMessage } from 'ai'
 import { afterEach, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/* Evidence, limits: Pages, runs and contexts are built two at a time, and equal requests share one. */
 import { afterEach, expect, test } from 'vitest'
 import type { LogReader } from '../../../functions/ports/log-reader.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'

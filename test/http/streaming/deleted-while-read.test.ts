@@ -1,3 +1,5 @@
+/* Evidence, imports: A copy or export of a session that is deleted meanwhile fails; it never looks complete. */
+/* Evidence, durability: A search that began before a deletion was completed shows nothing of the session. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Ports } from '../../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'

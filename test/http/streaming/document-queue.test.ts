@@ -1,3 +1,4 @@
+/* Evidence, limits: Pages, runs and contexts are built two at a time, and equal requests share one. */
 import { expect, test } from 'vitest'
 import { createBuilds } from '../../../functions/http/streaming/document-queue.ts'
 

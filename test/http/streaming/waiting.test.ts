@@ -1,3 +1,4 @@
+/* Evidence, limits: A caller that waits for a run of its own process reads the session, and nothing of the log. */
 import { afterEach, expect, test } from 'vitest'
 import { defineTool } from '../../../functions/tools/define-tool.ts'
 import { z } from 'zod'

@@ -1,3 +1,4 @@
+/* Evidence, replay: All pages of `format=openai` have equal source numbers. */
 /*
  * `GET …/messages?format=openai` shows what the next request would hold (promises R6), in which a number means one source of the
  * session (promises R10): on each page, whatever its size.

@@ -1,3 +1,4 @@
+/* Evidence, limits: A client tool's schema costs linear work, and a check of arguments 250 ms at most. */
 import { Validator } from '@cfworker/json-schema'
 import type { Schema } from '@cfworker/json-schema'
 import { expect, test } from 'vitest'

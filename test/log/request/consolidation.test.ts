@@ -1,3 +1,5 @@
+/* Evidence, replay: A conversation is consolidated at its threshold only, never inside a round; a failed summary
+ * changes nothing. */
 import { describe, expect, it } from 'vitest'
 import type { Consolidation } from '../../../functions/domain/agent.ts'
 import type { Message } from '../../../functions/domain/messages/message.ts'

@@ -1,3 +1,4 @@
+/* Evidence, replay: Nothing is omitted from a request without a decision. */
 import { describe, expect, it } from 'vitest'
 import type { SessionContext } from '../../../functions/domain/context.ts'
 import type { Message } from '../../../functions/domain/messages/message.ts'

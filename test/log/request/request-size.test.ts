@@ -1,3 +1,4 @@
+/* Evidence, replay: Requests keep to the model's context, and to their prefix between two truncations. */
 import { describe, expect, it } from 'vitest'
 import type { SessionContext } from '../../../functions/domain/context.ts'
 import type { Message } from '../../../functions/domain/messages/message.ts'

@@ -1,3 +1,4 @@
+/* Evidence, imports: Calls that a model makes while results of others arrive keep all their results. */
 import { expect, test } from 'vitest'
 import { readClaudeCode } from '../../../functions/log/session-files/claude-code.ts'
 

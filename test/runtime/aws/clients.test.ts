@@ -1,3 +1,5 @@
+/* Evidence, limits: A store's response that stalls in the middle of its body fails after 10 s and frees its
+ * connection. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+/* Evidence, limits: Outputs of any size are indexed in bounded memory. */
 import { isWhole } from '../../whole.ts'
 import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'

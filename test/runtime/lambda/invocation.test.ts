@@ -1,3 +1,6 @@
+/* Evidence, cloud: A warm function serves sessions after a hand-off as before. */
+/* Evidence, cloud: No function freezes during a tool that ignores its time limit; a later run gets a hint. */
+/* Evidence, house: Spans reach an OTLP endpoint, and are sent before a function freezes. */
 import type { Context } from 'aws-lambda'
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../../functions/domain/model-request.ts'

@@ -1,3 +1,6 @@
+/* Evidence, limits: A Lambda response ends if its reader takes less than 64 KB in five minutes; slow steady readers
+ * keep theirs. */
+/* Evidence, cloud: Every response of the API has a status and headers on Lambda. */
 import { PassThrough } from 'node:stream'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

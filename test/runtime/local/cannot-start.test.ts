@@ -1,3 +1,5 @@
+/* Evidence, house: An unusable data folder or store ends the program with one line. */
+/* Evidence, house: A wrong variable or field of `agents.json` is named in one line. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

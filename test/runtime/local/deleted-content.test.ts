@@ -1,3 +1,4 @@
+/* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,3 +1,5 @@
+/* Evidence, search: Deletions in any order, beside searches and rebuilds, leave no row of the index when they are
+ * complete. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

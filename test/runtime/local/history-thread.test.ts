@@ -1,3 +1,6 @@
+/* Evidence, search: A program that stops right after a write leaves the rest of the index to the next, without a
+ * warning. */
+/* Evidence, search: A search waits for its own tenant only, and indexing blocks no request. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

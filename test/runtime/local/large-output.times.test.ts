@@ -1,3 +1,4 @@
+/* Evidence, limits: A large output blocks no request on one machine. */
 import { isWhole } from '../../whole.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PROMISED_TIME_RETRIES } from '../../eventually.ts'

@@ -1,3 +1,5 @@
+/* Evidence, search: The next program indexes at its start what a killed one had left. */
+/* Evidence, durability: On one machine, no file has a text of a deleted session some seconds later. */
 import { statSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,3 +1,4 @@
+/* Evidence, access: The data folder and the database's files are private, whatever was there before. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

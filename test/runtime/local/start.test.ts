@@ -1,3 +1,5 @@
+/* Evidence, durability: A stop in the middle of a completion leaves no lease behind; a program without a port
+ * executes no runs. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

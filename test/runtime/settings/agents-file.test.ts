@@ -1,3 +1,4 @@
+/* Evidence, house: A wrong variable or field of `agents.json` is named in one line. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

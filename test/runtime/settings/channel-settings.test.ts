@@ -1,3 +1,4 @@
+/* Evidence, replay: No run begins that must call a tool which neither the agent nor its client has. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'

@@ -1,3 +1,4 @@
+/* Evidence, access: Error texts of providers and of storage go to the log and not to callers. */
 import { expect, test } from 'vitest'
 import { ModelError } from '../../../functions/ports/model.ts'
 import type { Model } from '../../../functions/ports/model.ts'

@@ -1,3 +1,4 @@
+/* Evidence, house: Spans reach an OTLP endpoint, and are sent before a function freezes. */
 import { trace } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'

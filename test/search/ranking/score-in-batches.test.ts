@@ -1,3 +1,4 @@
+/* Evidence, limits: Scoring yields to others, whatever the texts are; tenants take turns. */
 import { expect, test } from 'vitest'
 import { mapInBatches } from '../../../functions/search/ranking/score-in-batches.ts'
 

@@ -1,3 +1,5 @@
+/* Evidence, search: Repeated lookups rank below the events themselves, also for other words. */
+/* Evidence, limits: Scoring yields to others, whatever the texts are; tenants take turns. */
 import { describe, expect, it } from 'vitest'
 import type { HistoryRole } from '../../../functions/domain/history.ts'
 import { fold } from '../../../functions/search/tokens/fold-text.ts'

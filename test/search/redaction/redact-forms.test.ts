@@ -1,3 +1,7 @@
+/* Evidence, search: Secrets of clouds, webhooks and addresses are redacted in the index, also escaped or encoded. */
+/* Evidence, search: Tokens, connection strings and private keys are redacted; texts about them, hashes and code are
+ * not. */
+/* Evidence, search: Looking for secrets leaves nothing in memory. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { redactSecrets } from '../../../functions/search/redaction/redact.ts'

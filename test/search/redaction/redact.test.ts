@@ -1,3 +1,4 @@
+/* Evidence, search: Secrets of clouds, webhooks and addresses are redacted in the index, also escaped or encoded. */
 import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { redactSecrets } from '../../../functions/search/redaction/redact.ts'

@@ -1,3 +1,4 @@
+/* Evidence, limits: Finding pending deliveries behind a long thread reads those only. */
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'

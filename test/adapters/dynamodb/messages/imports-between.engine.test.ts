@@ -1,3 +1,4 @@
+/* Evidence, imports: An input to a busy session gets a later run than an import that is stored before its write. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextId, nextIds } from '../../../../functions/domain/ids.ts'
 import type { Message } from '../../../../functions/domain/messages/message.ts'

@@ -1,3 +1,4 @@
+/* Evidence, cloud: Conflicts, throttling, errors, silence and cut connections lose and double nothing. */
 import { beforeAll, describe, test } from 'vitest'
 import { resolutionOf, newRun, openFixture, startRun } from '../../../contracts/session-fixture.ts'
 import type { SessionFixture } from '../../../contracts/session-fixture.ts'

@@ -1,3 +1,4 @@
+/* Evidence, cloud: Schedules find no broken promise of the session protocol on DynamoDB. */
 import { expect, test } from 'vitest'
 import { explore } from '../../../contracts/schedules/exploration.ts'
 import type { Kind } from '../../../contracts/schedules/exploration.ts'

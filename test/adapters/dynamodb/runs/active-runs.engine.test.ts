@@ -1,3 +1,4 @@
+/* Evidence, limits: A key's list of active runs fits into its item on DynamoDB. */
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { createDiskOutputStore } from '../../../../functions/adapters/disk/output-store.ts'

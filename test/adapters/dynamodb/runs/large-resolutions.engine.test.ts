@@ -1,3 +1,4 @@
+/* Evidence, durability: Results of many large calls can be stored at once on DynamoDB. */
 import { expect, test } from 'vitest'
 import { MAX_ROUND_CALLS } from '../../../../functions/domain/messages/message.ts'
 import { callOf, headOf, openFixture, resolutionOf, roundAfter, startRun } from '../../../contracts/session-fixture.ts'

@@ -1,3 +1,5 @@
+/* Evidence, durability: Results for the waiting calls of several members are stored at once, in parts where
+ * DynamoDB needs it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   expectCode,

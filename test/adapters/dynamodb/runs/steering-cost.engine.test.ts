@@ -1,3 +1,4 @@
+/* Evidence, limits: Finding steering inputs behind a long queue reads those only. */
 import { expect, test } from 'vitest'
 import { newRun, openFixture, startRun } from '../../../contracts/session-fixture.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'

@@ -1,3 +1,4 @@
+/* Evidence, limits: A long input delays no other request in the demo model. */
 import { describe, expect, it } from 'vitest'
 import { createDemoModel } from '../../../../functions/adapters/models/demo/demo.ts'
 import type { ModelRequest, RequestMessage } from '../../../../functions/domain/model-request.ts'

@@ -1,3 +1,4 @@
+/* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
 /* A half-typed name finds what the whole name finds, as on OpenSearch: "node.j" and "oo-bar" occur in the texts. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'

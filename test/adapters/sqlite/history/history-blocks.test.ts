@@ -1,3 +1,4 @@
+/* Evidence, search: A step of a deletion writes a bounded part of the full-text tables. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

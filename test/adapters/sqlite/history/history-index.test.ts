@@ -1,3 +1,5 @@
+/* Evidence, search: Texts of other tenants and owners change no byte of a search result. */
+/* Evidence, search: A pointer to a message that is not indexed yet is not reported as missing. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { transaction, openDatabase } from '../../../../functions/adapters/sqlite/database.ts'

@@ -1,3 +1,5 @@
+/* Evidence, search: Words that are stored after their documents are neither missing nor left over after a crash,
+ * change or deletion. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

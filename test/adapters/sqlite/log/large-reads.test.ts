@@ -1,3 +1,4 @@
+/* Evidence, limits: Large reads of a log yield to others, and a search reads only a hit's neighbours. */
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../../../functions/adapters/sqlite/database.ts'
 import { createSqliteLogReader } from '../../../../functions/adapters/sqlite/log/messages/log-reader.ts'

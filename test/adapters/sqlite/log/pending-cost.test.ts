@@ -1,3 +1,4 @@
+/* Evidence, limits: Finding pending deliveries behind a long thread reads those only. */
 import { expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
 import { PENDING_DELIVERIES } from '../../../../functions/adapters/sqlite/log/deliveries/delivery-rows.ts'

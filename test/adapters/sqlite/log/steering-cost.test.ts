@@ -1,3 +1,4 @@
+/* Evidence, limits: Finding steering inputs behind a long queue reads those only. */
 import { expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
 import { steeringRuns } from '../../../../functions/adapters/sqlite/log/runs/run-rows.ts'

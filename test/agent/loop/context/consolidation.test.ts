@@ -1,3 +1,5 @@
+/* Evidence, replay: A conversation is consolidated at its threshold only, never inside a round; a failed summary
+ * changes nothing. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestMessage } from '../../../../functions/domain/model-request.ts'
 import { SUMMARY_PROMPT } from '../../../../functions/log/request/summary-prompt.ts'

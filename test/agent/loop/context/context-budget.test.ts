@@ -1,3 +1,5 @@
+/* Evidence, replay: Requests keep to the model's context, and to their prefix between two truncations. */
+/* Evidence, replay: Nothing is omitted from a request without a decision. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { CUT_NOTE } from '../../../../functions/log/request/request-context.ts'
 import { toOpenAiMessages } from '../../../../functions/log/formats/openai-format.ts'

@@ -1,3 +1,6 @@
+/* Evidence, durability: Members of a team work at one time in one run, pause and resume individually, and count
+ * their tokens. */
+/* Evidence, replay: A truncated answer is marked as such in the last round, and for the leader of its member. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Message, ToolMessage } from '../../../../functions/domain/messages/message.ts'
 import { textOf } from '../../../../functions/domain/messages/message.ts'

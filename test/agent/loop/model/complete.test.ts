@@ -1,3 +1,5 @@
+/* Evidence, usage: A completion that is cancelled or deleted before its usage arrives still counts against the
+ * budget. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { LeaseLost } from '../../../../functions/domain/errors.ts'

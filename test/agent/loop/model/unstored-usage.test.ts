@@ -1,3 +1,5 @@
+/* Evidence, usage: A completion that is cancelled or deleted before its usage arrives still counts against the
+ * budget. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../../../functions/domain/model-request.ts'

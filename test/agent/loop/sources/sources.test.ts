@@ -1,3 +1,7 @@
+/* Evidence, replay: Sources are numbered by round and sequence, whatever ends first, and a lost request's numbers
+ * repeat. */
+/* Evidence, replay: Citations are found in linear time and never in code; uncited sources leave later requests
+ * once. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { TooltrailError } from '../../../../functions/domain/errors.ts'
 import type { ModelRequest } from '../../../../functions/domain/model-request.ts'

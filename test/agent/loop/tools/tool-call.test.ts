@@ -1,3 +1,4 @@
+/* Evidence, access: Error texts of providers and of storage go to the log and not to callers. */
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { executeCall } from '../../../../functions/agent/loop/tools/tool-call.ts'

@@ -1,3 +1,4 @@
+/* Evidence, usage: Runs from webhooks and Slack count against the tenant's budget; a thread gets one notice. */
 import { afterEach, expect, test } from 'vitest'
 import { ModelError } from '../../../../functions/ports/model.ts'
 import type { Turn } from '../../../agent/harness.ts'

@@ -1,3 +1,4 @@
+/* Evidence, deliveries: Slack names who decided, and reads the newest messages of a long thread. */
 /* A bot that is mentioned in a long thread reads its newest messages, and how many are missing. */
 import { expect, test } from 'vitest'
 import { readInput } from '../../../../functions/channels/slack/inbound/read-input.ts'

@@ -1,3 +1,5 @@
+/* Evidence, deliveries: A long Slack answer arrives whole, also where Slack takes no file or an upload address has
+ * expired. */
 import { afterEach, expect, test } from 'vitest'
 import { directMessage } from '../../../slack-server/slack-events.ts'
 import type { Fault } from '../../../slack-server/slack-server.ts'

@@ -1,3 +1,6 @@
+/* Evidence, deliveries: Slack's Stop stops the run that it meant when it first arrived, however often it is
+ * delivered. */
+/* Evidence, deliveries: No text of a tool call, result, progress, member or failure reaches Slack. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../../functions/ports/model.ts'
 import { completionOf } from '../../../agent/harness.ts'

@@ -1,3 +1,5 @@
+/* Evidence, deliveries: A long Slack answer arrives whole, also where Slack takes no file or an upload address has
+ * expired. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { pieceEnd, renderPiece, sureEnd } from '../../../../functions/channels/slack/outbound/split-markdown.ts'

@@ -1,3 +1,4 @@
+/* Evidence, access: The first key says which of the earlier sessions it sees. */
 import { describe, expect, test } from 'vitest'
 import { changeCaps, isExpired, type ApiKey } from '../../../../functions/domain/keys/api-key.ts'
 import { runKeyCommand } from '../../../../functions/cli/commands/keys/key-command.ts'

@@ -24,31 +24,30 @@ export async function look(world: World, by: string): Promise<void> {
     if (before === undefined) must('nothing is added to a deleted session', world.deletion === 'none', id)
   }
   must('a deleted session keeps no delivery', world.deletion !== 'done' || rows.size === 0)
-  if (world.deletion === 'none')
-    for (const id of world.runs) must('a run that is accepted owes its delivery', rows.has(id))
+  if (world.deletion === 'none') for (const id of world.runs) must('an accepted run has its delivery', rows.has(id))
   for (const [id, messages] of world.thread)
     must('a run has one reply', messages.length <= 1, `${id} has ${messages.length}`)
   for (const [id, bodies] of world.received)
-    must('a receiver gets the same under one id', new Set(bodies).size === 1, `${id}: ${bodies.join(' | ')}`)
+    must('a receiver gets equal bytes under one id', new Set(bodies).size === 1, `${id}: ${bodies.join(' | ')}`)
   world.rows = rows
 }
 
 function checkRow({ latest }: World, { id, status, due, owner }: Delivery): void {
   must('no delivery waits for ever', (due ?? 0) <= latest + MAX_POLL_INTERVAL_MS, `${id} is due at ${due}`)
-  must('what is pending is due some time', (status === 'pending') === (due !== undefined), id)
-  must('what is over is nobody’s', status === 'pending' || owner === undefined, id)
+  must('every pending delivery is due', (status === 'pending') === (due !== undefined), id)
+  must('an ended delivery has no owner', status === 'pending' || owner === undefined, id)
 }
 
 function checkChange({ owners }: World, before: Delivery, now: Delivery, by: string): void {
   const { id } = now
-  must('what is over never changes', before.status === 'pending', id)
+  must('an ended delivery never changes', before.status === 'pending', id)
   must('the target never changes', JSON.stringify(before.target) === JSON.stringify(now.target), id)
   const isSaved = JSON.stringify(before.state) !== JSON.stringify(now.state) || now.status !== 'pending'
   const holder = owners.get(before.owner ?? '')
-  must('only who has claimed it says what came of it', !isSaved || holder === by, `${id} of ${holder} by ${by}`)
+  must('only the holder of a claim stores its outcome', !isSaved || holder === by, `${id} of ${holder} by ${by}`)
 }
 
-/** Once everybody has gone on fairly. */
+/** Checks the end, after each process continued fairly. */
 export async function checkEnd(world: World): Promise<void> {
   const { outbox } = world.stores
   const pending = await outbox.pending(world.key, 1_000)

@@ -103,7 +103,7 @@ async function step(world: World, state: ProcessState, fate: Fate): Promise<void
   if (state.failure instanceof Violation) throw state.failure
   if (state.failure !== undefined) {
     const what = state.failure instanceof Error ? state.failure.message : typeof state.failure
-    throw new Violation('nobody meets an error that is not a refusal', `${name}: ${what}`)
+    throw new Violation('every error is a refusal', `${name}: ${what}`)
   }
 }
 
@@ -130,9 +130,9 @@ async function continueFairly(world: World): Promise<void> {
     const dues = [...world.rows.values()].flatMap(({ due }) => due ?? [])
     if (dues.length === 0) return checkEnd(world)
     const times = [...dues, ...[...world.sleeps].map(({ until }) => until)].filter((at) => at > stores.clock.now())
-    if (times.length === 0) throw new Violation('no delivery waits for ever', 'nobody does what is due')
+    if (times.length === 0) throw new Violation('no delivery waits for ever', 'no process does the due work')
     setTime(world, Math.min(...times))
     trace.push('time passes')
   }
-  throw new Violation('everybody comes to an end', `not after ${FAIR_STEPS} steps`)
+  throw new Violation('every process ends', `not after ${FAIR_STEPS} steps`)
 }

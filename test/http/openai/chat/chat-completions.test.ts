@@ -1,3 +1,4 @@
+/* Evidence, clients: OpenAI's package works over Chat Completions: streams, tools, images, usage and errors. */
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { PNG } from '../../../fixtures/png.ts'

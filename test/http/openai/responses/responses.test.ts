@@ -1,3 +1,5 @@
+/* Evidence, clients: OpenAI's package works over Responses: streams, resumption, tools, branches and repeated
+ * requests. */
 import type OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelError } from '../../../../functions/ports/model.ts'

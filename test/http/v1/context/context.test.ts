@@ -1,3 +1,4 @@
+/* Evidence, replay: `GET …/context` shows the request that the model server then receives. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createModels } from '../../../../functions/adapters/models/models.ts'
 import { startOpenAiServer } from '../../../model-server/openai-server.ts'

@@ -1,3 +1,5 @@
+/* Evidence, api: Bytes that are not an image of the named type are refused with their path. */
+/* Evidence, api: Media of a refused or repeated input do not stay in the store. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'

@@ -1,3 +1,4 @@
+/* Evidence, api: Empty or blank instructions send nothing, and `format=openai` shows none. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'

@@ -1,3 +1,6 @@
+/* Evidence, api: Responses, events and callbacks show raw arguments, a session's user and the input of a waiting
+ * run. */
+/* Evidence, limits: A follower of a run that has not started does not hold its input in memory. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeTool } from '../../../agent/harness.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

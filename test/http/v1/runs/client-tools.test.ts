@@ -1,3 +1,5 @@
+/* Evidence, limits: No person is asked about a call whose arguments do not fit, and checking them takes bounded
+ * time. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { builtInTools } from '../../../../functions/runtime/built-in-tools.ts'
 import { expectJson, openHttpHarness } from '../../harness.ts'

@@ -1,3 +1,4 @@
+/* Evidence, api: A repeated `continue` is the run that it joined, also after that run has ended. */
 import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../../../eventually.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

@@ -1,6 +1,6 @@
+/* Evidence, api: A client that answers a pause and follows gets only a pause that ends the stream. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'
-import type { HttpHarness } from '../../harness.ts'
+import { expectJson, heldTurn, openHttpHarness, type HttpHarness } from '../../harness.ts'
 import { makeTool } from '../../../agent/harness.ts'
 
 const tools = [

@@ -1,3 +1,4 @@
+/* Evidence, durability: A deletion is completed once search finds none of its documents. */
 import { TooltrailError } from '../../../../functions/domain/errors.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'

@@ -1,3 +1,5 @@
+/* Evidence, replay: A source keeps its number in a fork and in an imported native export; no number has two
+ * sources. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ImportStep } from '../../../../functions/domain/messages/imported.ts'
 import type { LogImport } from '../../../../functions/ports/log-import.ts'

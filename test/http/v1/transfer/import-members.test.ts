@@ -1,3 +1,4 @@
+/* Evidence, imports: An import loses nothing and stores nothing twice, wherever it is cut off. */
 import { afterEach, expect, test } from 'vitest'
 import type { LogImport } from '../../../../functions/ports/log-import.ts'
 import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/backend/exported.ts'

@@ -1,3 +1,4 @@
+/* Evidence, search: Repeated search results rank below the events themselves after an export and an import, too. */
 import { afterEach, expect, test } from 'vitest'
 import { makeTool } from '../../../agent/harness.ts'
 import { comparable, exportLines, type ExportedMessage } from '../../../e2e/backend/exported.ts'

@@ -1,3 +1,4 @@
+/* Evidence, imports: A lost object stops no import, fork or export. */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../../harness.ts'
 import type { HttpHarness } from '../../harness.ts'

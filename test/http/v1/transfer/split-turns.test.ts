@@ -1,3 +1,4 @@
+/* Evidence, imports: Copies of a split turn keep the member of each message, also where ids of calls repeat. */
 import { afterEach, expect, test } from 'vitest'
 import { comparable, exportLines, parentPlaces, type ExportedMessage } from '../../../e2e/backend/exported.ts'
 import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'

@@ -1,3 +1,6 @@
+/* Evidence, usage: Each completion's tokens count once, and stay when the session is deleted. */
+/* Evidence, usage: A completion that is cancelled or deleted before its usage arrives still counts against the
+ * budget. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { expectJson, heldTurn, openHttpHarness } from '../../harness.ts'

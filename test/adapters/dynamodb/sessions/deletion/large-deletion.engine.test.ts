@@ -1,3 +1,4 @@
+/* Evidence, durability: A session of large rows can be deleted on DynamoDB. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
