@@ -486,7 +486,7 @@ export type Response = {
       readonly type: "text"
     }
   }
-  readonly tool_choice: "auto"
+  readonly tool_choice: "auto" | "none"
   readonly tools: readonly ({ readonly [name: string]: Json })[]
   readonly top_p: null
   readonly truncation: "disabled"

@@ -30,6 +30,7 @@ import { turnHash } from '../sessions/message-fingerprint.ts'
 import { noteDelivered } from '../sessions/repeated-request.ts'
 import { acceptTurn, rememberShown } from '../sessions/session-by-history.ts'
 import { modelOf } from '../models.ts'
+import { requestNumber } from '../responses/response-run.ts'
 import { whenSent } from '../when-sent.ts'
 import { jsonText } from '../../../log/json/well-formed.ts'
 
@@ -46,7 +47,8 @@ export const serveChatCompletion = (
     const turn = await readTurn(dependencies, c, body)
     const run = await acceptTurn(dependencies, turn)
     const delivered = (): Promise<void> => noteDelivered(dependencies, run.key, run.attempt)
-    const base = { id: `chatcmpl-${run.runId}`, model: body.model, created: seconds(dependencies) }
+    const { suffix } = await requestNumber(dependencies, run)
+    const base = { id: `chatcmpl-${run.runId}${suffix}`, model: body.model, created: seconds(dependencies) }
     const show: Shown = { ...base, run, turn }
     const response =
       body.stream === true

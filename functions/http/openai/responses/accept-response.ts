@@ -20,7 +20,7 @@ import { answeredBefore } from '../sessions/repeated-answer.ts'
 import { earlierAttempt } from '../sessions/repeated-request.ts'
 import { acceptTurn } from '../sessions/session-by-history.ts'
 import { acceptAfter, elsewhere, keepClaim } from '../sessions/turn-placement.ts'
-import { asksOf, requireRun } from './response-run.ts'
+import { asksOf, requestNumber, requireRun } from './response-run.ts'
 import type { Ask } from './response-run.ts'
 import type { AboutResponse, ShownResponse } from './response-resource.ts'
 import { RESPONSE_ID } from './response-schemas.ts'
@@ -39,9 +39,8 @@ export async function acceptResponse(dependencies: RouteDependencies, wanted: Ne
   const { about, isStored, withCalls } = wanted
   const accepted = await acceptWanted(dependencies, wanted)
   const { key, runId, answered, attempt } = accepted
-  const asked = answered === undefined ? 0 : await answersAfter(dependencies, accepted)
-  const isSame = answered === undefined || answered.runId === runId
-  const id = `resp_${runId}${asked === 0 || !isSame ? '' : `.${asked}`}`
+  const { asked, suffix } = await requestNumber(dependencies, accepted)
+  const id = `resp_${runId}${suffix}`
   const whole = { ...about, asked, ...definedFields({ of: answered?.runId }) }
   if (isStored) await names.give(key, nameOf(id), { ...whole, withCalls } as JsonObject)
   const response = { id, key, runId, asked, withCalls, about: whole, isStored }
@@ -198,12 +197,4 @@ async function refuseMissingOutputs({ reader }: RouteDependencies, session: Sess
   const missing = waiting.filter(({ message }) => !given.has(clientCallId(message)))
   if (missing[0] === undefined || (missing.length === waiting.length && said.length > 0)) return
   throw refused('input', `has no output for the call ${clientCallId(missing[0].message)}`)
-}
-
-/** How many times the run had asked the client when these answers arrived. */
-async function answersAfter({ reader }: RouteDependencies, { key, answered }: AcceptedTurn): Promise<number> {
-  if (answered === undefined) return 0
-  const run = await requireRun(reader, key, answered.runId)
-  const asks = await asksOf(reader, key, run)
-  return asks.findIndex(({ calls }) => calls.some(({ id }) => answered.calls.includes(id))) + 1
 }

@@ -13,6 +13,7 @@ export interface AboutResponse {
   readonly of?: string
   readonly previous?: string
   readonly background?: boolean
+  readonly toolChoice?: ResponseResource['tool_choice']
   readonly metadata?: JsonObject
   readonly user?: string
 }
@@ -55,7 +56,7 @@ export function responseResource({ id, key, about, isStored }: ShownResponse, st
     store: isStored,
     temperature: null,
     text: { format: { type: 'text' } },
-    tool_choice: 'auto',
+    tool_choice: about.toolChoice ?? 'auto',
     tools: run.clientTools.map(({ name, description, parameters, strict = false }) => ({
       type: 'function',
       name,

@@ -8,6 +8,7 @@ import type { LogReader } from '../../../ports/log-reader.ts'
 import type { AppDependencies } from '../../dependencies.ts'
 import { findRun, withArguments } from '../../v1/runs/resource.ts'
 import type { WaitingCall } from '../../v1/runs/resource.ts'
+import type { AcceptedTurn } from '../sessions/chat-session.ts'
 import { createRunSteps } from '../../run-steps/run-steps.ts'
 import type { OutputItem } from './response-items.ts'
 import { createResponseOutput } from './response-output.ts'
@@ -114,6 +115,20 @@ export interface Ask {
 export async function asksOf(reader: LogReader, key: SessionKey, run: Run): Promise<Ask[]> {
   const pauses = await pausesOf(reader, key, run)
   return pauses.filter(({ calls }) => calls.some(({ needs }) => needs === 'result'))
+}
+
+/**
+ * How many times the run had asked the client when this request's results arrived, and the end of the request's id.
+ * The suffix is empty unless the request continues the run that its id names.
+ */
+export async function requestNumber(
+  { reader }: Pick<AppDependencies, 'reader'>,
+  { key, runId, answered }: Pick<AcceptedTurn, 'key' | 'runId' | 'answered'>,
+): Promise<{ readonly asked: number; readonly suffix: string }> {
+  if (answered === undefined) return { asked: 0, suffix: '' }
+  const asks = await asksOf(reader, key, await requireRun(reader, key, answered.runId))
+  const asked = asks.findIndex(({ calls }) => calls.some(({ id }) => answered.calls.includes(id))) + 1
+  return { asked, suffix: asked === 0 || answered.runId !== runId ? '' : `.${asked}` }
 }
 
 /** Lists all pauses of a run, in order. */

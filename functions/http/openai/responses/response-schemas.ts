@@ -142,7 +142,7 @@ export const ResponseSchema = z
     store: z.boolean(),
     temperature: z.null(),
     text: z.object({ format: z.object({ type: z.literal('text') }) }),
-    tool_choice: z.literal('auto'),
+    tool_choice: z.enum(['auto', 'none']),
     tools: z.array(jsonObject),
     top_p: z.null(),
     truncation: z.literal('disabled'),

@@ -153,6 +153,7 @@ async function readWanted(
       ...definedFields({
         previous: previous ?? undefined,
         background: body.background ?? undefined,
+        toolChoice: body.tool_choice ?? undefined,
         metadata: input.metadata,
         user,
       }),

@@ -135,7 +135,9 @@ describe("the client's tools", () => {
     const body = { model: 'default', messages: messages, tools: [weather] }
     const answered = await client.chat.completions.create(body, { headers })
     expect(answered.choices).toMatchObject([{ message: { content: 'It rains.' }, finish_reason: 'stop' }])
-    expect(answered.id).toBe(asked.id)
+    expect(answered.id).toBe(`${asked.id}.1`)
+    const retried = { headers: { ...headers, 'x-stainless-retry-count': '1' } }
+    expect((await client.chat.completions.create(body, retried)).id).toBe(answered.id)
     expect((await log('talk')).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 

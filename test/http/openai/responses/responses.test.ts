@@ -47,9 +47,10 @@ describe('a Response', () => {
         },
       ],
     })
-    const made = await client.responses.create({ ...hello, metadata: { ticket: '7' } })
+    const made = await client.responses.create({ ...hello, metadata: { ticket: '7' }, tool_choice: 'none' })
     expect(made).toMatchObject({
       object: 'response',
+      tool_choice: 'none',
       status: 'completed',
       model: 'default',
       output_text: 'Hi.',
