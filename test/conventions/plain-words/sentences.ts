@@ -7,6 +7,10 @@ export interface Sentence {
   line: number
   kind: 'comment' | 'test name' | 'prose' | 'cell' | 'paragraph'
   text: string
+  /** Names of the suites around a test, from the outside in. */
+  suites?: readonly string[]
+  /** Whether a test name is that of a suite. */
+  isSuite?: boolean
 }
 
 const TEST_FUNCTIONS = new Set(['test', 'it', 'describe'])
@@ -75,16 +79,23 @@ export function sentencesOfCode(path: string, source = readFileSync(path, 'utf8'
     ),
   )
   if (/\.(?:test|suite|contract)\.tsx?$|test\/contracts\//.test(path)) {
+    const suites: { name: string; end: number }[] = []
     new Visitor({
-      CallExpression({ callee, arguments: [name], start }) {
-        if (!TEST_FUNCTIONS.has(functionName(callee as Named) ?? '')) return
+      CallExpression({ callee, arguments: [name], start, end }) {
+        const called = functionName(callee as Named) ?? ''
+        if (!TEST_FUNCTIONS.has(called)) return
+        while ((suites.at(-1)?.end ?? Infinity) < start) suites.pop()
         const text =
           name?.type === 'Literal' && typeof name.value === 'string'
             ? name.value
             : name?.type === 'TemplateLiteral'
               ? name.quasis.map(({ value }) => value.cooked ?? '').join('`code`')
               : undefined
-        if (text !== undefined) found.push({ path, line: lineOf(source, start), kind: 'test name', text: plain(text) })
+        if (text === undefined) return
+        const isSuite = called === 'describe'
+        const around = { suites: suites.map((suite) => suite.name), isSuite }
+        found.push({ path, line: lineOf(source, start), kind: 'test name', text: plain(text), ...around })
+        if (isSuite) suites.push({ name: plain(text), end })
       },
     }).visit(program)
   }
