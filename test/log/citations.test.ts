@@ -7,7 +7,7 @@ import { citationsAfter, citedNumbers } from '../../functions/log/citations.ts'
 
 const cited = (text: string): number[] => [...citedNumbers(text)].toSorted((one, other) => one - other)
 
-describe('a citation', () => {
+describe('the citation parser', () => {
   it.each<readonly [text: string, numbers: number[]]>([
     ['[source3]', [3]],
     ['It is so [source 3].', [3]],
@@ -21,23 +21,25 @@ describe('a citation', () => {
     ['[sources\n3,\n4]', [3, 4]],
     ['[[source3]]', [3]],
     ['[sources 1-100]', Array.from({ length: 100 }, (_, place) => place + 1)],
-  ])('is %j', (text, numbers) => expect(cited(text)).toEqual(numbers))
+  ])('reads the citation %j', (text, numbers) => expect(cited(text)).toEqual(numbers))
 
   it.each([
     ['source3', '(source3)', '[3]', '[resource3]', '[source]', '[sources and 3]', '[source3: more]', '[source 3.5]'],
     ['[sources 5-3]', '[sources 1-101]', '[source-3]', '[source3', '[see source3]'],
     ['`[source3]`', 'a ``b ` [source3]`` c', '```\n[source3]\n```', '~~~md\n[source3]\n```\n[source4]\n~~~'],
     ['```\n[source3] without an end', '   ```js\n[source3]\n   ```', '````\n```\n[source3]\n````'],
-  ])('is none of %j, %j, %j, %j', (...texts) => expect(texts.flatMap((text) => cited(text ?? ''))).toEqual([]))
+  ])('finds no citation in %j, %j, %j, %j', (...texts) =>
+    expect(texts.flatMap((text) => cited(text ?? ''))).toEqual([]),
+  )
 
-  it('counts after closed code, and beside a backtick that is never closed', () => {
+  it('finds citations after closed code, and after a backtick that is never closed', () => {
     expect(cited('```\n[source1]\n```\n[source2] `[source3]` [source4] ` [source5]\n\n` [source6]')).toEqual([
       2, 4, 5, 6,
     ])
     expect(cited('```a`b``` [source7]')).toEqual([7])
   })
 
-  it('is found however it is written, and nowhere within code', () => {
+  it('finds a citation in every spelling, but never within code', () => {
     const number = fc.integer({ min: 1, max: 999 })
     const range = fc.tuple(number, fc.integer({ min: 0, max: 99 }), fc.constantFrom('-', '–', ' - ', ' – '))
     const item = fc.oneof(
@@ -65,7 +67,7 @@ describe('a citation', () => {
     )
   })
 
-  it('is looked for in time that grows with the text alone', () => {
+  it('takes time linear in the length of the text', () => {
     for (const piece of ['[', '`', '[source', '[sources 1,', '``` ` ', '[source1] `', ' ', '[source 1 '])
       expect(cited(piece.repeat(Math.ceil(400_000 / piece.length))).length).toBeLessThanOrEqual(1)
     const runs = Array.from({ length: 1_500 }, (_, place) => '`'.repeat(place + 1)).join(' ')
@@ -73,7 +75,7 @@ describe('a citation', () => {
   })
 })
 
-test('after a turn, the cited, uncited and dropped sources are a pure, monotonic function of the log', () => {
+test('cited, uncited and dropped sources depend only on the log, and cited numbers only grow', () => {
   const first = citationsAfter('As [source2] says [source99].', [1, 2, 3], 3)
   expect(first).toEqual({
     cited: [[2, 2]],
@@ -113,7 +115,7 @@ test('after a turn, the cited, uncited and dropped sources are a pure, monotonic
   expect(citationsAfter('Nothing [source6].', [], 5, later)).toBeUndefined()
 })
 
-test('ranges hold exactly their numbers', () => {
+test('number ranges contain exactly the numbers they were built from', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 40 })), (numbers) => {
       const ranges = rangesOf(numbers)

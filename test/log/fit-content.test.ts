@@ -6,7 +6,7 @@ import { fitContent } from '../../functions/log/fit-content.ts'
 const at = { messageId: '01M80D4KDC0000000000000000', attempt: '3' }
 const limits = { offloadBytes: 100, previewChars: 10 }
 
-test('a text within the limit is kept whole, whatever is in it', () => {
+test('a text within the limit is kept unchanged, whatever its characters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 25 }), (text) => {
       const { parts, output, objects } = fitContent(at, { text }, limits)
@@ -17,7 +17,7 @@ test('a text within the limit is kept whole, whatever is in it', () => {
   )
 })
 
-test('a text above the limit keeps whole code points and a pointer; its bytes are stored', () => {
+test('a truncated text has whole code points and a pointer; all its bytes are stored', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 101, maxLength: 300 }), (text) => {
       const { parts, output, objects } = fitContent(at, { text }, limits)
@@ -34,7 +34,7 @@ test('the limit counts bytes of UTF-8, not characters', () => {
   expect(fitContent(at, { text: 'é'.repeat(51) }, limits).objects).toHaveLength(1)
 })
 
-test('sizes are readable', () => {
+test('the pointer shows the size in readable units', () => {
   const text = textOf(fitContent(at, { text: 'x\n'.repeat(612_345) }, limits).parts)
   expect(text).toContain('1.2 MB, 612,345 lines]')
 })
@@ -47,13 +47,13 @@ test.each([
   ['\n\n', 2],
 ])('%j has %i lines', (text, lines) => expect(fitContent(at, { text }, limits).output.lines).toBe(lines))
 
-test('two executions of one call use two objects', () => {
+test('two executions of one call use two object names', () => {
   const text = 'x'.repeat(101)
   const names = ['1', '2'].map((attempt) => fitContent({ ...at, attempt }, { text }, limits).objects[0]?.name)
   expect(new Set(names).size).toBe(2)
 })
 
-test('texts of sources share the limit with the text: omitted ones leave a preview and a pointer', () => {
+test('source texts share the limit with the result text; an omitted one becomes a preview with a pointer', () => {
   const sources = [
     { title: 'one', text: 'a'.repeat(60) },
     { title: 'two', url: 'https://two.example', text: 'b'.repeat(60) },

@@ -15,8 +15,8 @@ const policy = fc.constantFrom('full' as const, 'conversation' as const)
 /** The run whose request is made: the latest, or one that has no message yet. */
 const current = (log: readonly Message[]): string => log.at(-1)?.runId ?? ''
 
-describe('replay of any log', () => {
-  it('is a valid request: each round has exactly one result per call, in order (promises R1, R2)', () => {
+describe('replay', () => {
+  it('makes a valid request: each round has exactly one result per call, in order (promises R1, R2)', () => {
     fc.assert(
       fc.property(anyLog, policy, fc.boolean(), (log, replayed, fresh) => {
         const currentRun = fresh ? 'a run without messages' : current(log)
@@ -26,7 +26,7 @@ describe('replay of any log', () => {
     )
   })
 
-  it('never shows errors, the reasoning of a failed completion, members or orphaned results to the model (promises R4)', () => {
+  it("omits errors, reasoning of failed completions, members' messages and orphaned results (promises R4)", () => {
     fc.assert(
       fc.property(anyLog, policy, (log, replayed) => {
         expect(JSON.stringify(replay(log, { currentRun: current(log), replay: replayed }))).not.toContain(SECRET)
@@ -35,7 +35,7 @@ describe('replay of any log', () => {
     )
   })
 
-  it('changes nothing in the log and returns the same again, whatever else is in the log object', () => {
+  it('does not change the log, and is deterministic; other fields of the log object do not matter', () => {
     fc.assert(
       fc.property(anyLog, policy, (log, replayed) => {
         const before = structuredClone(log)
@@ -49,7 +49,7 @@ describe('replay of any log', () => {
     )
   })
 
-  it('sends arguments, results and text exactly as they stand in the log', () => {
+  it('sends arguments, results and text exactly as the log stores them', () => {
     fc.assert(
       fc.property(settledLog, (log) => {
         const request = replay(log, { currentRun: current(log), replay: 'full' })
@@ -68,8 +68,8 @@ describe('replay of any log', () => {
   })
 })
 
-describe('the prefix (promises R5)', () => {
-  it('stays byte for byte while a run grows, under both policies', () => {
+describe('the request prefix (promises R5)', () => {
+  it('stays byte for byte equal while a run grows, under both policies', () => {
     fc.assert(
       fc.property(settledLog, policy, (log, replayed) => {
         const points = requestPoints(log)
@@ -82,7 +82,7 @@ describe('the prefix (promises R5)', () => {
     )
   })
 
-  it('stays byte for byte over the runs of a session, but for the images that become notes', () => {
+  it('stays byte for byte equal over the runs of a session, except images that become notes', () => {
     fc.assert(
       fc.property(settledLog, (log) => {
         const points = requestPoints(log.map(withoutMedia))

@@ -23,7 +23,7 @@ const results = (request: readonly RequestMessage[]) =>
 const failure = { type: 'error', code: 'network', text: 'socket hang up' } as const
 
 describe('tool results (promises R1, R2)', () => {
-  it('stand in sequence order directly after their round, whatever ended first', () => {
+  it('follow their round directly, in the order of the calls, whichever call ended first', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}'), callTo('b', '{}')).result(1, 'B').result(0, 'A')
     expect(results(full(log))).toEqual([
       ['call_a', false, 'A'],
@@ -37,12 +37,12 @@ describe('tool results (promises R1, R2)', () => {
     ['interrupted', true, 'interrupted: this call may or may not have run'],
     ['cancelled', true, 'cancelled: this call did not finish'],
     ['denied', true, 'denied: the user did not allow this call'],
-  ] as const)('a call that is %s without content of its own has a result that says so', (status, isError, text) => {
+  ] as const)('a call that is %s without own content has a result with its status', (status, isError, text) => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '', { status })
     expect(results(full(log))).toEqual([['call_a', isError, text]])
   })
 
-  it('of calls without a result one counts as interrupted when another of its round has a result', () => {
+  it('a call without a result counts as interrupted if another call of its round has a result', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}'), callTo('b', '{}')).result(0, 'A')
     expect(results(full(log))).toEqual([
       ['call_a', false, 'A'],
@@ -50,7 +50,7 @@ describe('tool results (promises R1, R2)', () => {
     ])
   })
 
-  it('calls of which none has a result are left out with their reasoning, and their text stays', () => {
+  it('a round without any result loses its calls and reasoning, and keeps its text', () => {
     const { log } = writeLog()
       .user('go')
       .assistant({ type: 'reasoning', text: 'hm' }, 'let me see', callTo('a', '{}'))
@@ -58,7 +58,7 @@ describe('tool results (promises R1, R2)', () => {
     expect(full(log)).toEqual([said('go'), completed('let me see')])
   })
 
-  it('ids that are repeated in a later round do not confuse results', () => {
+  it('a result belongs to the call of its own round when a later round repeats the id', () => {
     const { log } = writeLog()
       .user('go')
       .assistant(callTo('a', '1', 'same'))
@@ -72,14 +72,14 @@ describe('tool results (promises R1, R2)', () => {
     ['no such message', { assistantMessageId: 'none' }],
     ['no such place', { sequence: 3 }],
     ['another id in its place', { toolCallId: 'other' }],
-  ])('a result whose call is not there is left out: %s', (_, change: Partial<ToolMessage>) => {
+  ])('a result without its call is omitted: %s', (_, change: Partial<ToolMessage>) => {
     const { log } = writeLog().user('go').assistant('hi', callTo('a', '{}')).result(0, 'orphan', change)
     expect(full(log)).toEqual([said('go'), completed('hi')])
   })
 })
 
 describe('completions (promises L5, L6)', () => {
-  it('parts keep the order in which they were produced, each with what its provider attached', () => {
+  it('parts keep the order in which they were produced, each with the data of its provider', () => {
     const thought = { type: 'reasoning', text: '', provider: { anthropic: { signature: 'sig' } } } as const
     const { log } = writeLog()
       .user('go')
@@ -96,12 +96,12 @@ describe('completions (promises L5, L6)', () => {
     ])
   })
 
-  it('an empty completion is left out, an empty result is sent', () => {
+  it('an empty completion is omitted, an empty result is sent', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, '').assistant().user('and?')
     expect(full(log).map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user'])
   })
 
-  it('the text of a failed completion is sent; the error and unfinished reasoning are not', () => {
+  it('the text of a failed completion is sent; its error and unfinished reasoning are not', () => {
     const { log } = writeLog()
       .user('go')
       .assistant({ type: 'reasoning', text: 'hm' }, 'half an', failure)
@@ -110,12 +110,12 @@ describe('completions (promises L5, L6)', () => {
     expect(full(log, 'run-2')).toEqual([said('go'), completed('half an'), said('again')])
   })
 
-  it('a completion that is nothing but an error is left out', () => {
+  it('a completion that contains only an error is omitted', () => {
     const { log } = writeLog().user('go').assistant(failure).run('run-2').user('again')
     expect(full(log, 'run-2')).toEqual([said('go'), said('again')])
   })
 
-  it('a run that continues after truncated text gets a note, before its first completion and in later requests', () => {
+  it('a run that continues after truncated text gets a note before its first completion, also in later requests', () => {
     const { log } = writeLog().user('go').assistant('half an', failure)
     const expected = [said('go'), completed('half an'), said(CUT_OFF_NOTE)]
     expect(full(log, 'run-2')).toEqual(expected)
@@ -128,7 +128,7 @@ describe('replay: conversation (promises R3)', () => {
   const conversation = (log: readonly Message[], currentRun: string): RequestMessage[] =>
     replay(log, { currentRun, replay: 'conversation' })
 
-  it('only the text of the user and the final completion of earlier runs are sent', () => {
+  it("a request has only the user's text and the final completion of earlier runs", () => {
     const { log } = writeLog()
       .user('go')
       .assistant('looking', callTo('a', '{}'))
@@ -139,17 +139,17 @@ describe('replay: conversation (promises R3)', () => {
     expect(conversation(log, 'run-2')).toEqual([said('go'), completed('done'), said('more')])
   })
 
-  it('the current run is whole', () => {
+  it('a request has all messages of the current run', () => {
     const { log } = writeLog().user('go').assistant('looking', callTo('a', '{}')).result(0, 'A')
     expect(conversation(log, 'run-1')).toEqual(full(log))
   })
 
-  it('a run that continues a failed one has its tool rounds too', () => {
+  it('a run that continues a failed run includes its tool rounds', () => {
     const { log } = writeLog().user('go').assistant(callTo('a', '{}')).result(0, 'A').assistant(failure)
     expect(conversation(log, 'run-2')).toEqual(full(log, 'run-2'))
   })
 
-  it('a run that ended without a completion leaves the text of the user', () => {
+  it("an earlier run without a completion contributes only the user's text", () => {
     const { log } = writeLog()
       .user('go')
       .assistant(callTo('a', '{}'))
@@ -164,7 +164,7 @@ describe('images and files', () => {
   const image = { type: 'image', id: 'object', mediaType: 'image/png', filename: 'cat.png', bytes: 9 } as const
   const note = { type: 'note', text: 'cat.png is gone' } as const
 
-  it('are sent in their own run, without the note', () => {
+  it('are sent in their own run, without their note', () => {
     const { log } = writeLog().user('look', image, note)
     expect(full(log)).toEqual([
       {
@@ -177,7 +177,7 @@ describe('images and files', () => {
     ])
   })
 
-  it('are replaced by the note in later runs', () => {
+  it('are replaced by their note in later runs', () => {
     const { log } = writeLog().user('look', image, note).assistant('a cat').run('run-2').user('sure?')
     expect(full(log, 'run-2')[0]).toEqual({
       role: 'user',
@@ -188,7 +188,7 @@ describe('images and files', () => {
     })
   })
 
-  it('of a tool result without a note leave a line of text in later runs', () => {
+  it('in a tool result without a note become a line of text in later runs', () => {
     const { log } = writeLog()
       .user('go')
       .assistant(callTo('a', '{}'))
@@ -202,7 +202,7 @@ describe('images and files', () => {
   })
 })
 
-it("a member's messages never reach the leader's request (promises R4)", () => {
+it("a member's messages are never part of the leader's request (promises R4)", () => {
   const { log } = writeLog().user('go').assistant('inner').assistant('done')
   const members = log.map((message) => (message === log[1] ? { ...message, parentToolCallId: 'call_1' } : message))
   expect(full(members)).toEqual([said('go'), completed('done')])

@@ -28,12 +28,12 @@ async function runOfTwoRounds(): Promise<{ it: Harness; runId: string; live: rea
 }
 
 describe('events derived from the log', () => {
-  test('are the ones that were seen live, ids and contents alike', async () => {
+  test('equal the live events, including their ids', async () => {
     const { it, runId, live } = await runOfTwoRounds()
     expect(stored(await follow(it, runId))).toEqual(stored(live))
   })
 
-  test('resume at the start of the round of the last id that was seen', async () => {
+  test('resume at the start of the round of the last received id', async () => {
     const { it, runId } = await runOfTwoRounds()
     const all = await follow(it, runId)
     const completions = all.filter((event) => event.type === 'message.completed').map((event) => event.id)
@@ -47,8 +47,11 @@ describe('events derived from the log', () => {
     expect(await after(`${runId}:run.completed`)).toEqual(await after(completions[1]))
   })
 
-  test.each(['nonsense', '01JD2Q8N4T6W8Y0A2C4E6G8J0K:run.started'])('are all sent again after %s', async (after) => {
-    const { it, runId } = await runOfTwoRounds()
-    expect(await follow(it, runId, after)).toEqual(await follow(it, runId))
-  })
+  test.each(['nonsense', '01JD2Q8N4T6W8Y0A2C4E6G8J0K:run.started'])(
+    'are all sent again after the unknown id %s',
+    async (after) => {
+      const { it, runId } = await runOfTwoRounds()
+      expect(await follow(it, runId, after)).toEqual(await follow(it, runId))
+    },
+  )
 })

@@ -12,7 +12,7 @@ const line = fc.oneof(
 const text = fc.array(line, { maxLength: 8 }).map((lines) => lines.join('\n'))
 
 describe('the title of any input', () => {
-  test('holds a letter or digit, has at most 80 characters, one line, and whole characters', () => {
+  test('has a letter or digit, one line, whole characters and at most 80 of them', () => {
     fc.assert(
       fc.property(text, (input) => {
         const title = titleOf(input)
@@ -25,7 +25,7 @@ describe('the title of any input', () => {
     )
   })
 
-  test('is there whenever a line of plain words is', () => {
+  test('exists if the input has a line of plain words', () => {
     fc.assert(
       fc.property(text, fc.string({ minLength: 1, unit: fc.constantFrom('a', 'ä', '7', '字') }), (before, words) => {
         expect(titleOf(`${before}\n${words}`)).toBeDefined()
@@ -33,7 +33,7 @@ describe('the title of any input', () => {
     )
   })
 
-  test('is a beginning of the plain line, cut between words unless the first is too long', () => {
+  test('is the beginning of the plain line, truncated between words unless the first word is too long', () => {
     const word = fc.string({ minLength: 1, maxLength: 90, unit: fc.constantFrom('a', 'b', 'é') })
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 40 }), (words) => {
@@ -66,7 +66,7 @@ test.each([
   expect(titleOf(input)).toBe(title)
 })
 
-test('an input of an image and words has the words as its opening, cut to 4,000 characters', () => {
+test('the opening of an input with an image is its text, truncated to 4,000 characters', () => {
   const image = { type: 'image', id: 'x', mediaType: 'image/png', bytes: 1 } as const
   const opening = openingOf([image, { type: 'text', text: `Look\n${'x'.repeat(5_000)}` }])
   expect(opening?.title).toBe('Look')

@@ -13,13 +13,13 @@ const image: RequestMedia = {
 }
 const one = (message: RequestMessage) => toOpenAiMessages([message])[0]
 
-describe('Chat Completions messages', () => {
-  it('begin with the instructions, where there are any', () => {
+describe('the Chat Completions format', () => {
+  it('puts the instructions first, if there are any', () => {
     expect(toOpenAiMessages([], 'Be brief.')).toEqual([{ role: 'system', content: 'Be brief.' }])
     expect(toOpenAiMessages([])).toEqual([])
   })
 
-  it('of a user are a string for one text, and parts for more', () => {
+  it('writes an input of one text as a string, and other inputs as parts', () => {
     expect(one({ role: 'user', parts: [text('')] })).toEqual({ role: 'user', content: '' })
     expect(one({ role: 'user', parts: [text('a'), text('b')] })).toEqual({
       role: 'user',
@@ -27,7 +27,7 @@ describe('Chat Completions messages', () => {
     })
   })
 
-  it('carry images as data URLs, text files as text, PDF as files, and say what cannot be carried', () => {
+  it('sends images as data URLs, text files as text and PDF as files; notes describe other content', () => {
     const file = (mediaType: string): RequestMedia => ({ type: 'file', id: 'o', mediaType, data: new Uint8Array([65]) })
     const { data: _, ...gone } = image
     expect(
@@ -44,7 +44,7 @@ describe('Chat Completions messages', () => {
     })
   })
 
-  it('of an assistant join text before and after calls, with null where there is none', () => {
+  it("joins an assistant's text before and after calls, and writes null if there is no text", () => {
     expect(one({ role: 'assistant', parts: [text('a'), call('1', '{"x" :1}'), text('b')] })).toEqual({
       role: 'assistant',
       content: 'ab',
@@ -56,7 +56,7 @@ describe('Chat Completions messages', () => {
     })
   })
 
-  it('of a tool are text, images in words', () => {
+  it('sends a tool result as text, with a description in place of each image', () => {
     const parts = [text('here'), image]
     expect(one({ role: 'tool', toolCallId: '1', toolName: 'shell', isError: false, parts })).toEqual({
       role: 'tool',

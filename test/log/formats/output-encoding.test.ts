@@ -6,7 +6,7 @@ import { encodeOutput, encodingOf } from '../../../functions/log/formats/output-
 const anyText = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xff_ff }), fc.constantFrom(0xd8_3d, 0xde_00, 0xfe_ff)))
 const decode = ({ bytes, mediaType }: ReturnType<typeof encodeOutput>): string => bytes.toString(encodingOf(mediaType))
 
-test('any text comes back from its bytes as it was, halves of characters included', () => {
+test('encoding and decoding any text returns it unchanged, including unpaired surrogates', () => {
   fc.assert(
     fc.property(
       anyText.map((units) => String.fromCharCode(...units)),
@@ -27,7 +27,7 @@ test.each([
   [`text/x; y=${'z'.repeat(300)}`, 'text/plain; charset=utf-8', 'text/plain; charset=utf-16le'],
   [`text/x; y=${'z'.repeat(240)}`, `text/x; y=${'z'.repeat(240)}`, 'text/plain; charset=utf-16le'],
   ['text/html; Charset="ISO-8859-1"; x=1', 'text/html; charset=utf-8; x=1', 'text/html; x=1; charset=utf-16le'],
-])('the media type %s gives the encoding of the bytes', (mediaType, whole, halves) => {
+])('the stored media type names the encoding of the bytes: %s', (mediaType, whole, halves) => {
   expect(encodeOutput('é', mediaType).mediaType).toBe(whole)
   expect(encodeOutput('\ud83d', mediaType).mediaType).toBe(halves)
 })

@@ -9,7 +9,7 @@ const call = (id: string) => ({ id, type: 'function', function: { name: 'shell',
 const asked = (...ids: string[]) => ({ role: 'assistant', tool_calls: ids.map(call) })
 const answered = (id: string) => ({ role: 'tool', tool_call_id: id, content: id })
 
-test('results go to the first open call of their name; calls that stay open are interrupted', () => {
+test('a result is assigned to the first open call with its id; calls without a result are interrupted', () => {
   const log = createOpenAiImport()
   const given = [asked('a', 'a', 'b'), asked('a'), answered('b'), answered('a'), answered('a'), asked('c')]
   const read = given.flatMap((message, at) => log.take(message, `${at}`))
@@ -26,7 +26,7 @@ test('results go to the first open call of their name; calls that stay open are 
   ])
 })
 
-test('a call is found at once among 10,000 that are open, and a message joins as many', () => {
+test('finding one of 10,000 open calls takes constant time', () => {
   const log = createOpenAiImport()
   const ids = Array.from({ length: 10_000 }, (_, at) => `call ${at}`)
   const before = processorTime()
@@ -44,8 +44,8 @@ const native = (...ids: string[]) => ({
   tool_calls: ids.map((id) => ({ id, name: 'shell', arguments: '{}' })),
 })
 
-describe('what a log leaves open is bounded, whichever loops it is of', () => {
-  test('in calls, of which a result frees one', () => {
+describe('the limit on open calls of an imported log', () => {
+  test('counts calls over all loops; a result frees one call', () => {
     const log = createNativeImport()
     for (let at = 0; at < 10_000; at++) log.take({ ...native('a'), parent_tool_call_id: `${at % 7}` }, `${at}`)
     log.take({ role: 'tool', tool_call_id: 'a', parent_tool_call_id: '3', parts: [] }, 'result')
@@ -55,7 +55,7 @@ describe('what a log leaves open is bounded, whichever loops it is of', () => {
     )
   })
 
-  test('in characters of their messages, which the next input frees', () => {
+  test('counts the characters of their messages; the next input frees them', () => {
     const log = createNativeImport()
     const [long] = native('a').tool_calls
     const message = { ...native('a'), tool_calls: [{ ...long, provider: { other: { data: 'x'.repeat(5_000_000) } } }] }

@@ -64,7 +64,7 @@ test.each<[string, JsonObject]>([
   ['with an example that looks like a schema', { example: { allOf: many(600, {}), $ref: 'x' } }],
   ['of 28 objects within each other', nestedObjects(28)],
   ['of 32 lists within each other', nested(32)],
-])('a schema %s is one', (_name, schema) => expect(schemaFault(schema)).toBeUndefined())
+])('a schema %s is accepted', (_name, schema) => expect(schemaFault(schema)).toBeUndefined())
 
 test.each<[string, JsonObject, string | RegExp]>([
   ['whose references double', definitions(30, (next) => ({ anyOf: [next, next] })), /^\$defs\.d[12]\d\b/],
@@ -85,7 +85,7 @@ test.each<[string, JsonObject, string | RegExp]>([
   ['with 101 references', { $defs: { a: {} }, prefixItems: many(101, { $ref: '#/$defs/a' }) }, 'prefixItems.100.$ref'],
   ['with more than 2,000 nodes', { anyOf: many(2_000, {}) }, ''],
   ['that is nested too deep', nested(40), Array.from({ length: 33 }, () => 'items').join('.')],
-])('a schema %s is refused with the place', (_name, schema, path) => {
+])('a schema %s is rejected with the path of the fault', (_name, schema, path) => {
   const before = processorTime()
   const found = schemaFault(schema)?.path.join('.')
   if (typeof path === 'string') expect(found).toBe(path)

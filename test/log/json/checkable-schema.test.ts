@@ -39,7 +39,7 @@ test.each<[string, JsonObject, Json, Json]>([
     { format: 'x' },
     { format: 1 },
   ],
-])('%s is read as what it means', (_name, parameters, fits, other) => {
+])('%s is interpreted as intended', (_name, parameters, fits, other) => {
   expect(checkableSchema(parameters).reading).toBe('whole')
   expect(check(parameters, fits)).toBe(true)
   expect(check(parameters, other)).toBe(false)
@@ -50,7 +50,7 @@ test.each<[string, string]>([
   ['hostname', 'my_host'],
   ['uri', 'not an address'],
   ['email', 'ann'],
-])('the format %s is an annotation', (format, a) => {
+])('the format %s is not enforced', (format, a) => {
   expect(checkableSchema(of({ type: 'string', format })).reading).toBe('whole')
   expect(check(of({ type: 'string', format }), { a })).toBe(true)
 })
@@ -67,7 +67,7 @@ test.each<[string, JsonObject]>([
     'a property pattern of another dialect',
     { patternProperties: { '(?i)x': { type: 'string' } }, additionalProperties: false },
   ],
-])('%s is dropped, and the rest is checked', (_name, a) => {
+])('%s is dropped, and the rest of the schema is checked', (_name, a) => {
   const parameters: JsonObject = { type: 'object', properties: { a, b: { type: 'number' } } }
   expect(checkableSchema(parameters).reading).toBe('partial')
   expect(check(parameters, { a: { x: 1 }, b: 1 })).toBe(true)
@@ -78,6 +78,6 @@ test.each<[string, JsonObject]>([
   ['not', { not: { pattern: '(?i)x' } }],
   ['oneOf', { oneOf: [{ pattern: '(?i)x' }, { type: 'string' }] }],
   ['if', { if: { pattern: '(?i)x' }, else: false }],
-])('a schema with %s and a dropped keyword is not checked at all', (_name, a) => {
+])('a schema with %s and a dropped keyword is not checked', (_name, a) => {
   expect(checkableSchema(of(a)).reading).toBe('unreadable')
 })

@@ -29,7 +29,7 @@ test.each([
   expect(hasExactNumbers(`[${number}]`)).toBe(String(Number(number)) !== number)
 })
 
-test('a number that JavaScript spells the same way is a number', () => {
+test('a number that JavaScript spells identically is read as a plain number', () => {
   const text = '[0,-1,1.5,9007199254740991,1e+21,1e-7,123456789012345]'
   expect(readJson(text)).toEqual(JSON.parse(text))
   expect(hasExactNumbers(text)).toBe(false)
@@ -43,7 +43,7 @@ test('exact numbers are read at any depth', () => {
   expect(isExactNumber(inner)).toBe(true)
 })
 
-test('any JSON text comes out with the spelling of its numbers', () => {
+test('reading and writing any JSON text keeps the spelling of its numbers', () => {
   fc.assert(
     fc.property(jsonText, (text) => {
       // The text goes through names that occur twice, and names that look like indexes, in another order.
@@ -52,7 +52,7 @@ test('any JSON text comes out with the spelling of its numbers', () => {
   )
 })
 
-test('a text is refused if JSON.parse refuses it, and has the same value otherwise', () => {
+test('a text is rejected only if JSON.parse rejects it; otherwise both return equal values', () => {
   const pieces = fc.constantFrom(
     ...[
       '{',
@@ -95,13 +95,13 @@ test('a text is refused if JSON.parse refuses it, and has the same value otherwi
     expect(() => readJson(text), text).toThrow(SyntaxError)
 })
 
-test('texts that look like the mark of a number stay texts', () => {
+test('texts that look like the internal number marker stay texts', () => {
   for (const text of ['{"\uE000number:1":"\uE000number:2","n":3.0}', String.raw`["\ue000number:2",3.0]`])
     expect(written(text)).toBe(JSON.stringify(JSON.parse(text)).replace(/3(?=[}\]]$)/u, '3.0'))
   expect(written('{"__proto__":1.0,"a":{"__proto__":{"b":2.0}}}')).toBe('{"__proto__":1.0,"a":{"__proto__":{"b":2.0}}}')
 })
 
-test('plain numbers are those of JSON.parse', () => {
+test('conversion to plain numbers gives the values of JSON.parse', () => {
   fc.assert(
     fc.property(jsonText, (text) => {
       expect(withPlainNumbers(readJson(text))).toEqual(JSON.parse(text))
@@ -109,7 +109,7 @@ test('plain numbers are those of JSON.parse', () => {
   )
 })
 
-test('folded numbers are equal if and only if their values are', () => {
+test('folded numbers are equal only if their values are equal', () => {
   const fold = (text: string): string => JSON.stringify(withFoldedNumbers(readJson(text) as Json))
   expect(fold('[10.00,1e1,10,0.10e2]')).toBe('[10,10,10,10]')
   expect(fold('9007199254740993')).not.toBe(fold('9007199254740992'))
@@ -130,7 +130,7 @@ test('folded numbers are equal if and only if their values are', () => {
   )
 })
 
-test('an exact number is none of its copies', () => {
+test('a copy of an exact number is not an exact number', () => {
   fc.assert(
     fc.property(numberText, (text) => {
       const value = readJson(`[${text}]`) as readonly unknown[]

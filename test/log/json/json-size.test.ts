@@ -15,7 +15,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary' }),
 )
 
-test('depth and values of a text are those of its value, whatever its strings hold', () => {
+test('the depth and the number of values are those of the parsed value, whatever its strings contain', () => {
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof({ maxDepth: 4 }, text, fc.double(), fc.array(tie('value')), fc.dictionary(text, tie('value'))),
   }))
@@ -31,11 +31,11 @@ test.each([
   ['{"a\\', 1],
   ['"\\"[[', 0],
   ['', 0],
-])('a text that ends in the midst has a depth: %s', (broken, expected) => {
+])('an incomplete text has a depth: %s', (broken, expected) => {
   expect(jsonSize(broken).depth).toBe(expected)
 })
 
-test('a text may be as deep and have as many values as the limits say, and no more', () => {
+test('a text at the limits of depth and values is accepted; one beyond them is rejected', () => {
   const list = (values: number): string => JSON.stringify(Array.from({ length: values - 1 }, () => 0))
   expect(jsonFault(list(MAX_JSON_VALUES))).toBeUndefined()
   expect(jsonFault(list(MAX_JSON_VALUES + 1))).toBe('has more than 100,000 values')

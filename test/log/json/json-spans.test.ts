@@ -6,7 +6,7 @@ import { fc } from '../../generators/seeded.ts'
 const at = (text: string, { from, to }: { readonly from: number; readonly to: number }): string => text.slice(from, to)
 const spaces = fc.constantFrom(undefined, 1, '\t')
 
-test('a value, an item and a property are found, and are compact as JSON.stringify makes them', () => {
+test('the parser finds a value, an item and a property; their compact form equals that of JSON.stringify', () => {
   fc.assert(
     fc.property(fc.json(), spaces, (json, space) => {
       const value: unknown = JSON.parse(json)
@@ -24,7 +24,7 @@ test('a value, an item and a property are found, and are compact as JSON.stringi
   )
 })
 
-test('numbers keep their spelling, strings get the escapes of JSON.stringify, and the last of equal names counts', () => {
+test("compact JSON keeps number spellings, uses JSON.stringify's escapes and takes the last of duplicate names", () => {
   const text = '{ "a" : 1, "\\u0061" : [ 12345678901234567890 , 1.0 , "\\u00e9\\/" , true ] }'
   const found = propertiesAt(text, valueAt(text, 0)).get('a')
   if (found === undefined) throw new Error('a property was not found')

@@ -38,7 +38,7 @@ function hasHalf(parsed: unknown): boolean {
   return Object.entries(parsed).some(([name, field]) => !name.isWellFormed() || hasHalf(field))
 }
 
-test('the JSON of any value has no half of a character, and nothing else of it changes', () => {
+test('the JSON of any value has no unpaired surrogates, and is otherwise unchanged', () => {
   fc.assert(
     fc.property(value, (any) => {
       const parsed: unknown = JSON.parse(jsonText(any))
@@ -49,13 +49,13 @@ test('the JSON of any value has no half of a character, and nothing else of it c
   )
 })
 
-test('a value without a half stays the same object, and bytes stay bytes', () => {
+test('a well-formed value is returned as the identical object, and bytes stay bytes', () => {
   const whole = { a: ['x', { b: '😀' }], bytes: Buffer.from([0xd8, 0x3d]) }
   expect(wellFormed(whole)).toBe(whole)
   expect(wellFormed({ half: '\ud83d', bytes: whole.bytes }).bytes).toBe(whole.bytes)
 })
 
-test('an escaped backslash before letters that look like a half stays as it is', () => {
+test('an escaped backslash before letters that look like a surrogate stays unchanged', () => {
   expect(wellFormedJson(String.raw`{"a":"\\ud83d"}`)).toBe(String.raw`{"a":"\\ud83d"}`)
   expect(wellFormedJson(String.raw`{"a":"\\\ud83d"}`)).toBe(String.raw`{"a":"\\\ufffd"}`)
   expect(wellFormedJson(String.raw`{"a":"\ud83d\udd25\udd25"}`)).toBe(String.raw`{"a":"\ud83d\udd25\ufffd"}`)
@@ -71,7 +71,7 @@ function split(whole: string, lengths: readonly number[]): string[] {
 
 const lengths = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 40 })
 
-test('pieces of a text have whole characters, wherever the text is split', () => {
+test('chunks of a text contain whole characters, wherever the text is split', () => {
   fc.assert(
     fc.property(text, lengths, (whole, sizes) => {
       const joiner = createPieceJoiner({ isJson: false })
@@ -83,7 +83,7 @@ test('pieces of a text have whole characters, wherever the text is split', () =>
   )
 })
 
-test('pieces of arguments have whole characters and whole escapes, wherever the arguments are split', () => {
+test('chunks of arguments contain whole characters and escapes, wherever the arguments are split', () => {
   fc.assert(
     fc.property(json, lengths, (whole, sizes) => {
       const joiner = createPieceJoiner({ isJson: true })

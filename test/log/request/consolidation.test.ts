@@ -37,15 +37,15 @@ function exchanges(count: number, rounds = 0) {
   return writer
 }
 
-describe('when a conversation is consolidated', () => {
-  it('counts inputs and completions: ten of them and 500 tool messages are ten', () => {
+describe('the threshold of consolidation', () => {
+  it('counts inputs and completions, but no tool messages', () => {
     const { log } = exchanges(5, 100)
     expect(log.filter(({ role }) => role === 'tool')).toHaveLength(500)
     expect(conversational(log)).toBe(10)
     expect(isDue(POLICY, conversational(log))).toBe(false)
   })
 
-  it('counts steered inputs, and neither failures, empty completions nor what members say', () => {
+  it("counts steered inputs, but no failures, empty completions or members' messages", () => {
     const writer = writeLog().run('r').user('one').assistant(callTo('a', '{}')).result(0, 'x').user('steered')
     writer.assistant({ type: 'text', text: 'cut o' }, { type: 'error', code: 'network', text: 'failed' })
     writer.assistant('').assistant('I look', callTo('b', '{}')).result(0, 'y').assistant('two')
@@ -54,17 +54,17 @@ describe('when a conversation is consolidated', () => {
     expect(conversational(writer.log)).toBe(3)
   })
 
-  it('is more than the threshold; met exactly it is not', () => {
+  it('is exceeded at one message more, not when it is reached exactly', () => {
     expect(isDue(POLICY, 100)).toBe(false)
     expect(isDue(POLICY, 101)).toBe(true)
   })
 
-  it('is announced from two before the threshold on', () => {
+  it('is announced from two messages before it', () => {
     expect(isNearlyFull(POLICY, 97)).toBe(false)
     expect([98, 99, 100, 101].every((count) => isNearlyFull(POLICY, count))).toBe(true)
   })
 
-  it('keeps one with ratio 0, and never happens with ratio 1', () => {
+  it('leaves one message with ratio 0, and is never exceeded with ratio 1', () => {
     expect(keptCount({ threshold: 100, keepRecentRatio: 0 })).toBe(1)
     expect(isDue({ threshold: 100, keepRecentRatio: 1 }, 1_000)).toBe(false)
     // 0.29 × 100 is a little less than 29 in binary.
@@ -72,8 +72,8 @@ describe('when a conversation is consolidated', () => {
   })
 })
 
-describe('what is consolidated', () => {
-  it('is all but the newest, with the rounds before the first of those that stay', () => {
+describe('a consolidation', () => {
+  it('includes all but the newest messages, and the rounds before the first message that stays', () => {
     const { log } = exchanges(51, 2)
     const found = collect(log, POLICY)
     const kept = log.filter(({ id }) => id > (found?.through ?? ''))
@@ -82,7 +82,7 @@ describe('what is consolidated', () => {
     expect(kept[0]?.role).toBe('user')
   })
 
-  it('ends at the same place whatever tool messages come before and after', () => {
+  it('ends at the same message, whatever tool messages surround it', () => {
     for (const rounds of [0, 1, 7]) {
       const { log } = exchanges(60, rounds)
       const found = collect(log, POLICY)
@@ -92,7 +92,7 @@ describe('what is consolidated', () => {
     }
   })
 
-  it('never ends inside a round, and leaves a valid request', () => {
+  it('never ends inside a round, and leads to a valid request', () => {
     fc.assert(
       fc.property(
         settledLog,
@@ -123,7 +123,7 @@ describe('what is consolidated', () => {
     )
   })
 
-  it('holds texts, calls and pointers, and no result', () => {
+  it('includes texts, calls and pointers, but no results', () => {
     const { log } = exchanges(3, 1)
     const [part = ''] = collect(log, { threshold: 2, keepRecentRatio: 0 })?.parts ?? []
     const pointer = log.find(({ role }) => role === 'tool')?.id
@@ -136,7 +136,7 @@ describe('what is consolidated', () => {
     expect(part).not.toContain('answer 2')
   })
 
-  it('holds nothing of what members did', () => {
+  it('omits the messages of members', () => {
     const { log } = exchanges(3, 1)
     const theirs = log
       .filter(({ runId }) => runId === 'run-0')
@@ -147,12 +147,12 @@ describe('what is consolidated', () => {
     )
   })
 
-  it('is nothing where only rounds stand before what stays', () => {
+  it('does not happen if only rounds precede the messages that stay', () => {
     const { log } = writeLog().run('r').assistant(callTo('a', '{}')).result(0, 'x').assistant('done')
     expect(collect(log, { threshold: 1, keepRecentRatio: 0 })).toBeUndefined()
   })
 
-  it('has parts that fit a request, the oldest first, and names messages that are too long for any', () => {
+  it('has parts that fit a request, oldest first, and marks omitted messages', () => {
     const { log } = exchanges(400)
     const found = collect(log, { threshold: 2, keepRecentRatio: 0 }, 500)
     expect(found?.parts).toHaveLength(4)
@@ -161,12 +161,12 @@ describe('what is consolidated', () => {
     expect(found?.messages).toBe(799)
   })
 
-  it('is nothing where all of it stays', () => {
+  it('does not happen if all messages stay', () => {
     expect(collect(exchanges(10).log, POLICY)).toBeUndefined()
     expect(collect([], POLICY)).toBeUndefined()
   })
 
-  it('follows the former summary, which is folded in', () => {
+  it('sends the previous summary in front of the conversation', () => {
     expect(summaryRequestText('USER: hello', 'the former')).toBe(
       '<conversation_summary>\nthe former\n</conversation_summary>\n<conversation>\nUSER: hello\n</conversation>',
     )

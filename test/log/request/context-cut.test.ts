@@ -48,8 +48,8 @@ function fit(messages: readonly Message[], maxTokens: number, context: SessionCo
   return cut
 }
 
-describe('a cut', () => {
-  it('leaves between 35 and 75 % of what fits, wherever the log ends', () => {
+describe('a truncation', () => {
+  it('leaves between 35 and 75 % of the limit, wherever the log ends', () => {
     for (let count = 20; count < 60; count++) {
       const { log } = runs(count)
       const left = weighMessages(sent(log, fit(log, 1_500)))
@@ -58,7 +58,7 @@ describe('a cut', () => {
     }
   })
 
-  it('reads a message as often in a long log as in a short one', () => {
+  it('reads each message equally often in a long log and in a short one', () => {
     const readsOf = (count: number): number => {
       const { log } = runs(count)
       let reads = 0
@@ -77,14 +77,14 @@ describe('a cut', () => {
     expect(readsOf(400)).toBeLessThan(readsOf(40) * 1.5)
   })
 
-  it('takes whole rounds, and says so in front of what is left', () => {
+  it('removes whole rounds, and puts a note in front of the remaining messages', () => {
     const { log } = runs(30)
     const request = sent(log, fit(log, 1_500))
     expect(request[0]).toEqual({ role: 'user', parts: [{ type: 'text', text: CUT_NOTE }] })
     expect(request[1]?.role).not.toBe('tool')
   })
 
-  it('follows the summary', () => {
+  it('puts its note after the summary', () => {
     const usage = {} as never
     const summary = { text: 'so far', through: '0', messages: 1, createdAt: 0, model: '', usage }
     const cut = { from: '1', kept: [], messages: 1, conversational: 1 }
@@ -92,7 +92,7 @@ describe('a cut', () => {
     expect(texts).toEqual(['<conversation_summary>\nso far\n</conversation_summary>', CUT_NOTE])
   })
 
-  it('counts what has left, also over several cuts', () => {
+  it('counts the removed messages, also over several truncations', () => {
     const { log } = runs(30)
     const first = fit(log, 1_500)
     expect(first.messages).toBe(log.findIndex(({ id }) => id === first.from))
@@ -105,7 +105,7 @@ describe('a cut', () => {
     )
   })
 
-  it('never brings back what has left, when the run whose inputs it kept is over', () => {
+  it('never restores removed messages, when the run whose inputs it kept has ended', () => {
     const writer = writeLog().run('long').user('begin')
     for (let round = 0; round < 8; round++)
       writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(9)).user(`steer ${round}`)
@@ -132,7 +132,7 @@ describe('a cut', () => {
     expect(cutToFit(next, scaleOf(next), 100, NOTHING_OLDER)?.kept[0]).toBe(writer.log[0]?.id)
   })
 
-  it('takes rounds of the current run when nothing else is left, and never an input of it', () => {
+  it('removes rounds of the current run if nothing else remains, but none of its inputs', () => {
     const writer = runs(3).run('now').user('the task')
     for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))
     writer.user('and be quick')
@@ -147,7 +147,7 @@ describe('a cut', () => {
     expect(cut.kept).toHaveLength(1)
   })
 
-  it('keeps the input of a continued turn, in later runs too, until the next truncation', () => {
+  it('keeps the input of a continued turn, also in later runs, until the next truncation', () => {
     const writer = writeLog().run('now').user('the task')
     for (let round = 0; round < 40; round++) writer.assistant(callTo('a', '{}')).result(0, WORDS.repeat(5))
     const first = fit(writer.log, 1_500)
@@ -158,20 +158,20 @@ describe('a cut', () => {
     expect(second.kept).toEqual([])
   })
 
-  it('of a log that is not loaded whole begins with what is', () => {
+  it('starts with the first loaded message if the log is not loaded completely', () => {
     const { log } = runs(30)
     const of = measured(log.slice(40), {}, false)
     const cut = cutToFit(of, scaleOf(of), 100_000, { messages: 40, conversational: 20 })
     expect(cut).toEqual({ from: log[40]?.id, kept: [], messages: 40, conversational: 20 })
   })
 
-  it('is not made where only the input is left', () => {
+  it('does not happen if only the input remains', () => {
     const { log } = writeLog().run('now').user(WORDS.repeat(1_000))
     const of = measured(log)
     expect(cutToFit(of, scaleOf(of), 100, NOTHING_OLDER)).toBeUndefined()
   })
 
-  it('after a refusal leaves at most two thirds', () => {
+  it('leaves at most two thirds after the provider refused the request', () => {
     const { log } = runs(30)
     const of = measured(log)
     const whole = weighMessages(sent(log, undefined))

@@ -46,8 +46,8 @@ function longLog(runs: number): LogWriter {
   return writer
 }
 
-describe('what is loaded of a log (promises R7)', () => {
-  it('is the whole log where it fits, but for what members did in earlier runs', () => {
+describe('the loaded part of a log (promises R7)', () => {
+  it("is the complete log if it fits, without members' messages of earlier runs", () => {
     fc.assert(
       fc.property(settledLog, fc.integer({ min: 1, max: 9 }), (log, page) => {
         const current = log.at(-1)?.runId
@@ -57,7 +57,7 @@ describe('what is loaded of a log (promises R7)', () => {
     )
   })
 
-  it('is not whole where something is skipped, also if the decided context begins in the same page', () => {
+  it('is incomplete if a message is skipped, also if the decided context begins in the same page', () => {
     const { log } = longLog(100)
     const cut = { from: log[20]?.id ?? '', kept: [], messages: 20, conversational: 10 }
     const { messages, isWhole } = load(log, 1_000, log.length, { cut })
@@ -74,7 +74,7 @@ describe('what is loaded of a log (promises R7)', () => {
     expect(long.isWhole).toBe(false)
   })
 
-  it('ends where the context begins by what was decided', () => {
+  it('begins where the decided context begins', () => {
     const { log } = longLog(50)
     const cut = { from: log[100]?.id ?? '', kept: [], messages: 100, conversational: 50 }
     for (const page of [1, 7, 50, 500]) {
@@ -85,13 +85,13 @@ describe('what is loaded of a log (promises R7)', () => {
     }
   })
 
-  it('does not depend on the size of the pages that it was read in', () => {
+  it('does not depend on the page size', () => {
     const { log } = longLog(100)
     const { messages } = load(log, 5_000, 1_000)
     for (const page of [1, 3, 7, 50]) expect(load(log, 5_000, page).messages).toEqual(messages)
   })
 
-  it('holds the current run whole with its input, however little fits (promises R3)', () => {
+  it('includes the current run and its input completely, even beyond the limit (promises R3)', () => {
     const writer = writeLog()
     writer.run('before').user('early').assistant('answer').run('now').user('the task')
     for (let round = 0; round < 50; round++) writer.assistant(callTo('a', '{}')).result(0, 'some text '.repeat(100))
@@ -102,7 +102,7 @@ describe('what is loaded of a log (promises R7)', () => {
         )
   })
 
-  it('holds the turn that a run without an input continues', () => {
+  it('includes the turn that a run without an input continues', () => {
     const writer = writeLog()
     for (let run = 0; run < 30; run++) writer.run(`run-${run}`).user('what is it?').assistant('an answer '.repeat(99))
     writer.run('failed').user('the task').assistant(callTo('a', '{}')).result(0, 'done').run('again')

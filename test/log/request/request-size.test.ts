@@ -37,8 +37,8 @@ function estimate(messages: readonly Message[], context: SessionContext = {}, is
 const WORDS = 'the quick brown fox jumps over the lazy dog '
 const HAN = '请帮我检查一下昨天部署失败的原因'
 
-describe('how many tokens a request has', () => {
-  it('is its weight as long as no provider has counted any', () => {
+describe('the estimated tokens of a request', () => {
+  it('equal its weight until a provider reports a count', () => {
     const { log } = writeLog().run('now').user(WORDS)
     expect(estimate(log)).toBe(Math.round(weightOf(log, 'now')))
   })
@@ -47,7 +47,7 @@ describe('how many tokens a request has', () => {
     ['counts half of what texts weigh', 0.5],
     ['counts as they weigh', 1],
     ['counts twice as much', 2],
-  ])('follows a provider that %s', (_name, rate) => {
+  ])('follow a provider that %s', (_name, rate) => {
     const log = countedLog(
       20,
       () => WORDS.repeat(20),
@@ -56,7 +56,7 @@ describe('how many tokens a request has', () => {
     expect(estimate(log) / (weightOf(log, 'now') * rate)).toBeCloseTo(1, 1)
   })
 
-  it('is within a quarter from the first completion on, also for a provider that leaves the tools out', () => {
+  it('are accurate within 25 % from the first completion, also if a provider does not count the tools', () => {
     for (let turns = 1; turns < 10; turns++) {
       const count = (weight: number): number => Math.round(weight - DECLARATIONS)
       const log = countedLog(turns, () => WORDS.repeat(100), count)
@@ -64,7 +64,7 @@ describe('how many tokens a request has', () => {
     }
   })
 
-  it('learns what another script costs once it comes', () => {
+  it('adapt to the cost of another script when it appears', () => {
     // A tokenizer that needs twice the tokens for Han characters.
     const isHan = (turn: number): boolean => turn >= 10
     const log = countedLog(
@@ -84,7 +84,7 @@ describe('how many tokens a request has', () => {
     expect(Math.abs(estimate(counted) / real - 1)).toBeLessThan(0.25)
   })
 
-  it('is its weight where a provider says the same of every request', () => {
+  it('equal its weight if a provider reports one number for every request', () => {
     const log = countedLog(
       20,
       () => WORDS.repeat(40),
@@ -93,7 +93,7 @@ describe('how many tokens a request has', () => {
     expect(estimate(log)).toBe(Math.round(weightOf(log, 'now')))
   })
 
-  it('extrapolates from a decision until a provider has counted a later request', () => {
+  it('extrapolate from a decision until a provider has counted a later request', () => {
     const log = countedLog(
       5,
       () => WORDS,

@@ -28,7 +28,7 @@ const anyName = fc.oneof(
 )
 
 describe.each(RULES)('%s', (_, rules, accepted) => {
-  it('are accepted, whatever the log has', () => {
+  it('are valid for the provider, whatever the names in the log', () => {
     fc.assert(
       fc.property(anyName, (name) => {
         expect(wireName(name, rules)).toMatch(accepted)
@@ -36,7 +36,7 @@ describe.each(RULES)('%s', (_, rules, accepted) => {
     )
   })
 
-  it('stay different', () => {
+  it('stay distinct', () => {
     fc.assert(
       fc.property(fc.uniqueArray(anyName, { maxLength: 40 }), (names) => {
         // A mapped name may be in the log, too: a model calls what it was shown.
@@ -46,7 +46,7 @@ describe.each(RULES)('%s', (_, rules, accepted) => {
     )
   })
 
-  it('stay as they are where they fit', () => {
+  it('stay unchanged if they are valid', () => {
     const fitting = fc.stringMatching(/^[a-zA-Z0-9_]{1,40}$/)
     fc.assert(
       fc.property(fitting, (name) => {
@@ -70,7 +70,7 @@ const anyRound = fc
   ])
 
 describe('the messages of a request', () => {
-  it('give a call and its result the same id and name', () => {
+  it('give a call and its result equal ids and names', () => {
     fc.assert(
       fc.property(anyRound, (round) => {
         const [asked, ...results] = withWireNames(round, { names: TOOL_NAMES, ids: CHAT_IDS })
@@ -81,7 +81,7 @@ describe('the messages of a request', () => {
     )
   })
 
-  it('stay byte for byte when messages are appended (promises R5)', () => {
+  it('stay byte for byte equal when messages are appended (promises R5)', () => {
     fc.assert(
       fc.property(fc.array(anyRound, { maxLength: 4 }), anyRound, (rounds, next) => {
         const rules = { names: TOOL_NAMES, ids: PLAIN_IDS }
@@ -92,7 +92,7 @@ describe('the messages of a request', () => {
     )
   })
 
-  it('lead back from each name on the wire to that of the log', () => {
+  it('map each wire name back to the name in the log', () => {
     fc.assert(
       fc.property(anyRound, fc.uniqueArray(anyName, { maxLength: 5 }), fc.boolean(), (round, names, isNarrow) => {
         const wire = toWireRequest(

@@ -41,7 +41,7 @@ test("a sub-agent's messages for a call without result follow the call, before t
   expect(readAll([...started, record('user', 'never mind')])).toEqual(['1 user ', '2 assistant ', ...rest, '6 user '])
 })
 
-test('a result has the times of its call and of itself', () => {
+test('a result has the timestamps of its call and of its own record', () => {
   const [asked, answered] = [record('assistant', [call('t1', 'Bash')]), record('user', returned('t1'))]
   const { messages } = readClaudeCode(
     [record('user', 'list it'), asked, answered].map((value, line) => ({ line, value })),
@@ -51,7 +51,7 @@ test('a result has the times of its call and of itself', () => {
   expect(messages[2]?.value).toMatchObject({ created_at: asked.timestamp, completed_at: answered.timestamp })
 })
 
-test('calls that a model makes while results of others come are of one completion', () => {
+test('calls made while other results arrive belong to one completion', () => {
   const id = (record_: { readonly message: object }, name: string) => ({
     ...record_,
     message: { ...record_.message, id: name },

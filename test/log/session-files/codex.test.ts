@@ -14,7 +14,7 @@ const ended = (id: string, code: number, output: string): object =>
 const returned = (id: string, output: string): object =>
   line('response_item', { type: 'function_call_output', call_id: id, output })
 
-test('a command has the exit code and the whole output that only the screen showed', () => {
+test('a command has the exit code and complete output, which only the screen event contains', () => {
   const messages = read([
     ...[called('c1'), ended('c1', 2, 'line 1\nline 2\nline 3\nmake: *** failed'), returned('c1', 'line 1\n…')],
     ...[called('c2'), ended('c2', 0, 'ok'), returned('c2', 'Process exited with code 0\nOutput:\nok')],
@@ -28,7 +28,7 @@ test('a command has the exit code and the whole output that only the screen show
   ])
 })
 
-test('items without times have that of the line before them that has one', () => {
+test('an item without a timestamp gets that of the last line that has one', () => {
   const messages = read([
     { id: 'a', timestamp: '2025-05-01T09:00:00.000Z', instructions: null },
     { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'rename it' }] },
@@ -37,12 +37,12 @@ test('items without times have that of the line before them that has one', () =>
   expect(messages.map(({ created_at: time }) => time)).toEqual(['2025-05-01T09:00:00.000Z', '2025-05-01T09:00:00.000Z'])
 })
 
-test('a message may be a text alone', () => {
+test('a message may be a plain text', () => {
   const messages = read([line('response_item', { type: 'message', role: 'user', content: 'hello' })])
   expect(messages).toMatchObject([{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }])
 })
 
-test('an output with deeply nested JSON is a text', () => {
+test('an output with deeply nested JSON is read as text', () => {
   const depth = 20_000
   // The mark makes the reader of numbers recursive.
   const output = `{"output":"\\ue000","more":[1.0,${'['.repeat(depth)}${']'.repeat(depth)}]}`

@@ -7,7 +7,7 @@ import type { Fault, FileLine } from '../../../functions/log/session-files/trans
 const linesOf = (records: readonly object[]): FileLine[] => records.map((value, place) => ({ line: place + 1, value }))
 const reported = (faults: readonly Fault[]) => faults.map(({ line, reason }) => `${line}: ${reason}`)
 
-test('lines of Claude Code without required fields are reported, bookkeeping is not', () => {
+test('lines of Claude Code without required fields are reported, except bookkeeping lines', () => {
   const said = (message?: object) => ({ type: 'user', uuid: 'u', message })
   const records = [
     { type: 'summary', summary: 'x' },
@@ -46,7 +46,7 @@ test('lines of Codex without required fields are reported', () => {
   ])
 })
 
-test('UI messages without required fields are reported, and the others are imported', () => {
+test('UI messages without required fields are reported, and the other messages are imported', () => {
   const part = { type: 'text', text: 'hi' }
   const records = [
     { role: 'user', parts: [part] },

@@ -31,7 +31,7 @@ function saidIn(...states: readonly (readonly object[])[]): string[] {
 const asked = message('human', 'list it', { id: 'h' })
 const planned = message('ai', 'I look', { id: 'a', tool_calls: [call('c', 'rm x'), call('d', 'df')] })
 
-test('calls that a person changed before they ran are kept in both forms, the first without results', () => {
+test('calls that a person changed before execution are kept in both versions, the first without results', () => {
   const changed = message('ai', 'I look', { id: 'a', tool_calls: [call('c', 'ls'), call('d', 'df')] })
   const results = [
     message('tool', 'one', { id: 't', tool_call_id: 'c' }),
@@ -43,7 +43,7 @@ test('calls that a person changed before they ran are kept in both forms, the fi
   ])
 })
 
-test('a text and a result that were changed later are kept as they were and as they are', () => {
+test('a text or a result that was changed later is kept in both versions', () => {
   const [one, two] = [
     message('tool', 'one', { id: 't', tool_call_id: 'c' }),
     message('tool', 'two', { tool_call_id: 'd' }),
@@ -57,7 +57,7 @@ test('a text and a result that were changed later are kept as they were and as t
   expect(saidIn(...before, state(asked, planned, cleared, two))).toEqual([...was, ...round])
 })
 
-test('messages without ids that say the same are as many as a state has of them', () => {
+test('equal messages without ids are counted as often as one state contains them', () => {
   const [yes, ok] = [message('human', 'yes'), message('ai', 'ok')]
   const states = [state(yes), state(yes, ok), state(yes, ok, yes), state(yes, ok, yes, ok)]
   expect(saidIn(...states)).toEqual(['user yes', 'assistant ok', 'user yes', 'assistant ok'])
