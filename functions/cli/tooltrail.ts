@@ -169,7 +169,7 @@ const OWN = {
     load: () => import('./commands/rebuild.ts'),
   },
   redrive: {
-    description: 'try again what a deployed environment has put aside',
+    description: 'retry the dead letters of a deployed environment',
     takes: [],
     load: () => import('./commands/redrive.ts'),
   },

@@ -3,9 +3,9 @@ import { readOperationSettings } from '../../runtime/settings/config.ts'
 import { print } from '../terminal.ts'
 import { openOperations } from '../../runtime/aws/operations.ts'
 
-const USAGE = `Tries again what a deployed environment has put aside: messages that could not be indexed (from their rows as they are
-now), and hints that no worker could handle. What fails again stays put aside; the exit code is then 2. Hints go back first, also
-where the index refuses: your role must be an operator of the environment to index messages.
+const USAGE = `Retries the dead letters of a deployed environment: messages that could not be indexed (from their rows as they are now), and
+hints that no worker could handle. Entries that fail again stay; the exit code is then 2. Hints go back first, also if the index
+refuses. To index messages, your role must be an operator of the environment.
 
   npx tooltrail redrive --env <environment>
 `
@@ -19,7 +19,7 @@ await runCommand(USAGE, async (line) => {
     const failures = failed.map(({ messageId, error }) => `  ${messageId}: ${error}\n`).join('')
     const text = `brought ${done} messages up to date, ${failed.length} failed again, sent ${deadLetters} dead letters back\n${failures}`
     if (stoppedBy === undefined) return text
-    print(`${text}The others stay put aside, because of this error:\n`)
+    print(`${text}The other dead letters stay, because of this error:\n`)
     throw stoppedBy
   } finally {
     await operations.close()
