@@ -1,4 +1,4 @@
-/** The field cases by number: kinds of input that occur in practice. A test may name a case that is not in this list. */
+/** The field cases by number or name: kinds of input that occur in practice. Every name of a field test has one of them. */
 export const FIELD_CASES: ReadonlyMap<string, string> = new Map([
   ['01', 'names and ids that a provider refuses'],
   ['03', 'MCP results with nulls'],
@@ -16,6 +16,7 @@ export const FIELD_CASES: ReadonlyMap<string, string> = new Map([
   ['22', 'schemas with odd patterns'],
   ['23', 'approvals that no check may skip'],
   ['24', 'reasoning of another model'],
+  ['mcp-session', 'MCP servers that forget a session'],
   ['too-long', 'requests beyond the context window'],
   ['unknown-frames', 'streams of unknown frames'],
 ])
@@ -48,8 +49,8 @@ const FIELD = /\bfield\/([\p{L}\p{N}_-]+)(?:\/([\p{L}\p{N}_.-]*[\p{L}\p{N}_]))?/
 
 /**
  * Reads the case, the variant, the wires and the engines from the names of a test and its describes, the outermost first;
- * undefined if none of them contains `field/<case>`. A wire or engine counts as a whole segment between `·`, `,`, `:`, `|`,
- * parentheses or dashes, or as a word that follows the variant directly.
+ * undefined if none of them contains `field/<case>`. A wire or engine is a whole segment between `·`, `,`, `:`, `|`,
+ * parentheses or dashes, or a word that follows the variant directly. The word `on` before it is skipped.
  */
 export function readFieldName(names: readonly string[]): FieldTest | undefined {
   const found = names.map((name) => FIELD.exec(name)).find((match) => match !== null)
@@ -70,7 +71,7 @@ export function readFieldName(names: readonly string[]): FieldTest | undefined {
 const split = (text: string): string[] =>
   text
     .split(/\s*[·•,:;|/()[\]]+\s*|\s+[-–—>]+\s+/u)
-    .map((segment) => segment.trim().toLowerCase())
+    .map((segment) => segment.trim().toLowerCase().replace(/^on /, ''))
     .filter((segment) => segment !== '')
 
 /** Segments of the text behind a variant; words of the first count one by one until the first that is no wire and no engine. */

@@ -1,16 +1,21 @@
 import { relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
-import { readFieldName } from './field-names.ts'
-import { fieldTable, type FieldOutcome } from './field-table.ts'
+import { FIELD_CASES, readFieldName } from './field-names.ts'
+import { casesWithoutTest, fieldTable, type FieldOutcome } from './field-table.ts'
 
-/** A reporter of Vitest that prints the table of the field tests. A file or a hook that fails counts as a failed test. */
+/**
+ * A reporter of Vitest that prints the table of the field tests. A file or a hook that fails counts as a failed test. The run also
+ * fails if an expected case has no test.
+ */
 export default class FieldReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly { readonly message: string }[]): void {
     const outcomes = modules.flatMap(readModule)
-    console.log(fieldTable(outcomes))
+    const expected = expectedCases()
+    console.log(fieldTable(outcomes, expected))
     for (const { message } of errors) console.log(`error outside of tests: ${message}`)
     if (outcomes.length === 0) console.log('no test has a name with field/<case>/<variant> (CONTRIBUTING.md)')
-    if (outcomes.length === 0 || errors.length > 0 || outcomes.some(({ state }) => state === 'failed'))
+    const isMissing = casesWithoutTest(outcomes, expected).length > 0
+    if (outcomes.length === 0 || errors.length > 0 || isMissing || outcomes.some(({ state }) => state === 'failed'))
       process.exitCode = 1
   }
 }
@@ -43,6 +48,13 @@ function readTest(test: TestCase, file: string): FieldOutcome[] {
       ...(error === undefined ? {} : { error: firstLine(error) }),
     },
   ]
+}
+
+/** The cases that must have a test. A run of some projects only expects none: their cases are elsewhere. */
+function expectedCases(): readonly string[] {
+  const only = process.env['FIELD_CASE'] ?? ''
+  if (only !== '') return [only]
+  return process.env['FIELD_PROJECTS'] === 'all' ? [...FIELD_CASES.keys()] : []
 }
 
 /** `FIELD_CASE` limits the table to one case; `npm run test:field -- <case>` sets it. */

@@ -9,7 +9,7 @@ const USAGE = `Runs the tests whose names contain field/<case>/<variant>, and pr
   npm run test:field -- [<case>] [--project <name>]...
 
 <case>: runs one case, for example 19. --project: runs tests of these projects of Vitest only.
-Tests of the project engines need Java, those of browser Chromium. Exit code 1: a test failed, or there is none.
+Tests of the project engines need Java, those of browser Chromium. Exit code 1: a test failed, or a case has no test.
 `
 const ROOT = resolve(import.meta.dirname, '../..')
 /** The checks of the table itself hold names that are no field tests. */
@@ -66,7 +66,7 @@ async function run({ only, projects }: Options): Promise<number> {
   const child = spawn(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...argv, ...files], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, FIELD_CASE: only ?? '' },
+    env: { ...process.env, FIELD_CASE: only ?? '', FIELD_PROJECTS: projects.includes('*') ? 'all' : 'some' },
   })
   const [code] = (await once(child, 'exit')) as [number | null]
   return code ?? 1

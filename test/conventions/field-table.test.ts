@@ -1,6 +1,8 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readFieldName } from '../../audit/field/field-names.ts'
-import { fieldTable, type FieldOutcome } from '../../audit/field/field-table.ts'
+import { FIELD_CASES, readFieldName } from '../../audit/field/field-names.ts'
+import { casesWithoutTest, fieldTable, type FieldOutcome } from '../../audit/field/field-table.ts'
 
 const read = (...names: readonly string[]): unknown => {
   const found = readFieldName(names)
@@ -23,6 +25,10 @@ test.each([
   [['field/16/pair: all messages of a chat are whole'], ['16', 'pair', '', '']],
   [['field/07/inputs: a text is an input'], ['07', 'inputs', '', '']],
   [['field/12: an alert is read'], ['12', '', '', '']],
+  [
+    ['on messages', 'field/too-long/xai: it is understood'],
+    ['too-long', 'xai', 'messages', ''],
+  ],
   [['a test of the field'], undefined],
 ] as const)('the name of a field test is read: %j', (names, expected) => expect(read(...names)).toEqual(expected))
 
@@ -57,4 +63,23 @@ test('the table has a row for each case and wire and a column for each engine', 
     '',
     '5 tests of 3 variants: 1 failed, 1 skipped',
   ])
+})
+
+test('an expected case counts as missing without a test, or if its tests were skipped', () => {
+  const outcomes = [outcome('field/07/inputs'), outcome('field/19/orders', 'skipped'), outcome('field/14/a', 'failed')]
+  expect(casesWithoutTest(outcomes, ['07', '14', '19', '21'])).toEqual(['19', '21'])
+})
+
+test('every field test has a listed case, and every listed case has a field test with two variants', () => {
+  const folder = join(import.meta.dirname, '..')
+  const files = globSync('**/*.ts', { cwd: folder }).filter((file) => file !== 'conventions/field-table.test.ts')
+  const names = files.flatMap((file) => [
+    ...readFileSync(join(folder, file), 'utf8').matchAll(/['"`]field\/([^/'"`]+)\/([^'"`:· ]+)/g),
+  ])
+  const variants = new Map<string, Set<string>>()
+  for (const [, name = '', variant = ''] of names) variants.set(name, (variants.get(name) ?? new Set()).add(variant))
+  expect([...variants.keys()].toSorted()).toEqual([...FIELD_CASES.keys()].toSorted())
+  // A variant with a placeholder has one name for each row of its table.
+  const single = [...variants].filter(([, of]) => of.size < 2 && ![...of].some((one) => /[%$]/.test(one)))
+  expect(single).toEqual([])
 })
