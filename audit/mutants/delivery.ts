@@ -27,7 +27,15 @@ export const DELIVERY_MUTANTS = [
       'slot === undefined ? await',
     ],
     ['an end forgets no death', 'failures, begun: null, ...', 'failures, ...'],
-    ['nobody is told of what is given up', '  noteFailure?.(failed)\n', ''],
+  ]),
+  ...inFile('functions/delivery/give-up.ts', [['nobody is told of what is given up', '  noteFailure?.(failed)\n', '']]),
+  ...inFile('functions/delivery/unserved.ts', [
+    [
+      'a delivery is postponed before others can claim it',
+      'now - due < LEFT_TO_OTHERS_MS && seen.hinted',
+      'now < due && seen.hinted',
+    ],
+    ['a delivery without settings is retried for ever', 'failures >= MAX_POSTPONEMENTS', 'failures < 0'],
   ]),
   ...inFile('functions/domain/delivery.ts', [
     ['the first to leave a delivery makes it a suspect', 'const SUSPECT = 2', 'const SUSPECT = 1'],

@@ -38,6 +38,11 @@ export type Outcome =
 
 interface ChannelOfKind {
   /**
+   * Whether this process has the settings for deliveries with this target. Default: yes. A process without them leaves
+   * the delivery to others on the same data.
+   */
+  serves?(target: JsonObject): Promise<boolean>
+  /**
    * Identifies the receiver that deliveries with this target share, so that an unresponsive one can be limited.
    * Default: the target itself.
    */

@@ -13,8 +13,10 @@ import { pollUntil } from '../ports/poll-until.ts'
 import type { Channel, Outcome } from './channel.ts'
 import { claimDelivery, ClaimLost, isUnclaimed, type Claim } from './claim.ts'
 import { dueOf } from './due-of-session.ts'
+import { giveUp } from './give-up.ts'
 import { isFull, receiverOf, type InFlight } from './in-flight.ts'
 import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
+import { isLeft, isServed, leaveToOthers, postponeUnserved } from './unserved.ts'
 
 /** Polling interval while another process still has a claim on a delivery of this process's run. */
 const TAKEN_MS = 1_000
@@ -55,6 +57,8 @@ export interface DeliveryDriver {
    * resolves.
    */
   serve(key: SessionKey): Promise<void>
+  /** Whether a due delivery is left to other processes. It is postponed if no process has claimed it for a while. */
+  isLeft(delivery: Delivery): Promise<boolean>
   /** Resolves when no delivery is in flight. */
   idle(): Promise<void>
   /** Stops the deliveries in flight and leaves them to other processes. Resolves with their sessions. */
@@ -110,13 +114,11 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
 
   return {
     observe(key, event) {
-      if (!('run' in event) || event.run.delivery === undefined) return
-      const begins = channels.get(event.run.delivery)?.begins
-      const isStart = event.type === 'run.started' || event.type === 'run.resumed'
-      if (!(begins === 'start' ? isStart : begins === 'end' && isTerminal(event))) return
-      begin({ tenant: key.tenant, session: key.session, id: event.run.id })
+      const run = runToDeliver(channels, event)
+      if (run !== undefined) begin({ tenant: key.tenant, session: key.session, id: run.id })
     },
     serve,
+    isLeft: (delivery) => isLeft(dependencies, delivery),
     idle: allDone,
     async handOff() {
       stopping.abort()
@@ -128,6 +130,14 @@ export function createDeliveryDriver(given: DriverDependencies): DeliveryDriver 
   }
 }
 
+/** The run whose delivery the process that executes it starts with this event. */
+function runToDeliver(channels: ReadonlyMap<string, Channel>, event: RunEvent): Run | undefined {
+  if (!('run' in event) || event.run.delivery === undefined) return undefined
+  const begins = channels.get(event.run.delivery)?.begins
+  const isStart = event.type === 'run.started' || event.type === 'run.resumed'
+  return (begins === 'start' ? isStart : begins === 'end' && isTerminal(event)) ? event.run : undefined
+}
+
 /** Waits for a slot, then claims and delivers. Returns whether deliveries were added to the outbox. */
 async function deliverInSlot(
   dependencies: DriverDependencies & { readonly slots: DeliverySlots },
@@ -137,7 +147,9 @@ async function deliverInSlot(
 ): Promise<boolean> {
   const first = await unclaimed(dependencies, key, how, stopping)
   if (first === undefined) return false
-  if (isGivenUp(first)) await giveUp(dependencies, first)
+  const served = await isServed(dependencies, first)
+  if (isGivenUp(first)) await giveUp(dependencies, first, `abandoned: its worker crashed ${MAX_STARTS} times in a row`)
+  else if (!served) await leave(dependencies, first)
   else if (!(await isPostponed(dependencies, first))) {
     const slot = await dependencies.slots.take(isSuspect(first), stopping)
     try {
@@ -150,17 +162,14 @@ async function deliverInSlot(
   return false
 }
 
-/** Fails a delivery whose last `MAX_STARTS` workers all crashed. */
-async function giveUp({ outbox, channels, logger, noteFailure }: DriverDependencies, seen: Delivery): Promise<void> {
-  const reason = `abandoned: its worker crashed ${MAX_STARTS} times in a row`
-  const { tenant, session, id, kind } = seen
-  const state = channels.get(kind)?.givenUp?.(seen, reason) ?? seen.state
-  const over = { status: 'failed', state, owner: null, due: null, hinted: null, begun: null } as const
-  const failed = await outbox.change(seen, over)
-  if (failed === undefined) return
-  logger.error('a delivery has failed', new Error(reason), { tenant, session, delivery: id, kind })
-  noteFailure?.(failed)
-}
+/**
+ * Leaves a delivery whose settings this process does not have. Where hints start deliveries, all processes have the same
+ * settings, so a hinted delivery is postponed. Elsewhere, each process sweeps.
+ */
+const leave = (dependencies: DriverDependencies, seen: Delivery): Promise<void> =>
+  dependencies.hintLater !== undefined && seen.hinted === true
+    ? postponeUnserved(dependencies, seen)
+    : leaveToOthers(dependencies, seen)
 
 /** Postpones a delivery if the last two workers crashed. Returns whether it did so. */
 async function isPostponed({ outbox, clock, logger }: DriverDependencies, seen: Delivery): Promise<boolean> {
@@ -174,14 +183,9 @@ async function isPostponed({ outbox, clock, logger }: DriverDependencies, seen: 
 
 /** Claims a delivery and advances it. Returns whether deliveries were added to the outbox. */
 async function deliverOnce(dependencies: DriverDependencies, seen: Delivery, stopping: AbortSignal): Promise<boolean> {
-  const { outbox, channels, clock } = dependencies
-  const channel = channels.get(seen.kind)
-  if (channel === undefined) {
-    await outbox.change(seen, { due: clock.now() + MAX_RETRY_MS, owner: null, hinted: null })
-    return false
-  }
-  const claim = await claimDelivery(dependencies, seen, stopping)
-  if (claim === undefined) return false
+  const channel = dependencies.channels.get(seen.kind)
+  const claim = channel && (await claimDelivery(dependencies, seen, stopping))
+  if (channel === undefined || claim === undefined) return false
   try {
     const outcome = await outcomeOf(dependencies, claim, channel)
     await settle(claim, outcome)

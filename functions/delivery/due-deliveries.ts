@@ -1,5 +1,6 @@
 import { inTime } from '../ports/time-limited.ts'
 import { waitAfterDeath } from '../domain/delivery.ts'
+import type { Delivery } from '../domain/delivery.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Outbox } from '../ports/outbox.ts'
@@ -17,6 +18,8 @@ interface Dependencies {
   readonly queue: Pick<RunQueue, 'send'>
   readonly clock: Clock
   readonly logger: Logger
+  /** Whether this process leaves a due delivery to others. Default: no. */
+  readonly isLeft?: (delivery: Delivery) => Promise<boolean>
 }
 
 /**
@@ -47,12 +50,13 @@ export async function hintDueDeliveries(ports: Dependencies, deadline = Infinity
  * longer due. Returns whether it was marked before.
  */
 async function hint(
-  { outbox, queue, clock, logger }: Dependencies,
+  { outbox, queue, clock, logger, isLeft }: Dependencies,
   key: Parameters<Outbox['read']>[0],
 ): Promise<boolean> {
   try {
     const delivery = await outbox.read(key)
     if (delivery === undefined || (delivery.due ?? Infinity) > clock.now()) return false
+    if ((await isLeft?.(delivery)) === true) return false
     const wait = waitAfterDeath(delivery)
     if (wait > 0) {
       await outbox.change(delivery, { owner: null, hinted: null, due: clock.now() + wait })

@@ -1,4 +1,4 @@
-import { asJson, CALLBACK, destinationOf, stateOf, withAttempt } from '../channels/callbacks/state.ts'
+import { asJson, CALLBACK, destinationOf, isSendable, stateOf, withAttempt } from '../channels/callbacks/state.ts'
 import type { WebhookDependencies } from '../channels/webhooks/endpoint.ts'
 import type { RunChannel } from '../delivery/channel.ts'
 import { inTime } from '../ports/time-limited.ts'
@@ -24,6 +24,7 @@ export function openChannels(dependencies: Dependencies): ReadonlyMap<string, Ru
   const callbacks: RunChannel = {
     ...late('end', () => openCallbacks(dependencies)),
     destination: destinationOf,
+    serves: async (target) => isSendable(target, dependencies.channels.callbacks),
     givenUp: (delivery, error) => asJson(withAttempt(stateOf(delivery), { at: clock.now(), error })),
   }
   return new Map([[CALLBACK, callbacks]])

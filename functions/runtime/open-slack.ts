@@ -83,13 +83,14 @@ export function openSlack(options: SlackOptions, given: Ports): Slack {
       filled,
     })
   }
+  const common = { destination, serves: async (target: JsonObject) => (await opened()).serves(target) }
   return {
     channels: new Map<string, Channel>([
-      ['slack', { begins: 'start', destination, deliver: async (work) => (await opened()).replies.deliver(work) }],
-      ['slack-action', { begins: 'end', destination, deliver: async (work) => (await opened()).actions.deliver(work) }],
+      ['slack', { begins: 'start', ...common, deliver: async (work) => (await opened()).replies.deliver(work) }],
+      ['slack-action', { begins: 'end', ...common, deliver: async (work) => (await opened()).actions.deliver(work) }],
       [
         'slack-message',
-        { begins: 'hint', destination, deliver: async (work) => (await opened()).incoming.deliver(work) },
+        { begins: 'hint', ...common, deliver: async (work) => (await opened()).incoming.deliver(work) },
       ],
     ]),
     listen: async (appToken, signal) => (await opened()).listen(appToken, signal),

@@ -154,7 +154,7 @@ export function createProgram(ports: Ports, settings: ProgramSettings): Program 
       consumer = (followed ?? ports.queue).consume(serve, (hint) => void deliver(hint))
       if (followed !== undefined) return
       sweeper = startSweeper(ports, sweepMs)
-      due = startDueDeliveries({ ...ports, queue: { send: deliver } }, sweepMs)
+      due = startDueDeliveries({ ...ports, queue: { send: deliver }, isLeft: deliveries.isLeft }, sweepMs)
     },
     async stop() {
       stopping.abort()

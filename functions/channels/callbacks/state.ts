@@ -51,6 +51,12 @@ export function destinationOf(target: JsonObject): string {
   return url === undefined ? name : originOf(url)
 }
 
+/** Whether the settings have a callback, or it is refused whatever they have. */
+export function isSendable(target: JsonObject, settings: ReadonlyMap<string, unknown>): boolean {
+  const { name, refused } = target as unknown as CallbackTarget
+  return refused !== undefined || settings.has(name)
+}
+
 /** The state with one more attempt. */
 export function withAttempt(state: CallbackState, last: Attempt): CallbackState {
   return { ...state, attempts: [...(state.attempts ?? []), last].slice(-MAX_ATTEMPTS) }

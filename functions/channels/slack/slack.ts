@@ -1,5 +1,6 @@
 import type { AgentService } from '../../agent/service/agent-service.ts'
 import type { RunChannel, SessionChannel } from '../../delivery/channel.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import type { InboundEndpoint } from '../../ports/inbound-endpoint.ts'
 import { act, takeInteraction } from './inbound/act.ts'
 import type { ActDependencies } from './inbound/act.ts'
@@ -26,6 +27,8 @@ export interface Slack {
   readonly replies: RunChannel
   readonly actions: RunChannel
   readonly incoming: SessionChannel
+  /** Whether this process has the token of a delivery's workspace. */
+  serves(target: JsonObject): Promise<boolean>
   /** Receives events in Socket Mode, as the endpoint would, until `signal` aborts. */
   listen(appToken: string, signal: AbortSignal): Promise<void>
 }
@@ -44,6 +47,9 @@ export function createSlack(given: Dependencies): Slack {
       ...taking,
     }),
     listen: (appToken, signal) => listenOnSocket({ ...dependencies, ...taking }, appToken, signal),
+    // Slack may be silent: then the delivery is claimed, and retried.
+    serves: async ({ team }) =>
+      typeof team !== 'string' || (await dependencies.workspaces.find(team).catch(() => true)) !== undefined,
     replies: createSlackChannel(dependencies),
     incoming: createIncoming(dependencies),
     actions: {

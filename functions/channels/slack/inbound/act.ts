@@ -102,7 +102,7 @@ async function mayPress(
 export async function act(dependencies: ActDependencies, delivery: Delivery): Promise<void> {
   const action = actionOf(delivery.target)
   const workspace = await dependencies.workspaces.find(action.team)
-  if (workspace === undefined) return
+  if (workspace === undefined) throw new Error(`no workspace ${action.team} is configured`)
   const session = await dependencies.sessions.read(sessionOf(workspace.tenant, action))
   if (session === undefined) return
   const content =

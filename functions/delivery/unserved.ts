@@ -1,0 +1,53 @@
+import type { Delivery } from '../domain/delivery.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Channel } from './channel.ts'
+import { giveUp, type GivingUp } from './give-up.ts'
+
+/** Time for which a due delivery stays due, so that a process with its settings can claim it. */
+const LEFT_TO_OTHERS_MS = 30_000
+/** Wait of a delivery that no process has claimed within that time. */
+const POSTPONED_MS = 600_000
+/** Times that a delivery is postponed before it fails: about a day. */
+const MAX_POSTPONEMENTS = 150
+
+interface Dependencies extends GivingUp {
+  readonly clock: Clock
+}
+
+/** Whether this process has the channel and the settings for a delivery. If not, it leaves the delivery to others. */
+export async function isServed(
+  { channels }: { readonly channels: ReadonlyMap<string, Channel> },
+  { kind, target }: Delivery,
+): Promise<boolean> {
+  const channel = channels.get(kind)
+  return channel !== undefined && ((await channel.serves?.(target)) ?? true)
+}
+
+/** Makes a delivery due for other processes, which sweep for due deliveries. */
+export async function leaveToOthers({ outbox, clock }: Dependencies, seen: Delivery): Promise<void> {
+  const now = clock.now()
+  if (seen.hinted !== true && (seen.due ?? now) > now) await outbox.change(seen, { due: now })
+}
+
+/** Whether this process leaves a due delivery to others. It is postponed if no process has claimed it for a while. */
+export async function isLeft(dependencies: Dependencies, seen: Delivery): Promise<boolean> {
+  if (await isServed(dependencies, seen)) return false
+  await postponeUnserved(dependencies, seen)
+  return true
+}
+
+/**
+ * Postpones a delivery without a channel or settings here, so that it does not hide others that are due. Other processes
+ * get time to claim it first. If no process ever does, the delivery fails after a day. A delivery of an unknown kind
+ * never fails: a newer version may have stored it.
+ */
+export async function postponeUnserved(dependencies: Dependencies, seen: Delivery): Promise<void> {
+  const { outbox, channels, clock, logger } = dependencies
+  const { tenant, session, id, kind, due = 0 } = seen
+  const now = clock.now()
+  if (now - due < LEFT_TO_OTHERS_MS && seen.hinted !== true) return
+  const failures = channels.has(kind) ? seen.failures + 1 : seen.failures
+  if (failures >= MAX_POSTPONEMENTS) return giveUp(dependencies, seen, 'abandoned: no program has the settings for it')
+  logger.warn('no program has the settings for a delivery: it is postponed', { tenant, session, delivery: id, kind })
+  await outbox.change(seen, { due: now + POSTPONED_MS, owner: null, hinted: null, failures })
+}
