@@ -40,7 +40,7 @@ export async function appendClosed(
   dependencies: AppendDependencies,
   session: Session,
   messages: AsyncIterable<ClosedMessage> | Iterable<ClosedMessage>,
-  { name, from = 0, source }: AppendOptions,
+  { name, from = 0, source, begin }: AppendOptions,
 ): Promise<Appended> {
   const { imports } = dependencies
   const key = keyOf(session)
@@ -53,7 +53,7 @@ export async function appendClosed(
     )
   const turns = createClosedTurns()
   const marked = createSearchedMarks()
-  const writer = newImport(dependencies, session, source, progress)
+  const writer = newImport(dependencies, session, { source, progress, begin })
   const done: { first?: string; last?: string; messages: number } = { messages: 0 }
   let waiting: PlacedMessage[] = []
   let characters = 0
@@ -90,6 +90,8 @@ export async function appendClosed(
   }
   while (waiting.length > 0)
     await flush(rowsOfAll(waiting) > MAX_ROWS ? wholeRounds(waiting) || waiting.length : waiting.length)
+  // No message was new.
+  await writer.begin?.()
   return { ...done, ...definedFields({ progress }) }
 }
 

@@ -3,7 +3,7 @@ import { DEFAULT_POLICIES, type Policies } from '../../domain/agent.ts'
 import type { ClosedMessage, ClosedNumbers } from '../../domain/messages/closed-message.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import { nextIds } from '../../domain/ids.ts'
-import { rangesOf, type ImportName, type ImportProgress } from '../../domain/messages/imported.ts'
+import { rangesOf, type AppendOptions, type ImportName, type ImportProgress } from '../../domain/messages/imported.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { keyOf, type Session, type SessionHeader, type SessionKey } from '../../domain/session.ts'
 import type { LogImport } from '../../ports/log-import.ts'
@@ -38,6 +38,8 @@ export interface Import {
   at?: { readonly begun: BegunTurn; readonly last: string }
   /** The import's first message after the last write by another writer; undefined if nothing is stored yet. */
   since: string | undefined
+  /** The option of this name, until it was called. */
+  begin: AppendOptions['begin']
 }
 
 /** Attempts to store one step. An attempt fails only if another writer has changed the session meanwhile. */
@@ -50,19 +52,23 @@ const LONG = 64 * 1024
  */
 const MAX_ROWS = 85
 
-/** Creates the state of an import. `before` is the progress of earlier calls. */
+/** Creates the state of an import. `progress`: of earlier calls. */
 export const newImport = (
   dependencies: AppendDependencies,
   session: Session,
-  source: string | undefined,
-  before: ImportProgress | undefined,
+  {
+    source,
+    progress,
+    begin,
+  }: Pick<Import, 'source'> & { progress: ImportProgress | undefined; begin: AppendOptions['begin'] },
 ): Import => ({
   dependencies,
   session,
   source,
-  calls: createStoredCalls({ reader: dependencies.reader, key: keyOf(session), ranges: rangesOf(before) }),
+  calls: createStoredCalls({ reader: dependencies.reader, key: keyOf(session), ranges: rangesOf(progress) }),
   cut: createCutRounds(),
-  since: rangesOf(before).at(-1)?.first,
+  since: rangesOf(progress).at(-1)?.first,
+  begin,
 })
 
 /** Resumes the import after the last stored message. */
@@ -95,6 +101,8 @@ export async function writeStep(
     const runs = runsOf(one, seen, begun, rows, now)
     const messages = await messagesOf(one, seen, rows, { runs, rounds, now })
     const touched = countRounds(runs, messages)
+    await one.begin?.()
+    one.begin = undefined
     const isApart = before !== undefined && before.last !== seen.head
     const named = { ...(name && { name }), ...(before && { before }), isApart, taken }
     const after = await imports.append(seen, { messages, runs: [...touched.values()], ...named })

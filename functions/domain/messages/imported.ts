@@ -87,6 +87,8 @@ export interface AppendOptions {
   readonly from?: number
   /** The origin of the messages, stored with their runs. */
   readonly source?: string
+  /** Called once, before the first message is stored and after the import can no longer be rejected for its options. */
+  readonly begin?: () => Promise<void>
 }
 
 /** The result of an import. */

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { resolvedCalls } from '../../../functions/domain/runs/call-resolution.ts'
 import type { ToolMessage } from '../../../functions/domain/messages/message.ts'
 import { createOpenAiImport } from '../../../functions/log/import/openai.ts'
-import { expectJson, openHttpHarness } from '../harness.ts'
+import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
 /* Hypotheses of attackers (docs/assurance/hypotheses-followers-approvals-imports-indexes.md). */
@@ -94,4 +94,20 @@ test("a search cursor of one owner is none of another owner's", async () => {
   const { next } = await expectJson<{ next: string }>(harness, 200, 'GET', search, undefined, ann)
   await expectJson(harness, 200, 'GET', `${search}&after=${next}`, undefined, ann)
   await expectJson(harness, 422, 'GET', `${search}&after=${next}`, undefined, bob)
+})
+
+test('a rejected import changes neither the title nor the metadata', async () => {
+  const held = heldTurn()
+  harness = await openHttpHarness({ script: [held.turn] })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's', metadata: { a: 1 } })
+  const session = { object: 'session', title: 'New', title_source: 'given', metadata: { a: 2 } }
+  const lines = [session, user('x')].map((line) => JSON.stringify(line)).join('\n')
+  const type = { 'content-type': 'application/x-ndjson' }
+  await expectJson(harness, 409, 'POST', '/v1/sessions/s/import?source=x&from=5', lines, type)
+  await expectJson(harness, 202, 'POST', '/v1/sessions/s/messages', { content: 'Old' }, { prefer: 'respond-async' })
+  await expectJson(harness, 409, 'POST', '/v1/sessions/s/import', lines, type)
+  await expectJson(harness, 409, 'POST', '/v1/sessions/s/import', native(session, user('x')))
+  const shown = await expectJson(harness, 200, 'GET', '/v1/sessions/s')
+  expect(shown).toMatchObject({ title: 'Old', metadata: { a: 1 } })
+  held.letGo()
 })

@@ -5,7 +5,7 @@ import { sha256 } from '../../../domain/hash.ts'
 import { ImportRefused } from '../../../domain/messages/closed-message.ts'
 import type { ClosedMessage } from '../../../domain/messages/closed-message.ts'
 import { definedFields } from '../../../domain/defined-fields.ts'
-import type { Appended, ImportName } from '../../../domain/messages/imported.ts'
+import type { Appended, AppendOptions, ImportName } from '../../../domain/messages/imported.ts'
 import { replacesTitle } from '../../../domain/session-title.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { MessageImport } from '../../../log/import/message-import.ts'
@@ -62,17 +62,17 @@ export async function importInto(
   messages.push(...reader.end())
   const about = aboutOf(session, body.messages[0])
   const options = await optionsOf(c, 'body', body, async () => `${c.req.path}\n${await c.req.text()}`)
-  // Stored first, so that the imported inputs do not create a title if the session line has one.
-  if (about !== undefined) await dependencies.sessions.describe(session, about)
-  return resultOf(body, await dependencies.service.importMessages(session, messages, options))
+  const begin = describing(dependencies, session, about)
+  return resultOf(body, await dependencies.service.importMessages(session, messages, { ...options, ...begin }))
 }
 
 async function importLines(
-  { service, sessions, spool }: ImportDependencies,
+  dependencies: ImportDependencies,
   session: Session,
   c: Context<AppEnv>,
   query: Query,
 ): Promise<Result> {
+  const { service, spool } = dependencies
   const create = IMPORTS[query.format ?? 'native']
   const { body } = c.req.raw
   if (body === null) throw new RequestError(400, 'malformed_body', 'this request needs a body')
@@ -86,12 +86,23 @@ async function importLines(
       query,
       async () => `${c.req.path}?${JSON.stringify(query)}\n${spooled.sha256}`,
     )
-    if (about !== undefined) await sessions.describe(session, about)
-    return resultOf(query, await service.importMessages(session, closed(create(), spooled.values()), options))
+    const begin = describing(dependencies, session, about)
+    const messages = closed(create(), spooled.values())
+    return resultOf(query, await service.importMessages(session, messages, { ...options, ...begin }))
   } finally {
     await spooled.remove()
   }
 }
+
+/**
+ * Stores the changes of a session line before the first message, so that the imported inputs create no title if the line
+ * has one. A rejected import changes nothing.
+ */
+const describing = (
+  { sessions }: ImportDependencies,
+  session: Session,
+  about: ImportedAbout | undefined,
+): Pick<AppendOptions, 'begin'> => (about === undefined ? {} : { begin: () => sessions.describe(session, about) })
 
 async function* closed(reader: MessageImport, values: AsyncIterable<unknown>): AsyncGenerator<ClosedMessage> {
   let place = 0
