@@ -10,7 +10,7 @@ import { fitContent } from '../../log/fit-content.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LogReader } from '../../ports/log-reader.ts'
 import type { OutputStore } from '../../ports/output-store.ts'
-import type { Resolution } from '../../domain/runs/call-resolution.ts'
+import { resolvedCalls, type Resolution } from '../../domain/runs/call-resolution.ts'
 import type { IncomingPart, CallResolution, RowResolution } from './agent-service.ts'
 import { currentRun } from '../events/follow-run.ts'
 import { storeToolMedia } from '../media.ts'
@@ -40,12 +40,27 @@ export async function prepareResolutions(
   // The calls of a run that was merged are those of the run that took its input in.
   const { id } = await currentRun(dependencies.reader, key, runId)
   const rows = await callsOf(dependencies.reader, key, id, resolutions)
-  return Promise.all(
-    resolutions.map((resolution) => {
-      const row = rowOf(runId, resolution, rows)
-      return prepareResolution(dependencies, key, row, resolution, policiesOf(row.agent))
-    }),
-  )
+  const meant = resolutions.map((resolution) => ({
+    resolution,
+    row: rowOf(runId, resolution, rows),
+    hash: hashOf(resolution),
+  }))
+  // Checked before the contents are stored, so that a rejected resolution leaves no objects. The inbox checks again.
+  resolvedCalls({ runId: id, calls: rows, isOpen: true }, meant.map(withoutContent), dependencies.clock.now())
+  return Promise.all(meant.map((one) => prepareResolution(dependencies, key, one, policiesOf(one.row.agent))))
+}
+
+/** A resolution, the row of its call, and the hash of its content. */
+interface Meant {
+  readonly resolution: AnyResolution
+  readonly row: ToolMessage
+  readonly hash: string
+}
+
+function withoutContent({ resolution, row, hash }: Meant): Resolution {
+  const call = { toolCallId: row.toolCallId, messageId: row.id, hash }
+  if ('approve' in resolution) return { ...call, kind: 'approval', approved: resolution.approve }
+  return { ...call, kind: 'result', status: 'error' in resolution ? 'error' : 'completed', parts: [] }
 }
 
 /** Whether the resolution can refer to the call. */
@@ -91,12 +106,10 @@ async function callsOf(
 async function prepareResolution(
   dependencies: Dependencies,
   key: SessionKey,
-  row: ToolMessage,
-  resolution: AnyResolution,
+  { resolution, row, hash }: Meant,
   policies: Policies,
 ): Promise<Resolution> {
   const call = { toolCallId: row.toolCallId, messageId: row.id }
-  const hash = hashOf(resolution)
   if ('approve' in resolution)
     return { ...call, kind: 'approval', approved: resolution.approve, ...definedFields({ by: resolution.by }), hash }
   const content = 'error' in resolution ? [{ type: 'text', text: resolution.error } as const] : resolution.output

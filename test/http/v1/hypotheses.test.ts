@@ -111,3 +111,30 @@ test('a rejected import changes neither the title nor the metadata', async () =>
   expect(shown).toMatchObject({ title: 'Old', metadata: { a: 1 } })
   held.letGo()
 })
+
+test('a rejected result stores no objects', async () => {
+  const stored: string[] = []
+  harness = await openHttpHarness({
+    script: [{ calls: [{ id: 'c', name: 'ask' }] }],
+    change: (ports) => ({
+      ...ports,
+      outputs: {
+        ...ports.outputs,
+        put: (...given) => {
+          stored.push(given[1])
+          return ports.outputs.put(...given)
+        },
+      },
+    }),
+  })
+  await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 's' })
+  const tools = [{ name: 'ask', description: 'Asks.', parameters: { type: 'object' } }]
+  const { id } = await expectJson(harness, 200, 'POST', '/v1/sessions/s/messages', { content: 'x', tools })
+  const path = `/v1/sessions/s/runs/${String(id)}/tool-results`
+  const results = (...outputs: string[]) => ({ results: outputs.map((output) => ({ tool_call_id: 'c', output })) })
+  await expectJson(harness, 409, 'POST', path, results('a'.repeat(200_000), 'b'.repeat(200_000)))
+  expect(stored).toEqual([])
+  await expectJson(harness, 202, 'POST', path, results('short'), { prefer: 'respond-async' })
+  await expectJson(harness, 409, 'POST', path, results('a'.repeat(200_000)))
+  expect(stored).toEqual([])
+})
