@@ -123,7 +123,8 @@ async function complete(
       if (hasBegun) await finishReply(finishing, text, { ...UNFINISHED, type: 'tooltrail_notice' }, open)
       return postOnce(reply, 'error', failure(work.run.id))
     case 'run.paused':
-      if (hasBegun) await finishReply(finishing, text, UNFINISHED, open)
+      // The text before the question explains it, whether a stream has begun or not.
+      if (hasBegun || text !== '') await finishReply(finishing, text, UNFINISHED, open)
       return askApprovals(reply, work.run.id, progress)
     default:
       throw new Error(`run ${work.run.id} is ${end.run.status}`)

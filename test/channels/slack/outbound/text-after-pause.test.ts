@@ -9,6 +9,17 @@ import { leakyTool, TS } from './reply-fixture.ts'
 let harness: SlackHarness
 afterEach(() => harness.close())
 
+test('the text before an approval is above its buttons, also if no stream can begin', async () => {
+  const script: Turn[] = [{ text: 'I delete the old file.', calls: [{ name: 'guarded', arguments: '{"secret":"x"}' }] }]
+  harness = await openSlackHarness({ script, tools: [{ ...leakyTool, name: 'guarded', needsApproval: true }] })
+  harness.slack.fault = ({ method }) =>
+    method === 'chat.startStream' ? { refusal: 'not_allowed_token_type' } : undefined
+  await harness.deliver(mention({ ts: TS, text: '<@UBOT> do it' }))
+  const shown = () => harness.slack.replies('C1', TS).map(({ text, blocks }) => JSON.stringify([text, blocks ?? '']))
+  await expect.poll(() => shown().at(-1) ?? '').toContain('tooltrail_approve')
+  expect(shown().map((one) => one.includes('I delete the old file.'))).toEqual([true, false])
+})
+
 async function expectShown(_how: string, sentences: number): Promise<void> {
   const long = Array.from({ length: sentences }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
   const script: Turn[] = [
