@@ -25,18 +25,36 @@ export interface TakeEventDependencies extends AcceptMessageDependencies {
 export function createEventTaker(dependencies: TakeEventDependencies): (payload: unknown) => Promise<void> {
   /** Slack repeats an event after 3 s; the repetition waits for the first one's work. */
   const inFlight = new Map<string, Promise<void>>()
+  /** The last message of each thread whose messages are being accepted. */
+  const threads = new Map<string, Promise<void>>()
 
   async function once(event: SlackEvent): Promise<void> {
     const name = event.type === 'message' ? [event.team, event.channel, event.ts].join(' ') : ''
     const current = inFlight.get(name)
     if (current !== undefined) return current
-    const taken = take(dependencies, event)
-    if (name === '') return taken
+    if (event.type !== 'message') return take(dependencies, event)
+    const taken = inOrder(event)
     inFlight.set(name, taken)
     try {
       await taken
     } finally {
       inFlight.delete(name)
+    }
+  }
+
+  /**
+   * Accepts the messages of a thread in the order in which they arrive. Otherwise a message could overtake an earlier one
+   * whose session or row is still being stored.
+   */
+  async function inOrder(message: SlackMessage): Promise<void> {
+    const thread = [message.team, message.channel, message.thread].join(' ')
+    const before = threads.get(thread) ?? Promise.resolve()
+    const taken = before.catch(() => undefined).then(() => take(dependencies, message))
+    threads.set(thread, taken)
+    try {
+      await taken
+    } finally {
+      if (threads.get(thread) === taken) threads.delete(thread)
     }
   }
 

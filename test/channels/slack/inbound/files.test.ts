@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { directMessage } from '../../../slack-server/slack-events.ts'
+import { channelMessage, directMessage, mention } from '../../../slack-server/slack-events.ts'
 import { openSlackHarness } from '../harness.ts'
 import type { SlackHarness } from '../harness.ts'
 
@@ -70,4 +70,20 @@ test.each([
     { type: 'text', text: 'look' },
     { type: 'text', text: expect.stringContaining(reason) as string },
   ])
+})
+
+test('two messages of a new thread that arrive together become inputs in their order', async () => {
+  harness = await openSlackHarness()
+  harness.slack.files.set('a.csv', { type: 'text/csv', data: Buffer.from('a,b\n') })
+  const file = { name: 'a.csv', mimetype: 'text/csv', url_private: harness.slack.fileUrl('a.csv') }
+  const ts = '1700000001.000100'
+  const later = { ts: '1700000001.000200', thread_ts: ts, text: 'and this?' }
+  const events = [mention({ ts, text: '<@UBOT> that?', files: [file] }), channelMessage(later)]
+  for (const { status } of await Promise.all(events.map((event) => harness.deliver(event)))) expect(status).toBe(200)
+  const inputs = async () => {
+    const query = { order: 'ascending', roles: ['user'], limit: 5 } as const
+    const { messages } = await harness.http.ports.reader.messages({ ...key, session: `slack-T1-C1-${ts}` }, query)
+    return messages.map(({ parts: [first] }) => first?.type === 'text' && first.text)
+  }
+  await expect.poll(inputs).toEqual(['that?', 'and this?'])
 })
