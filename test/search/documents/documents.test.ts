@@ -15,7 +15,7 @@ const documentsOf = async (log: readonly Message[], readOutput = nothing): Promi
 const shown = (documents: readonly HistoryDocument[]): string[] => documents.map(({ part, text }) => `${part} ${text}`)
 
 describe('history documents', () => {
-  it('a text is one document, a tool message one for its call and one for its result', async () => {
+  it('a text is one document; a tool message has one for its call and one for its result', async () => {
     const { log } = writeLog().user('status?').assistant('I look.', callTo('shell', '{}')).result(0, 'On branch main')
     const documents = await documentsOf(log)
     expect(shown(documents)).toEqual(['u status?', 'a I look.', 'c shell()', 'r0 On branch main'])
@@ -29,14 +29,14 @@ describe('history documents', () => {
     })
   })
 
-  it("a result's time is when it completed", async () => {
+  it('the time of a result is its completion time', async () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'ok', { completedAt: 1_800_000_000_000 })
     const [call, result] = await documentsOf(log)
     expect(result?.time).toBe(1_800_000_000_000)
     expect(call?.time).toBe(log[1]?.createdAt)
   })
 
-  it('notes, reasoning, errors of the model and empty contents are no documents', async () => {
+  it('notes, reasoning, model errors and empty contents have no documents', async () => {
     const { log } = writeLog()
       .user({ type: 'note', text: 'an image was here' })
       .assistant({ type: 'reasoning', text: 'hm' }, { type: 'error', code: 'timeout', text: 'too slow' })
@@ -44,12 +44,12 @@ describe('history documents', () => {
     expect(await documentsOf(log)).toEqual([])
   })
 
-  it.each(['search_history', 'read_output'])('calls and results of %s are no documents', async (tool) => {
+  it.each(['search_history', 'read_output'])('calls and results of %s have no documents', async (tool) => {
     const { log } = writeLog().assistant(callTo(tool, '{}')).result(0, 'found it')
     expect(await documentsOf(log)).toEqual([])
   })
 
-  it('an offloaded result is indexed whole, not its preview', async () => {
+  it('an offloaded result is indexed completely, not only its preview', async () => {
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'x' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output })
     const documents = await documentsOf(log, async function* () {
@@ -59,14 +59,14 @@ describe('history documents', () => {
     expect(shown(documents)).toEqual(['c shell()', 'r0 the whole output'])
   })
 
-  it('secrets are redacted before a text is cut, in calls and results', async () => {
+  it('secrets are redacted before a text is split, in calls and results', async () => {
     const { log } = writeLog()
       .assistant(callTo('shell', '{}'))
       .result(0, `key ${SECRET}`, { call: `shell(k="${SECRET}")` })
     expect(shown(await documentsOf(log))).toEqual(['c shell(k="[redacted]")', 'r0 key [redacted]'])
   })
 
-  it('long contents are cut into overlapping chunks at the ends of lines, each with its call', () => {
+  it('long contents are split at line ends into overlapping chunks, each with its call', () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, '')
     const [, message] = log
     if (message === undefined) throw new RangeError('no message')
@@ -78,7 +78,7 @@ describe('history documents', () => {
     expect(chunks.every(({ call }) => call === 'shell()')).toBe(true)
   })
 
-  it('chunks hold all of any text, and never half a character', () => {
+  it('chunks cover any text completely, and contain only whole characters', () => {
     const { log } = writeLog().user('')
     const [message] = log
     if (message === undefined) throw new RangeError('no message')
@@ -105,7 +105,7 @@ describe('history documents', () => {
     )
   })
 
-  it('a chunked output has the documents of its whole text, without secrets at any position', async () => {
+  it('documents of a chunked output equal those of its complete text, without secrets at any position', async () => {
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'x' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output, call: '' })
     const [, message] = log

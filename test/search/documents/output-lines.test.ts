@@ -28,24 +28,24 @@ describe('reading an output by lines', () => {
     expect(await pick(LINES, 2, 3)).toBe('output:x, lines 2-3:\n2: line 2\n3: line 3')
   })
 
-  it('ends where the output ends, and says when there is no such line', async () => {
+  it('stops at the end of the output, and reports a line number beyond it', async () => {
     expect(await pick(LINES, 20, 99)).toBe('output:x, lines 20-20:\n20: line 20')
     expect(await pick(LINES, 21)).toBe('output:x: there is no line 21.')
   })
 
-  it('is bounded, and says where to go on', async () => {
+  it('is limited in size, and names the line at which to continue', async () => {
     const long = 'y'.repeat(999).concat('\n').repeat(100)
     const text = await pick(long, 1)
     expect(text.length).toBeLessThan(13_000)
     expect(text).toMatch(/go on with lines \d+-\)$/)
   })
 
-  it('a very long line is several', async () => {
+  it('a very long line is split into several rows', async () => {
     const rows = await rowsOf(`${'a'.repeat(2_500)}\nb`)
     expect(rows.map(({ text }) => text.length)).toEqual([1_000, 1_000, 500, 1])
   })
 
-  it('the rows of any text hold all of it, and no half character', async () => {
+  it('rows of any text contain all of it, in whole characters', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme' }), fc.nat(3_000), async (text, repeat) => {
         const whole = text.repeat(1 + (repeat % 40)).replaceAll('\r', '')
@@ -57,27 +57,27 @@ describe('reading an output by lines', () => {
   })
 })
 
-describe('reading an output by a text', () => {
-  it('shows the lines that have it, whatever its case, with their neighbours', async () => {
+describe('searching an output for a text', () => {
+  it('shows the matching lines with their neighbours, ignoring case', async () => {
     expect(await find(LINES, 'LINE 7', 1)).toBe('output:x, 1 line matches "LINE 7":\n6: line 6\n7: line 7\n8: line 8')
   })
 
-  it('shows that lines between are left out', async () => {
+  it('marks omitted lines between two matches', async () => {
     expect(await find('a\nb\nc\nd\na', 'a')).toBe('output:x, 2 lines match "a":\n1: a\n…\n5: a')
   })
 
-  it('nothing in it is syntax', async () => {
+  it('treats every character of the pattern literally', async () => {
     expect(await find('a+b\naab', 'a+b')).toContain('1: a+b')
     expect(await find('a+b\naab', 'a+b')).not.toContain('aab')
     expect(await find('x', '(((')).toBe('output:x: nothing in it matches "(((".')
   })
 
-  it('says how many lines are left when not all fit', async () => {
+  it('reports the number of further matches when not all fit', async () => {
     expect(await find('needle\n'.repeat(200), 'needle')).toMatch(/150 more lines match after line 50/)
     expect(await find('needle\n'.repeat(51), 'needle')).toMatch(/1 more line matches after line 50/)
   })
 
-  it('a line matches where the text begins in it, however the output is divided', async () => {
+  it('matches the line in which an occurrence begins, however the output is split into chunks', async () => {
     const letters = fc.array(fc.constantFrom('a', 'b', 'B', '\n', '\u{1F600}'), { maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(letters, fc.constantFrom('ab', 'b', 'a\nb', 'aab'), fc.nat(9), async (units, pattern, size) => {

@@ -6,7 +6,7 @@ import { plan } from '../made-vocabulary.ts'
 const mark = (query: string, text: string): string => snippet(text, plan(query, [text]).terms)
 
 describe('snippets', () => {
-  it('mark what was found', () => {
+  it('mark the found words', () => {
     expect(mark('refund', 'a Refund, please')).toBe('a «Refund», please')
   })
 
@@ -15,32 +15,32 @@ describe('snippets', () => {
     expect(mark('art', 'a party')).toBe('a p«art»y')
   })
 
-  it('marks that touch, or have only a joiner or a space between them, are one', () => {
+  it('merge marks that touch, or have only a joiner or a space between them', () => {
     expect(mark('payment method', 'the payment_method and the payment method')).toBe(
       'the «payment_method» and the «payment method»',
     )
     expect(mark('插入布局', '请插入布局。')).toBe('请«插入布局»。')
   })
 
-  it('mark the original text, whatever folding did to it', () => {
+  it('mark the original text, also where folding changed its length', () => {
     expect(mark('cafe strasse', 'Über… Café an der Straße')).toBe('Über… «Café» an der «Straße»')
   })
 
-  it('show the part where the words are', () => {
+  it('show the section with the found words', () => {
     const text = `${'before '.repeat(100)}the needle is here ${'after '.repeat(100)}`
     expect(mark('needle', text)).toMatch(/^….*the «needle» is here.*…$/)
   })
 
-  it('a text that has such quotation marks of its own is fine', () => {
+  it('keep quotation marks of the text that look like marks', () => {
     expect(mark('refund', '«a» refund')).toBe('«a» «refund»')
     expect(withoutMarks('a «refund»')).toBe('a refund')
   })
 
-  it('line breaks become spaces', () => {
+  it('replace line breaks with spaces', () => {
     expect(mark('two', 'one\n\ttwo\r\nthree')).toBe('one «two» three')
   })
 
-  it('are never longer than 300 characters and never cut one in half', () => {
+  it('have at most 300 characters, all of them whole', () => {
     const word = fc.stringMatching(/^[a-c]{1,2}$/)
     const text = fc.array(fc.oneof(word, fc.string({ unit: 'grapheme', maxLength: 20 }), fc.constant('🎉')), {
       maxLength: 300,
@@ -54,7 +54,7 @@ describe('snippets', () => {
     )
   })
 
-  it('without their marks they are a part of the text', () => {
+  it('are a section of the text once their marks are removed', () => {
     const text = fc.array(fc.stringMatching(/^[a-d]{1,3}$/), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(text, fc.nat(199), (words, pick) => {

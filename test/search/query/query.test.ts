@@ -16,26 +16,26 @@ describe('reading a query', () => {
     ['the result about writing and utils', ['writing', 'utils']],
     ['do you remember where we saw the invoice of Acme?', ['invoice', 'acme']],
     ['remind me what the weather forecast for Oslo said', ['weather', 'forecast', 'oslo']],
-  ])('a question is read as its subject: %s', (query, subject) => {
+  ])('reduces a question to its subject: %s', (query, subject) => {
     expect(counted(query)).toEqual(subject)
   })
 
-  it('words of a question count where they stand among its subjects, though little', () => {
+  it('gives question words between subject words a low weight', () => {
     const [first, second] = parseQuery('which step had pattern and found').terms
     expect(first).toMatchObject({ text: 'pattern', weight: 1 })
     expect(second?.text).toBe('found')
     expect(second?.weight).toBeLessThan(1)
   })
 
-  it('keywords all count, also those that would open a question', () => {
+  it('counts every keyword fully, also one that could open a question', () => {
     expect(counted('outputs directory research')).toEqual(['outputs', 'directory', 'research'])
   })
 
-  it('a query of function words alone looks for them', () => {
+  it('searches for function words if a query has no others', () => {
     expect(terms('to be or not to be')).toEqual(['to', 'be', 'or', 'not'])
   })
 
-  it('an identifier is looked for whole and by its words', () => {
+  it('searches for an identifier as a whole and by its words', () => {
     expect(parseQuery('getUserDetails').terms).toEqual([
       { text: 'getuserdetails', wholes: ['getuserdetails'], words: ['get', 'user', 'details'], weight: 1 },
     ])
@@ -53,17 +53,17 @@ describe('reading a query', () => {
     ['which call mentioned the invoice', 'tool'],
     ['when did I run the tests', 'tool'],
     ['invoice refund', undefined],
-  ])('returns the owners that it searches: %s', (query, speaker) => {
+  ])('finds the speaker in a query: %s', (query, speaker) => {
     expect(parseQuery(query).speaker).toBe(speaker)
   })
 
-  it('symbols are looked for where there are no words', () => {
+  it('searches for symbols only if there are no words', () => {
     expect(parseQuery('=> {').symbols).toEqual(['＝', '＞', '｛'])
     expect(parseQuery('=> ok').symbols).toEqual([])
     expect(terms('🎉')).toEqual(['🎉'])
   })
 
-  it('reads any string, within bounds', () => {
+  it('accepts any string, and limits the number of terms', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 2_000 }), (query) => {
         const parsed = parseQuery(query)

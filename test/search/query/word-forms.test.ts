@@ -15,11 +15,11 @@ describe('word forms', () => {
     ['saving', 'save'],
     ['save', 'saved'],
     ['planned', 'plan'],
-  ])('%s may stand as %s', (word, form) => {
+  ])('%s has the form %s', (word, form) => {
     expect(inflections(word)).toContain(form)
   })
 
-  it.each(['id', 'HAT083', 'x_y', '中文'])('%s has none', (word) => {
+  it.each(['id', 'HAT083', 'x_y', '中文'])('%s has no other forms', (word) => {
     expect(inflections(word)).toEqual([])
   })
 
@@ -28,7 +28,7 @@ describe('word forms', () => {
     ['cnfig', 'config', 'missing'],
     ['originjal', 'original', 'too many'],
     ['primray', 'primary', 'two swapped'],
-  ])('%s is one slip from %s: %s', (left, right) => {
+  ])('%s is one typo away from %s: %s', (left, right) => {
     expect(withinOneTypo(left, right)).toBe(true)
     expect(withinOneTypo(right, left)).toBe(true)
   })
@@ -37,11 +37,11 @@ describe('word forms', () => {
     ['amount', 'account'],
     ['abcd', 'badc'],
     ['form', 'frames'],
-  ])('%s is more than one slip from %s', (left, right) => {
+  ])('%s is more than one typo away from %s', (left, right) => {
     expect(withinOneTypo(left, right)).toBe(false)
   })
 
-  it('every typo of a short word is one edit away, and every listed word is, too', () => {
+  it('typos of a short word are exactly the words one edit away', () => {
     const short = fc.stringMatching(/^[a-d]{3,5}$/)
     fc.assert(
       fc.property(short, short, (word, other) => {

@@ -16,7 +16,7 @@ test('a search waits for at most one batch of another tenant before each of its 
   expect(read.length).toBe(21 * DOCUMENTS.length)
 })
 
-test('each round of the event loop lets one search go on', async () => {
+test('each tick of the event loop runs one batch of one search', async () => {
   const read: string[] = []
   const searches = Promise.all(
     ['a', 'a', 'b', 'c'].map((tenant) => mapInBatches(tenant, DOCUMENTS, () => read.push(tenant))),

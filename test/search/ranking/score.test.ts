@@ -39,7 +39,7 @@ function finder(query: string, texts: readonly (string | Said)[]): () => Promise
 const ranked = (query: string, texts: readonly (string | Said)[]): Promise<string[]> => finder(query, texts)()
 
 describe('ranking', () => {
-  it('more of the query comes before less of it', async () => {
+  it('texts with more words of the query rank first', async () => {
     expect(
       await ranked('refund invoice Berlin', ['an invoice', 'refund the invoice in Berlin', 'refund an invoice']),
     ).toEqual(['refund the invoice in Berlin', 'refund an invoice', 'an invoice'])
@@ -50,7 +50,7 @@ describe('ranking', () => {
     expect(first).toBe('the zebra')
   })
 
-  it('whole words come before parts of identifiers, and those before pieces of words', async () => {
+  it('whole words rank before parts of identifiers, and those before parts of words', async () => {
     expect(await ranked('port', ['important', 'portal', 'the import_port', 'the port is open'])).toEqual([
       'the port is open',
       'the import_port',
@@ -59,20 +59,20 @@ describe('ranking', () => {
     ])
   })
 
-  it('words that stand together come before words apart', async () => {
+  it('adjacent words rank before separate ones', async () => {
     const apart = 'a payment of some weeks ago, for which nobody has ever chosen any method'
     expect(await ranked('payment method', [apart, 'the payment_method_id'])).toEqual(['the payment_method_id', apart])
   })
 
-  it('the word as it is comes before a word one slip away', async () => {
+  it('an exact word ranks before a word one typo away', async () => {
     expect(await ranked('amouet', ['the amount', 'the amouet'])).toEqual(['the amouet', 'the amount'])
   })
 
-  it('a text with the literal query, also within words, ranks before similar words', async () => {
+  it('a text with the literal query, even inside words, ranks before similar words', async () => {
     expect((await ranked('isibleWid', ['visible or wide', 'export visibleWidth']))[0]).toBe('export visibleWidth')
   })
 
-  it('equals come newest first', async () => {
+  it('equally good texts are ordered newest first', async () => {
     expect(await ranked('deploy', ['deploy it', 'deploy me', 'deploy us'])).toEqual([
       'deploy us',
       'deploy me',
@@ -80,14 +80,14 @@ describe('ranking', () => {
     ])
   })
 
-  it('a tool that is named comes before others that were called alike', async () => {
+  it('calls of a tool named in the query rank before similar calls of other tools', async () => {
     const call = (tool: string): Said => ({ text: `${tool}(city="Oslo")`, role: 'tool_call', tool })
     expect((await ranked('get weather Oslo', [call('get_weather'), call('get_population')]))[0]).toBe(
       'get_weather(city="Oslo")',
     )
   })
 
-  it('call and result are one event, of which the half that has the words is shown', async () => {
+  it('a call and its result are one event, shown as the half that has the words', async () => {
     const call = 'shell(cmd="git status")'
     const event: Said[] = [
       { text: call, role: 'tool_call', tool: 'shell', call, event: 1 },
@@ -97,7 +97,7 @@ describe('ranking', () => {
     expect(await ranked('branch main', event)).toEqual(['On branch main'])
   })
 
-  it('words that a call and its result have together count together', async () => {
+  it('words of a call and of its result count together', async () => {
     const event = (city: string, weather: string, number: number): Said[] => [
       { text: `weather(city="${city}")`, role: 'tool_call', event: number },
       { text: weather, role: 'tool_result', call: `weather(city="${city}")`, event: number },
@@ -110,36 +110,36 @@ describe('ranking', () => {
     ['what did I say about the refund', 'user'],
     ['what did you answer on the refund', 'assistant'],
     ['which call returned the refund', 'tool_result'],
-  ] as const)('whose words are asked for come first: %s', async (query, role) => {
+  ] as const)('texts of the speaker in the query rank first: %s', async (query, role) => {
     const roles: HistoryRole[] = ['user', 'assistant', 'tool_result']
     const said = roles.map((one) => ({ text: `the refund, ${one}`, role: one }))
     expect((await ranked(query, said))[0]).toBe(`the refund, ${role}`)
   })
 })
 
-describe('what was said about the history', () => {
+describe('text about the history', () => {
   const event = 'the red crate went into the shed'
   const answer: Said = { text: 'The red crate: it went into the shed', role: 'assistant', run: 'later', searched: true }
   const question: Said = { text: 'Where is the red crate, please?', run: 'later' }
   const reported: Said = { text: 'Now the red crate is in the attic', run: 'later' }
 
-  it('ranks below what happened, whatever words it was looked up with', async () => {
+  it('ranks below the events, whatever the words of the query', async () => {
     expect((await ranked('crate shed', [event, question, answer]))[0]).toBe(event)
     expect((await ranked('the crate', [event, question, answer]))[0]).toBe(event)
   })
 
-  it('is not an answer of the same run', async () =>
+  it('does not include an answer from the same run', async () =>
     expect((await ranked('the crate', [event, reported, answer])).at(-1)).toBe(answer.text))
 
   it.each([
     'Have moved the red crate to the attic.',
     'Please note that the red crate is in the attic',
     'It leaks. Do not touch the red crate',
-  ])('is not an answer that opens like a question: %s', async (text) =>
+  ])('does not include an answer that opens like a question: %s', async (text) =>
     expect((await ranked('red crate', ['a red car', { ...reported, text }, answer]))[0]).toBe(text),
   )
 
-  it('ranks like other texts for a query about what a person said', async () =>
+  it('ranks like other text if the query asks what a person said', async () =>
     expect((await ranked('what did the assistant say about the red crate', [event, answer]))[0]).toBe(answer.text))
 })
 
@@ -156,14 +156,14 @@ const TIMES = 5
 
 const LETTERS = Array.from('abcdefghijklmnopqrstuvwxyz0123456789')
 
-describe('texts that are hard to score', () => {
-  it.each(['aİ', 'é', '\uFB01'])('take a few times what folding them takes: %s', async (letters) => {
+describe('slow texts', () => {
+  it.each(['aİ', 'é', '\uFB01'])('take at most six times as long to score as to fold: %s', async (letters) => {
     const texts = Array.from({ length: 100 }, () => letters.repeat(4_000 / letters.length))
     const folding = await leastTime(() => texts.forEach(fold))
     expect(await leastTime(finder('a', texts))).toBeLessThan(6 * folding)
   })
 
-  it("are not recognised by typos of the query's words", async () => {
+  it("match only a limited number of typos of the query's words", async () => {
     const query = Array.from('abcdefgh', (letter) => `qqq${letter}`).join(' ')
     const typos = LETTERS.slice(8).flatMap((letter) => [`qqq${letter}`, `qqq${letter}a`])
     const text = `${typos.join(' ')} `.repeat(15).slice(0, 4_000)
@@ -173,7 +173,7 @@ describe('texts that are hard to score', () => {
     expect(Math.max(...matches)).toBeLessThanOrEqual(24)
   })
 
-  it('leave others their turn, however many searches score them', async () => {
+  it('do not block the event loop, however many searches score them', async () => {
     const texts = Array.from({ length: 20 }, (_, place) => `crate ${place} ${'\uFDFA'.repeat(3_900)}`)
     const finders = Array.from({ length: 20 }, () => finder('crate', texts))
     const before = processorTime()

@@ -26,7 +26,7 @@ it.each([
   ['PyPI', `pypi-AgEIcHlwaS5vcmc${letters(100)}`],
   ['temporary AWS credentials', `IQoJb3JpZ2lu${letters(300)}/+==`],
   ['a JSON web token', `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.${letters(43)}`],
-])('a token of another kind is removed, alone and in quotations: %s', async (_, secret) => {
+])('a further kind of token is redacted, alone and in quotations: %s', async (_, secret) => {
   const core = secret.slice(-30, -8)
   expect(await redactSecrets(`it is ${secret} now`)).toBe('it is [redacted] now')
   expect(await redactSecrets(`f(${JSON.stringify({ [secret]: JSON.stringify({ a: secret }) })})`)).not.toContain(core)
@@ -34,7 +34,7 @@ it.each([
   expect(await redactSecrets(`\u001B[31m${secret}\u001B[0m`)).not.toContain(core)
 })
 
-it('a secret that a rule knows is gone between letters of other scripts, and in colours', async () => {
+it('a known secret is redacted between letters of other scripts, and within terminal colours', async () => {
   const secret = GITHUB
   expect(await redactSecrets(`令牌${secret}是`)).toBe('令牌[redacted]是')
   expect(await redactSecrets(`\u001B[01;31m\u001B[K${secret}\u001B[m more`)).toBe(
@@ -56,13 +56,13 @@ it.each([
   ['host=db user=ada ', `password=${word}`, ' dbname=x'],
   ['jdbc:postgresql://h/db?user=ada&', `password=${word}7`, '&ssl=1'],
   ['GET https://h/x?', `access_token=${letters(20)}`, '&y=1'],
-])('what gives access behind its name is gone: %s', async (before, secret, after) => {
+])('a secret after its field name is redacted: %s', async (before, secret, after) => {
   expect(await redactSecrets(`${word} ${before}${secret}${after}`)).toBe(`${word} ${before}[redacted]${after}`)
   const nested = JSON.stringify({ args: JSON.stringify({ text: `${before}${secret}${after}` }) })
   expect(await redactSecrets(nested)).not.toContain(secret)
 })
 
-it('a key in a form, and one of which only the end is in the text, are gone', async () => {
+it('a form-encoded key, and a key without its beginning, are redacted', async () => {
   const lines = keyLines(30)
   const whole = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----`
   expect(await redactSecrets(`a=1&k=${new URLSearchParams({ whole }).toString()}&b=2`)).toBe(
@@ -73,21 +73,24 @@ it('a key in a form, and one of which only the end is in the text, are gone', as
   )
 })
 
-it.each([0, 25_000, 29_990])('a key of any length is removed, and its surroundings are kept: at %i', async (place) => {
-  const lines = keyLines(1_200)
-  const text = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----`
-  const before = 'word '.repeat(place / 5)
-  expect(await redactSecrets(`${before}${text}\nafter it`)).toBe(`${before}[redacted]\nafter it`)
-  const json = await redactSecrets(JSON.stringify({ before, text, after: 'after it' }))
-  expect(json).toBe(`{"before":"${before}","text":"[redacted]","after":"after it"}`)
-})
+it.each([0, 25_000, 29_990])(
+  'a key of any length is redacted, and the text around it is kept: at %i',
+  async (place) => {
+    const lines = keyLines(1_200)
+    const text = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----`
+    const before = 'word '.repeat(place / 5)
+    expect(await redactSecrets(`${before}${text}\nafter it`)).toBe(`${before}[redacted]\nafter it`)
+    const json = await redactSecrets(JSON.stringify({ before, text, after: 'after it' }))
+    expect(json).toBe(`{"before":"${before}","text":"[redacted]","after":"after it"}`)
+  },
+)
 
-it('a text that speaks of private keys stays', async () => {
+it('a text about private keys is unchanged', async () => {
   const text = `The file begins with -----BEGIN PRIVATE KEY----- and a line break. ${'Then more of it comes. '.repeat(600)}`
   expect(await redactSecrets(text)).toBe(text)
 })
 
-it('what holds a secret in base64 is gone, and other base64 stays', async () => {
+it('base64 that contains a secret is redacted, and other base64 is unchanged', async () => {
   const whole = `-----BEGIN PRIVATE KEY-----\n${keyLines(20).join('\n')}\n-----END PRIVATE KEY-----\n`
   const encoded = (text: string): string => Buffer.from(text).toString('base64')
   expect(await redactSecrets(`tls.key: ${encoded(whole)}\nx: y`)).toBe('tls.key: [redacted]\nx: y')
@@ -98,13 +101,13 @@ it('what holds a secret in base64 is gone, and other base64 stays', async () => 
   expect(await redactSecrets(plain)).toBe(plain.replace(encoded(GITHUB), '[redacted]'))
 })
 
-it('texts in base64 are read together', async () => {
+it('base64 texts are scanned together, in linear time', async () => {
   const text = `${Buffer.from('AAAAAAAAAAAA token= AAAAA').toString('base64')} `.repeat(8_000)
   const time = await processorTimeOf(async () => expect(await redactSecrets(text)).toBe(text))
   expect(time).toBeLessThan(4_000)
 })
 
-it('looking for secrets leaves nothing in memory', async () => {
+it('a search for secrets leaves no performance entries in memory', async () => {
   const marks = (): number => performance.getEntries().length
   await redactSecrets(GITHUB)
   const before = marks()
@@ -120,12 +123,12 @@ it.each([
   'https://example.org/list?token=next&key=value',
   'the tokens xoxb-… and xapp-… of an app',
   'a1b2c3d4-0000-4000-8000-0123456789ab 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-])('ordinary text stays: %s', async (text) => {
+])('ordinary text is unchanged: %s', async (text) => {
   expect(await redactSecrets(text)).toBe(text)
 })
 
 it.each(['QUJD', '字QUJD', '字SG.aaaa', '字http://a:aaaa', 'eyJhbGci'])(
-  'texts of many megabytes that go on and on are read: %s',
+  'endless patterns of several megabytes are scanned without failing: %s',
   async (piece) => {
     const text = `${piece}${piece.slice(-4).repeat(4_000_000)}`
     expect((await redactSecrets(text)) === text).toBe(true)

@@ -47,7 +47,7 @@ const SAMPLES: { readonly [rule: string]: string } = {
 
 describe('redaction', () => {
   it.each(Object.entries(SAMPLES))(
-    'a secret that the rules recognise passes the filter and is replaced: %s',
+    'replaces a secret that the rules know, and the filter passes it to the rules: %s',
     async (_, secret) => {
       const text = `before ${secret}\nafter`
       expect(await findSecrets(text)).not.toEqual([])
@@ -59,28 +59,28 @@ describe('redaction', () => {
     },
   )
 
-  it('the secret itself is gone, not only the name before it', async () => {
+  it('removes the secret itself, not only the name before it', async () => {
     expect(await redactSecrets(SAMPLES['aws'] ?? '')).not.toContain(letters(40))
   })
 
-  it('a secret that occurs elsewhere, too, is removed there as well', async () => {
+  it('removes further occurrences of a secret', async () => {
     const secret = SAMPLES['github'] ?? ''
     expect(await redactSecrets(`${secret} and ${secret}`)).toBe('[redacted] and [redacted]')
   })
 
-  it('a secret within a secret is gone with it, and nothing of the outer one is left', async () => {
+  it('removes a secret that contains another one completely', async () => {
     const address = `mysql://root:npm_${letters(36)}@localhost/db`
     expect(await redactSecrets(`to ${address} now`)).toBe('to [redacted] now')
   })
 
-  it.each([0, 29_990, 39_990, 60_000])('a secret is found in a long text, at any position: at %i', async (place) => {
+  it.each([0, 29_990, 39_990, 60_000])('finds a secret at any position of a long text: at %i', async (place) => {
     const secret = SAMPLES['github'] ?? ''
     const rest = '\nword'.repeat(20_000)
     const text = `${rest.slice(0, place)}\n${secret}${rest}`
     expect(await redactSecrets(text)).toBe(`${rest.slice(0, place)}\n[redacted]${rest}`)
   })
 
-  it('a text full of secrets holds up nothing else', async () => {
+  it('does not block the event loop on a text full of secrets', async () => {
     const text = Array.from({ length: 10_000 }, (_, number) => `npm_${String(number).padStart(36, 'aB3')}`).join('\n')
     let redacted = ''
     const longest = await longestTurn(async () => (redacted = await redactSecrets(text)))
@@ -88,7 +88,7 @@ describe('redaction', () => {
     expect(longest).toBeLessThan(1_000)
   })
 
-  it('no comment in the text turns the rules off', async () => {
+  it('ignores comments in the text that would disable its rules', async () => {
     expect(await redactSecrets(`// secretlint-disable\n${SAMPLES['github']}`)).toBe('// secretlint-disable\n[redacted]')
   })
 
@@ -97,7 +97,7 @@ describe('redaction', () => {
     ['a private key', secretOf('privatekey'), letters(40)],
     ['a quoted key', secretOf('aws'), letters(40)],
     ['an address with a password', secretOf('postgres'), letters(12)],
-  ])('a secret inside of escaped arguments is gone, however deep: %s', async (_, secret, part) => {
+  ])('removes a secret in escaped arguments at any depth: %s', async (_, secret, part) => {
     let text = `export X=${secret} && run`
     for (let depth = 0; depth < 3; depth++) {
       text = JSON.stringify({ cmd: text }).replaceAll('/', depth === 0 ? String.raw`\/` : '/')
@@ -111,7 +111,7 @@ describe('redaction', () => {
   it.each([
     ['a private key', secretOf('privatekey'), letters(40)],
     ['an address with a password', secretOf('postgres'), letters(12)],
-  ])('a secret in a percent-encoded address is gone, also in JSON: %s', async (_, secret, part) => {
+  ])('removes a secret from a percent-encoded address, also in JSON: %s', async (_, secret, part) => {
     const once = `https://x.example/?a=50%&key=${encodeURIComponent(secret)}&b=1`
     for (const text of [once, `https://y.example/?to=${encodeURIComponent(once)}`, JSON.stringify({ url: once })]) {
       const redacted = await redactSecrets(`GET ${text} done`)
@@ -121,12 +121,12 @@ describe('redaction', () => {
     }
   })
 
-  it('a secret that signs webhooks is gone', async () => {
+  it('removes a webhook signing secret', async () => {
     const signing = `whsec_${letters(44)}`
     expect(await redactSecrets(`secret: ${signing}==, X`)).toBe('secret: [redacted], X')
   })
 
-  it('an API key of ours is gone', async () => {
+  it('removes an API key of this product', async () => {
     const ours = `tt_${letters(43)}`
     expect(await redactSecrets(`Authorization: Bearer ${ours}\nX`)).toBe('Authorization: Bearer [redacted]\nX')
   })
@@ -139,7 +139,7 @@ describe('redaction', () => {
       xAI: `xai-${letters(80)}`,
       OpenRouter: `sk-or-v1-${hex(64)}`,
     }),
-  )('a key of a provider that no rule knows is gone: %s', async (_, secret) => {
+  )("removes a provider's key that no library rule knows: %s", async (_, secret) => {
     expect(await redactSecrets(`it is ${secret}, he said`)).toBe('it is [redacted], he said')
     expect(await redactSecrets(JSON.stringify({ header: `"key": "${secret}"` }))).not.toContain(secret.slice(4, -4))
     expect(await redactSecrets(`it is ${secret.slice(0, 30)}, he said`)).not.toContain('[redacted]')
@@ -153,26 +153,26 @@ describe('redaction', () => {
     ['an address of CloudFront', 'https://d1.cloudfront.net/k?Signature=', `${letters(80)}~-_`, '&Key-Pair-Id=K2'],
     ['an address of Azure', 'https://a.blob.core.windows.net/c/b?sp=r&sig=', `${letters(41)}%2F%3D`, '&se=1'],
     ['a token before a host', 'git clone https://', letters(24), '@git.example.org/a.git'],
-  ])('what signs is gone: %s', async (_, before, secret, after) => {
+  ])('removes signatures and signed tokens: %s', async (_, before, secret, after) => {
     expect(await redactSecrets(`${before}${secret}${after}`)).toBe(`${before}[redacted]${after}`)
     const nested = JSON.stringify({ args: JSON.stringify({ text: `${before}${secret}${after}` }) })
     expect(await redactSecrets(nested)).not.toContain(secret.slice(4, -4))
     expect(await redactSecrets(encodeURIComponent(`${before}${secret}${after}`))).not.toContain(secret.slice(4, 20))
   })
 
-  it('words behind the names of signatures stay', async () => {
+  it('keeps words after the name of a signature', async () => {
     for (const plain of ['f(x, signature=inspectTheSignatureOfThisFunction)', '?sig=abc', '?a=1&Signature=short1'])
       expect(await redactSecrets(plain)).toBe(plain)
   })
 
-  it('the id of an AWS key is gone, a longer word that begins so is not', async () => {
+  it('removes an AWS key id, but keeps a longer word with that beginning', async () => {
     const id = `${'AKIA'}${'IOSFODNN7EXAMPLE'.replace('1', '2')}`
     expect(await redactSecrets(`as ${id}, or ${id.replace('K', 'S')}`)).toBe('as [redacted], or [redacted]')
     for (const word of [`${id}AB`, `X${id}`, id.slice(0, -1), id.toLowerCase(), 'ASIA', 'AKIA: what is it?'])
       expect(await redactSecrets(word)).toBe(word)
   })
 
-  it('name and password in an address are gone, and the same words elsewhere are not', async () => {
+  it('removes name and password from an address, and keeps equal words elsewhere', async () => {
     const text = 'the word is word: git clone https://ada:word%21.x@example.org/word'
     expect(await redactSecrets(text)).toBe('the word is word: git clone https://[redacted]@example.org/word')
     const id = `${'AKIA'}${'IOSFODNN7EXAMPLE'.replace('1', '2')}`
@@ -182,13 +182,13 @@ describe('redaction', () => {
       expect(await redactSecrets(plain)).toBe(plain)
   })
 
-  it('a private key without its end is removed, and its surroundings are kept', async () => {
+  it('removes a private key without its end, and keeps the text around it', async () => {
     const begun = `-----BEGIN RSA PRIVATE KEY-----\n${`${letters(64)}\n`.repeat(70)}`
     expect(await redactSecrets(`before\n${begun}`)).toBe('before\n[redacted]')
     expect(await redactSecrets(`before\n${begun}"; the rest`)).toBe('before\n[redacted]"; the rest')
   })
 
-  it('other text stays as it is', async () => {
+  it('keeps other text unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
         expect(await redactSecrets(text)).toBe(text)
@@ -196,7 +196,7 @@ describe('redaction', () => {
     )
   })
 
-  it('what the filter lets through unread has no secret: words that look like the beginnings of secrets', async () => {
+  it('the filter skips no secret, even in words that look like the beginnings of secrets', async () => {
     const beginnings = [
       'npm_',
       'ghp',

@@ -47,7 +47,7 @@ function expectSame(reader: DocumentReader, document: HistoryDocument): void {
 }
 
 describe('words of documents', () => {
-  it('are the tokens of the documents, whatever was read before', () => {
+  it('equal the tokens of the documents, whatever was read before', () => {
     const reader = createDocumentReader()
     const documents = fc.record({ text: texts, call: texts, role: fc.constantFrom('tool_call', 'tool_result') })
     fc.assert(
@@ -59,7 +59,7 @@ describe('words of documents', () => {
     )
   })
 
-  it('are found again when more runs have come up than are remembered', () => {
+  it('stay correct when more words were read than the cache remembers', () => {
     const reader = createDocumentReader()
     const many = (first: number): string =>
       Array.from({ length: 2_000 }, (_, number) => `word${first + number} plain${(first + number).toString(36)}`).join(
@@ -70,12 +70,12 @@ describe('words of documents', () => {
     expectSame(reader, said(many(199_000)))
   })
 
-  it('are not taken for others that have the same hash', () => {
+  it('are distinct from other words with an equal hash', () => {
     const reader = createDocumentReader()
     for (const text of ['yvivst', 'csbxun', 'vlfqzo iqoyrh', 'iqoyrh vlfqzo']) expectSame(reader, said(text))
   })
 
-  it('are those of this document, also where another one ended with the same text', () => {
+  it('belong to this document, even if another document ended with equal text', () => {
     const reader = createDocumentReader()
     for (const text of ['one two', 'two one two', 'two', 'one']) expectSame(reader, said(text))
   })

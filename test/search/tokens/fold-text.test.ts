@@ -22,11 +22,11 @@ describe('folding', () => {
     ['soft\u00adware', 'software'],
     ['❤️ 1️⃣', '❤ 1'],
     ['中文', '中文'],
-  ])('makes %s %s', (text, folded) => {
+  ])('changes %s to %s', (text, folded) => {
     expect(fold(text)).toBe(folded)
   })
 
-  it('is stable: folding twice changes nothing more', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(fold(fold(text))).toBe(fold(text))
@@ -34,7 +34,7 @@ describe('folding', () => {
     )
   })
 
-  it('knows where a place of the folded text comes from', () => {
+  it('maps an offset of the folded text to the original text', () => {
     const { text, original } = foldWithOffsets('a…b Straße ﬁn')
     expect(text).toBe('a...b Strasse fin')
     expect([0, 1, 2, 3, 4].map(original)).toEqual([0, 1, 1, 1, 2])
@@ -42,7 +42,7 @@ describe('folding', () => {
     expect(original(text.length)).toBe('a…b Straße ﬁn'.length)
   })
 
-  it('gives the same text with and without places', () => {
+  it('gives equal text with and without offsets', () => {
     const pieces = [
       ...'aeßøé\u0301\u200d\u00ad\ufeff\u0640\u064f\u0645가\u1112\u1161\u11abかｶﾞ\u3099न\u094d',
       '👨',
@@ -56,7 +56,7 @@ describe('folding', () => {
     )
   })
 
-  it('maps every place of any text into the text, in order', () => {
+  it('maps every offset into the original text, in order', () => {
     fc.assert(
       fc.property(anyText, (raw) => {
         const { text, original } = foldWithOffsets(raw)
@@ -67,7 +67,7 @@ describe('folding', () => {
     )
   })
 
-  it('lower case keeps the length, so that places stay true', () => {
+  it('keeps the length when it changes letters to lower case', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(lower(text)).toHaveLength(text.length)

@@ -6,7 +6,7 @@ const words = (text: string): readonly string[] => tokenize(text).words
 const all = (text: string): readonly string[] => [...words(text), ...tokenize(text).extra]
 
 describe('tokens', () => {
-  it('words are lower case, without accents, split at joiners', () => {
+  it('are lower case words without accents, split at joiners', () => {
     expect(words('Café payment_method src/app/auth.py v1.2')).toEqual(
       'cafe payment method src app auth py v1 2'.split(' '),
     )
@@ -20,37 +20,37 @@ describe('tokens', () => {
     ['src/app/auth.py', ['src/app/auth.py', 'auth.py']],
     ['include_dirs', ['include_dirs', 'includedirs']],
     ['include-dirs', ['include-dirs', 'includedirs']],
-  ])('%s is found by its other names too', (text, names) => {
+  ])('include further forms of %s', (text, names) => {
     expect(tokenize(text).extra).toEqual(expect.arrayContaining(names))
   })
 
-  it('the three ways to write an identifier meet in one word', () => {
+  it('include one common word for the spellings of an identifier', () => {
     for (const text of ['include_dirs', 'includeDirs', 'includedirs', 'include-dirs'])
       expect(all(text)).toContain('includedirs')
   })
 
-  it('codes are not taken to pieces', () => {
+  it('keep codes complete', () => {
     expect(all('0a5f3c1')).toEqual(['0a5f3c1'])
     expect(camelParts('MQHHT6')).toEqual(['mqhht6'])
   })
 
-  it('CJK is found by pairs of characters, and by each of them', () => {
+  it('of CJK text are pairs of characters, and the single characters as extra tokens', () => {
     expect(words('插入布局')).toEqual(['插入', '入布', '布局'])
     expect(tokenize('插入布局').extra).toEqual(['插', '入', '布', '局'])
     expect(words('日')).toEqual(['日'])
     expect(words('第3章abc')).toEqual(['第', '3', '章', 'abc'])
   })
 
-  it('emoji are words; other symbols are extra, ASCII ones in a form that no word has', () => {
+  it('include emoji as words, and other symbols as extra tokens in a distinct form', () => {
     expect(words('done 🎉')).toEqual(['done', '🎉'])
     expect(tokenize('a => b').extra).toEqual(['＝', '＞'])
   })
 
-  it('very long words are known by their pieces', () => {
+  it('of a very long word are its pieces', () => {
     expect(words('x'.repeat(150))).toEqual(['x'.repeat(64), 'x'.repeat(64), 'x'.repeat(22)])
   })
 
-  it('no token of any text has a space, a quote or a control character in it', () => {
+  it('contain no spaces, quotes or control characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         for (const token of all(text)) expect(token).not.toMatch(/[\s"\p{Cc}\p{Cs}\p{Co}]/u)
@@ -58,7 +58,7 @@ describe('tokens', () => {
     )
   })
 
-  it('the tokens of a text do not depend on its neighbours', () => {
+  it('do not depend on the neighbouring text', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (left, right) => {
         expect(words(`${left} ${right}`).filter((word) => !/[^\p{L}\p{N}\p{M}]/u.test(word))).toEqual(
@@ -68,7 +68,7 @@ describe('tokens', () => {
     )
   })
 
-  it('a text of ASCII has the tokens that it has beside other letters', () => {
+  it('of ASCII text are equal beside other letters', () => {
     const ascii = fc.string({ unit: fc.constantFrom(...'abXY01-_./:@+#~ {"=\n') })
     fc.assert(
       fc.property(ascii, (text) => {

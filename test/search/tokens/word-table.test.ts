@@ -4,7 +4,7 @@ import { createWordTable } from '../../../functions/search/tokens/word-table.ts'
 const LONG = 'x'.repeat(30)
 const TEXTS = ['abc', 'abd', 'bca', `${LONG}a`, `${LONG}b`, 'café', 'cafe', '\u{20000}', 'a'.repeat(64), 'a'.repeat(63)]
 
-test('a word is one value wherever it comes from, and different words are different ones', () => {
+test('equal words share one value, and different words have different values', () => {
   const { word } = createWordTable()
   const first = TEXTS.map((text) => word(text, true))
   expect(first.map(({ text }) => text)).toEqual(TEXTS)
@@ -12,7 +12,7 @@ test('a word is one value wherever it comes from, and different words are differ
   for (const [place, text] of TEXTS.entries()) expect(word(`-${text}`.slice(1), false)).toBe(first[place])
 })
 
-test('the same holds for many more words than are remembered', () => {
+test('words share values also beyond the size of the cache', () => {
   const { word } = createWordTable()
   for (let part = 0; part < 40; part++) {
     const texts = Array.from({ length: 10_000 }, (_, number) => `w${(part * 10_000 + number).toString(36)}`)
