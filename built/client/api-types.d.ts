@@ -146,7 +146,7 @@ export type ChatCompletionRequest = {
     readonly function_call?: null;
     readonly prediction?: null;
     readonly web_search_options?: null;
-    readonly modalities?: readonly Json[] | null;
+    readonly modalities?: readonly ("text")[] | null;
     readonly response_format?: {
         readonly type: "text";
     } | null;
@@ -451,7 +451,48 @@ export type Problem = {
         readonly message: string;
     })[];
 };
-export type Response = {
+/** As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored. */
+export type ResponseRequest = {
+    readonly model: string;
+    readonly input: string | readonly ({
+        readonly [name: string]: Json;
+    })[];
+    readonly instructions?: string | null;
+    readonly previous_response_id?: string | null;
+    readonly conversation?: string | {
+        readonly id: string;
+    } | null;
+    readonly store?: boolean | null;
+    readonly stream?: boolean | null;
+    readonly background?: boolean | null;
+    readonly tools?: readonly ({
+        readonly type: "function";
+        readonly name: string;
+        readonly description?: string | null;
+        /** JSON Schema of the arguments. */
+        readonly parameters?: {
+            readonly [name: string]: Json;
+        } | null;
+        readonly strict?: boolean | null;
+    })[] | null;
+    readonly metadata?: {
+        readonly [name: string]: string;
+    } | null;
+    readonly user?: string | null;
+    readonly safety_identifier?: string | null;
+    readonly prompt?: null;
+    readonly text?: {
+        readonly format?: {
+            readonly type: "text";
+        } | null;
+    } | null;
+    readonly tool_choice?: "auto" | "none" | null;
+    readonly truncation?: "disabled" | "auto" | null;
+    readonly top_logprobs?: 0 | null;
+    readonly max_tool_calls?: null;
+    readonly context_management?: null;
+};
+export type ResponseResource = {
     readonly id: string;
     readonly object: "response";
     readonly created_at: number;
@@ -505,47 +546,6 @@ export type Response = {
         readonly total_tokens: number;
     } | null;
     readonly user: string | null;
-};
-/** As OpenAI's API has it. `model` names an agent, whose own settings hold: temperature, limits and the like are ignored. */
-export type ResponseRequest = {
-    readonly model: string;
-    readonly input: string | readonly ({
-        readonly [name: string]: Json;
-    })[];
-    readonly instructions?: string | null;
-    readonly previous_response_id?: string | null;
-    readonly conversation?: string | {
-        readonly id: string;
-    } | null;
-    readonly store?: boolean | null;
-    readonly stream?: boolean | null;
-    readonly background?: boolean | null;
-    readonly tools?: readonly ({
-        readonly type: "function";
-        readonly name: string;
-        readonly description?: string | null;
-        /** JSON Schema of the arguments. */
-        readonly parameters?: {
-            readonly [name: string]: Json;
-        } | null;
-        readonly strict?: boolean | null;
-    })[] | null;
-    readonly metadata?: {
-        readonly [name: string]: string;
-    } | null;
-    readonly user?: string | null;
-    readonly safety_identifier?: string | null;
-    readonly prompt?: null;
-    readonly text?: {
-        readonly format?: {
-            readonly type: "text";
-        } | null;
-    } | null;
-    readonly tool_choice?: "auto" | "none" | null;
-    readonly truncation?: "disabled" | "auto" | null;
-    readonly top_logprobs?: 0 | null;
-    readonly max_tool_calls?: null;
-    readonly context_management?: null;
 };
 export type Run = {
     readonly object: "run";
@@ -924,7 +924,7 @@ export type ToolResults = {
         /** Message id of the call, from `waiting`. Either this or `tool_call_id` is required. */
         readonly message_id?: string;
         /** Text, a list of parts, or any other JSON value. */
-        readonly output: string | readonly Json[] | {
+        readonly output: string | readonly (Json)[] | {
             readonly [name: string]: Json;
         } | number | boolean | null;
         /** Where the output comes from: numbered for the model, which can cite it. */

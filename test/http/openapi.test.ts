@@ -28,6 +28,14 @@ function collect(value: unknown, key: string): unknown[] {
   ])
 }
 
+/** The paths of all schemas of an array without `items`. */
+function arraysWithoutItems(value: unknown, path = ''): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { type, items } = value as { readonly type?: unknown; readonly items?: unknown }
+  const here = [type].flat().includes('array') && items === undefined ? [path] : []
+  return [...here, ...Object.entries(value).flatMap(([name, inner]) => arraysWithoutItems(inner, `${path}/${name}`))]
+}
+
 /** Every property of the objects of a schema, nested ones included, by its path. */
 function propertiesIn(schema: unknown, path: string): [string, z.ZodType][] {
   if (schema instanceof z.ZodObject)
@@ -138,6 +146,31 @@ describe('the description', () => {
       const name = /^#\/components\/schemas\/(\w+)$/.exec(String(reference))?.[1]
       expect(Object.keys(document.components.schemas)).toContain(name)
     }
+  })
+
+  test('names a server, and a key that is optional until one exists', async () => {
+    expect(document).toMatchObject({ servers: [{ url: '/' }], security: [{}, { key: [] }] })
+    const keyed = await openHttpHarness()
+    await keyed.key()
+    const response = await keyed.send('GET', '/openapi.json')
+    expect(await response.json()).toMatchObject({ security: [{ key: [] }] })
+    await keyed.close()
+  })
+
+  test('has items for every array, and no schema with the name of a browser type', () => {
+    expect(arraysWithoutItems(document)).toEqual([])
+    expect(Object.keys(document.components.schemas).filter((name) => name in globalThis)).toEqual([])
+  })
+
+  test('describes bodies only in types that generators of clients can write', () => {
+    const types = operations().flatMap(({ operation }) => Object.keys(operation.requestBody?.content ?? {}))
+    expect(new Set(types)).toEqual(new Set(['application/json']))
+    const unreadable = operations().flatMap(({ operation: { operationId, responses } }) =>
+      Object.entries(responses)
+        .filter(([, { content }]) => content !== undefined && Object.keys(content)[0] === '*/*')
+        .map(([status]) => `${operationId} ${status}`),
+    )
+    expect(unreadable).toEqual([])
   })
 
   test('uses the JSON Schema of 3.1: no nullable, no boolean exclusive limits', () => {

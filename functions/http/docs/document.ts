@@ -1,7 +1,7 @@
 /** The parts of an OpenAPI document that the page reads. */
 export interface ApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
-  readonly security?: readonly unknown[]
+  readonly security?: readonly object[]
   readonly tags?: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
@@ -52,6 +52,10 @@ export interface Schema {
   readonly oneOf?: readonly Schema[]
   readonly anyOf?: readonly Schema[]
 }
+
+/** Whether a request needs an API key. */
+export const needsKey = ({ security }: ApiDocument): boolean =>
+  security !== undefined && security.every((requirement) => Object.keys(requirement).length > 0)
 
 /** The name of the schema that this one refers to. */
 export const referredName = ({ $ref }: Schema): string | undefined => $ref?.split('/').at(-1)

@@ -1,5 +1,13 @@
 import { html } from 'hono/html'
-import { exampleOf, resolveSchema, type ApiDocument, type Content, type Operation, type Parameter } from './document.ts'
+import {
+  exampleOf,
+  needsKey,
+  resolveSchema,
+  type ApiDocument,
+  type Content,
+  type Operation,
+  type Parameter,
+} from './document.ts'
 import { fieldHtml, fieldsHtml, joined, prose, typeHtml, type Html } from './schema-html.ts'
 
 const JSON_TYPE = 'application/json'
@@ -86,7 +94,7 @@ function requestHtml(document: ApiDocument, { method, path }: OperationAddress, 
   const lines = [
     `curl -s "${[address, ...query].join('?')}"`,
     ...(method === (body === undefined ? 'get' : 'post') ? [] : [`-X ${method.toUpperCase()}`]),
-    ...(document.security === undefined ? [] : [`-H "authorization: Bearer $KEY"`]),
+    ...(!needsKey(document) ? [] : [`-H "authorization: Bearer $KEY"`]),
     ...(body === undefined ? [] : [`-H 'content-type: ${JSON_TYPE}'`, `-d ${quoted(pretty(body))}`]),
   ]
   return html`<h4>Request</h4>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { html, raw } from 'hono/html'
 import { yieldToEventLoop } from '../../domain/time/yield-to-event-loop.ts'
 import { sha256 } from '../../domain/hash.ts'
-import type { ApiDocument, Operation } from './document.ts'
+import { needsKey, type ApiDocument, type Operation } from './document.ts'
 import { operationHtml, type OperationAddress } from './operation-html.ts'
 import { fieldsHtml, prose, type Html } from './schema-html.ts'
 
@@ -98,13 +98,14 @@ const menuHtml = (name: string, entries: readonly Entry[]): Html =>
     </ul>`
 
 /** The description of authentication, and the field for the key of requests that are tried. */
-function keyHtml({ security, components }: ApiDocument): Html {
+function keyHtml(document: ApiDocument): Html {
+  const { components } = document
   const { description } = components.securitySchemes?.['key'] ?? {}
   const example = 'TOOLTRAIL=<span id="address">https://…</span>'
   return html`<p>${prose(description)}</p>
-    <pre>${raw(example)}${security === undefined ? '' : ' KEY=tt_…'}   # for the commands below</pre>
+    <pre>${raw(example)}${!needsKey(document) ? '' : ' KEY=tt_…'}   # for the commands below</pre>
     ${
-      security === undefined
+      !needsKey(document)
         ? ''
         : html`<label class="key"
             >Key for requests tried here; it stays in this page

@@ -47,6 +47,7 @@ const functionTool = z.object({
 
 const emptyList = (message: string) => z.array(z.unknown(), message).max(0, message).nullish()
 
+const TEXT_ONLY = 'can only be ["text"]'
 /** Fields of unsupported features, with the values that request nothing unusual. */
 const refused = {
   n: z.union([z.literal(1, 'can only be 1'), z.null()]).optional(),
@@ -58,7 +59,7 @@ const refused = {
   function_call: z.null('is not supported: use tools').optional(),
   prediction: z.null('is not supported').optional(),
   web_search_options: z.null('is not supported').optional(),
-  modalities: z.tuple([z.literal('text')], 'can only be ["text"]').nullish(),
+  modalities: z.array(z.literal('text'), TEXT_ONLY).length(1, TEXT_ONLY).nullish(),
   response_format: z.object({ type: z.literal('text', 'can only be text') }).nullish(),
   tool_choice: z.enum(['auto', 'none'], 'can only be auto or none').nullish(),
 }

@@ -157,7 +157,7 @@ export const ResponseSchema = z
       .nullable(),
     user: z.string().nullable(),
   })
-  .openapi('Response', {
+  .openapi('ResponseResource', {
     example: {
       id: 'resp_01JD2Q8N4T6W8Y0A2C4E6G8J0K',
       object: 'response',

@@ -143,6 +143,7 @@ const callResolution = z.union(
         .openapi({
           description: 'Text, a list of parts, or any other JSON value.',
           type: ['string', 'array', 'object', 'number', 'boolean', 'null'],
+          items: {},
         }),
       sources,
     }),

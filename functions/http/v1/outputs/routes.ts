@@ -27,7 +27,9 @@ const UNSHARED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer'
 /** A caller with access may cache a copy, but must revalidate it each time. */
 const KEPT = { 'cache-control': 'private, no-cache' }
 const etag = z.object({ etag: z.string() })
-const bytes = { '*/*': { schema: z.string().openapi({ format: 'binary' }) } }
+const anyBytes = { schema: z.string().openapi({ format: 'binary' }) }
+// Generators of clients do not know the wildcard, and take the first type that they know.
+const bytes = { 'application/octet-stream': anyBytes, '*/*': anyBytes }
 
 const readOutput = createRoute({
   method: 'get',

@@ -41,6 +41,7 @@ const importMessages = createRoute({
     query: importQuery,
     headers: runHeaders,
     body: {
+      description: 'Messages as JSON, or lines of the type `application/x-ndjson`.',
       content: { 'application/json': { schema: newImport }, 'application/x-ndjson': { schema: lines } },
     },
   },
