@@ -71,7 +71,7 @@ test('the end of a run is sent once, signed, with the run and its messages', asy
   expect(shown).not.toHaveProperty('next_at')
 })
 
-test('a receiver that is down for a day gets retries by the schedule, with one id and body', async () => {
+test('a receiver that is down for a day gets retries on schedule, with a constant id and body', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 500 })
   await send()
@@ -96,7 +96,7 @@ test('a receiver that is down for a day gets retries by the schedule, with one i
   expect(receiver.requests).toHaveLength(9)
 })
 
-test('after the last attempt it is kept as failed, and is sent again by hand', async () => {
+test('a callback is kept as failed after the last attempt, and is sent again on request', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 503 })
   const run = await send()
@@ -115,7 +115,7 @@ test('after the last attempt it is kept as failed, and is sent again by hand', a
   await expect.poll(() => receiver.requests.length).toBe(11)
 })
 
-test('a callback whose workers keep crashing fails, says so, and can be sent by hand', async () => {
+test('a callback whose workers keep crashing fails with that reason, and can be sent again on request', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 503 })
   const run = await send()
@@ -149,7 +149,7 @@ test('a callback whose workers keep crashing fails, says so, and can be sent by 
     .toMatchObject({ status: 'pending', failures: 0 })
 })
 
-test('410 ends it for good, a redirect is not followed, and a cut connection is tried again', async () => {
+test('410 ends the delivery, a redirect is not followed, and an aborted connection is retried', async () => {
   await open([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
   receiver.respond = () => ({ status: 410 })
   await send()
@@ -164,13 +164,13 @@ test('410 ends it for good, a redirect is not followed, and a cut connection is 
   await expect.poll(async () => (await list())[0]?.attempts[0]?.error).toMatch(/cannot be reached/)
 })
 
-test('an internal address that is not allowed is never asked, and the list says so', async () => {
+test('an internal address that is not allowed gets no request, and the list shows the reason', async () => {
   await open([{ text: 'Hello.' }], { url: 'https://169.254.169.254/latest', allowed: [] })
   await send()
   await expect.poll(async () => (await list())[0]?.attempts[0]?.error).toMatch(/not a public one/)
 })
 
-test('each pause is a callback of its own, of the run as it was then', async () => {
+test('each pause has its own callback, with the state of the run at that pause', async () => {
   await open([{ calls: [{ name: 'ask', id: 'c1' }] }, { text: 'Done.' }])
   const tools = [{ name: 'ask', description: 'Asks.', parameters: { type: 'object' } }]
   const run = await send({ tools })
@@ -185,7 +185,7 @@ test('each pause is a callback of its own, of the run as it was then', async () 
   await expect.poll(() => list('?status=delivered')).toHaveLength(2)
 })
 
-test('a body over 256 KB has pointers in place of long results, and keeps the texts', async () => {
+test('a body over 256 KB has pointers in place of long results, and contains all texts', async () => {
   await open([{ calls: Array.from({ length: 8 }, () => ({ name: 'long' })) }, { text: 'All read.' }])
   await send()
   await expect.poll(() => receiver.requests.length).toBe(1)
@@ -216,7 +216,7 @@ test('the body of a run cancelled before its start has its input, truncated if t
   held.letGo()
 })
 
-test('deleting the session removes what it owes', async () => {
+test('deleting the session removes its pending callbacks', async () => {
   await open([{ text: 'Hello.' }])
   receiver.respond = () => ({ status: 500 })
   const run = await send()
@@ -229,7 +229,7 @@ test('deleting the session removes what it owes', async () => {
   expect(receiver.requests).toHaveLength(1)
 })
 
-test('unknown names are refused with their path, and nothing is stored', async () => {
+test('unknown names are rejected with their path, and nothing is stored', async () => {
   await open([])
   const body = { content: 'hi', callback: 'nobody' }
   const problem = await expectJson(harness, 400, 'POST', '/v1/sessions/s/messages', body)
@@ -237,7 +237,7 @@ test('unknown names are refused with their path, and nothing is stored', async (
   expect(await harness.ports.outbox.pending({ tenant: 'default', session: 's' }, 1)).toEqual([])
 })
 
-test('sending again needs the scope admin and the session’s agent; foreign tenants and owners see none of it', async () => {
+test('sending again needs the scope admin and the session’s agent; foreign tenants and owners cannot list callbacks', async () => {
   await open([{ text: 'Hello.' }])
   const run = await send()
   await expect.poll(() => list('?status=delivered')).toHaveLength(1)
@@ -256,7 +256,7 @@ test('sending again needs the scope admin and the session’s agent; foreign ten
   }
 })
 
-test('a key bound to an owner pages through that owner’s callbacks, and learns nothing of others', async () => {
+test('a key bound to an owner pages through that owner’s callbacks, and sees no others', async () => {
   await open(Array.from({ length: 6 }, (): Turn => ({ text: 'Hello.' })))
   const runs: string[] = []
   for (const [place, owner] of ['ann', 'bob', 'ann', 'bob', 'ann', 'bob'].entries()) {

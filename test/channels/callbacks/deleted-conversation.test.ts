@@ -31,7 +31,7 @@ async function deliver(text: string): Promise<unknown> {
 
 const remove = (session: unknown) => harness.ports.deletion.tombstone({ tenant: 'default', session: String(session) })
 
-test('a conversation whose session is deleted continues in a new one, and stays there', async () => {
+test('a conversation whose session is deleted continues in one new session', async () => {
   expect(await deliver('first')).toBe('order-7')
   await remove('order-7')
   const second = await deliver('second')
@@ -41,7 +41,7 @@ test('a conversation whose session is deleted continues in a new one, and stays 
   expect(await deliver('fourth')).toMatch(/^order-7-3-[0-9a-f]{8}$/)
 })
 
-test('what was delivered before its session was deleted does not come back', async () => {
+test('a message delivered before its session was deleted is not delivered to the new session', async () => {
   expect(await deliver('first')).toBe('order-7')
   await remove('order-7')
   expect([await deliver('first'), await deliver('second'), await deliver('first')]).toEqual([
@@ -51,7 +51,7 @@ test('what was delivered before its session was deleted does not come back', asy
   ])
 })
 
-test('a conversation does not go back when its first id can be used again', async () => {
+test('a conversation stays in its new session when the first id becomes available again', async () => {
   await deliver('first')
   await remove('order-7')
   const second = await deliver('second')

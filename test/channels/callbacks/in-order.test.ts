@@ -49,7 +49,7 @@ test('run.paused is sent before run.completed by a process that takes over the d
   expect(receiver.requests.map(({ type }) => type)).toEqual(['run.paused', 'run.completed'])
 })
 
-test('the end waits for the retries of the pause before it', async () => {
+test('run.completed waits for the retries of an earlier run.paused', async () => {
   const channels = channelSettings({ webhooks: {}, callbacks: { crm: { url: receiver.url, secret: '${secret:CRM}' } } })
   const secrets = async () => (name: string) => (name === 'CRM' ? SECRET : undefined)
   let ahead = 0

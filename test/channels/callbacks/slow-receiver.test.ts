@@ -39,7 +39,7 @@ async function openSilentReceiver() {
   }
 }
 
-test('a silent receiver has at most 50 requests of a tenant open, and others get theirs at once', async () => {
+test('a silent receiver has at most 50 open requests of a tenant, and delays no other receiver', async () => {
   const silent = await openSilentReceiver()
   const prompt = await openReceiver()
   closers.push(() => prompt.close())

@@ -195,7 +195,7 @@ test.each(['chat.startStream', 'chat.postMessage'])(
   60_000,
 )
 
-test('whatever Slack answers to any one call, there is one reply with the whole text', async () => {
+test('there is one complete reply, whatever Slack answers to any single call', async () => {
   const program = start()
   const faults: readonly Fault[] = ['ignored', 'silent', 'busy', 'broken', { refusal: 'internal_error' }]
   const cases = faults.flatMap((fault) => Array.from({ length: 6 }, (_, at) => ({ fault, at: at + 1 })))

@@ -11,7 +11,7 @@ afterEach(() => harness.close())
 const pending = async (): Promise<number> =>
   (await harness.http.ports.outbox.pending({ tenant: 'default', session: `slack-T1-D1-${TS}` }, 10)).length
 
-test('if Slack names the bot too slowly, the response is 503, and the next delivery is accepted', async () => {
+test('the response is 503 if Slack identifies the bot too slowly, and the next delivery is accepted', async () => {
   harness = await openSlackHarness()
   const { promise, resolve } = Promise.withResolvers<undefined>()
   harness.slack.fault = ({ method }) => (method === 'auth.test' ? promise : undefined)
@@ -24,7 +24,7 @@ test('if Slack names the bot too slowly, the response is 503, and the next deliv
   await expect.poll(() => harness.http.requests.length).toBe(1)
 })
 
-test('the first words go out as they come, and later ones together', async () => {
+test('the first words are sent immediately, and later words in batches', async () => {
   const first = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()
   harness = await openSlackHarness({

@@ -24,7 +24,7 @@ interface Thread {
 }
 
 test(
-  'repeated deliveries to four processes, with random Slack failures: one reply each, threads in order',
+  'repeated deliveries to four processes with random Slack failures lead to one reply each, in order',
   async () => {
     const random = randomNumbers(SEED)
     const [slack, place] = await Promise.all([startSlackServer(), localBackend.open()])

@@ -54,7 +54,7 @@ async function inputs(): Promise<readonly { readonly user?: string; readonly tex
   }))
 }
 
-test('an issue that is opened, and opened again, is an input of its session each time', async () => {
+test('an issue that is opened and reopened is an input of its session both times', async () => {
   await open()
   const [first, second] = ['72d3162e-cc78-11e3-81ab-4c9367dc0958', '81ab162e-cc78-11e3-81ab-4c9367dc0958']
   expect(await send('issues', first, issueDelivery('opened'))).toMatchObject({
@@ -71,7 +71,7 @@ test('an issue that is opened, and opened again, is an input of its session each
   expect((await harness.ports.sessions.read(KEY))?.owner).toBe('Codertocat')
 })
 
-test('the same delivery again, also with another id in the header that nothing signs, is the same run', async () => {
+test('a repeated delivery is the same run, also with another id in the unsigned header', async () => {
   await open()
   const first = await send('issues', 'one', issueDelivery('opened'))
   expect(await send('issues', 'one', issueDelivery('opened'))).toEqual(first)
@@ -80,7 +80,7 @@ test('the same delivery again, also with another id in the header that nothing s
 })
 
 test.each(['assigned', 'closed', 'deleted', 'edited', 'labeled', 'transferred'])(
-  'what the settings do not ask for is acknowledged and ignored: %s',
+  'an event that the settings do not request is acknowledged and ignored: %s',
   async (action) => {
     await open()
     expect(await send('issues', action, issueDelivery(action))).toEqual({
@@ -91,12 +91,12 @@ test.each(['assigned', 'closed', 'deleted', 'edited', 'labeled', 'transferred'])
   },
 )
 
-test('the ping with which a webhook begins is acknowledged and ignored', async () => {
+test('the first ping of a webhook is acknowledged and ignored', async () => {
   await open()
   expect(await send('ping', 'ping', pingDelivery)).toMatchObject({ status: 200, body: { ignored: true } })
 })
 
-test("GitHub's documented signature example passes and is refused as no JSON; one letter less fails", async () => {
+test("GitHub's documented signature example passes the signature check; one letter less fails", async () => {
   await open()
   const { body, signature } = SIGNED_EXAMPLE
   expect((await send('issues', 'example', body, signature)).status).toBe(400)

@@ -48,7 +48,7 @@ const takeId = (session: string) =>
   harness.ports.sessions.create({ ...keyOf(session), agent: 'default', owner: 'eve', metadata: {}, ownerBound: true })
 const replacementOf = (id: string) => `${id}-${createHash('sha256').update(`owned ${id}`).digest('hex').slice(0, 8)}`
 
-test('a delivery whose session id is taken goes into a session of its own, for good', async () => {
+test('a delivery whose session id is taken always uses a replacement session', async () => {
   await open()
   const { sessions, deletion, reader } = harness.ports
   const [first, second] = [replacementOf('s-7'), replacementOf(replacementOf('s-7'))]
@@ -63,7 +63,7 @@ test('a delivery whose session id is taken goes into a session of its own, for g
   expect((await reader.runs(keyOf('s-7'), { limit: 9 })).runs).toEqual([])
 })
 
-test('a session that a key makes under a replacement id beforehand changes nothing', async () => {
+test('a session that a key creates beforehand under a replacement id changes nothing', async () => {
   await open()
   await takeId(replacementOf('s-7'))
   expect(await deliver()).toBe('s-7')

@@ -17,12 +17,12 @@ test('a pointer is replaced by its value: texts unchanged, other values as compa
   expect(fillTemplate('{{/no}}{{/a}}', { body, headers }).missing).toEqual(['{{/no}}'])
 })
 
-test('only own properties and right indexes are there', () => {
+test('only own properties and valid indexes have a value', () => {
   for (const pointer of ['/constructor', '/__proto__', '/list/length', '/list/01', '/list/-', '/a/length', '/a/0'])
     expect(valueAt({ list: [1], a: 'xy' }, pointer), pointer).toBeUndefined()
 })
 
-test('what is filled in is never filled again, whatever it holds', () => {
+test('a placeholder in an inserted value is not replaced', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, other) => {
       expect(fill('{{/one}}|{{/other}}', { one, other: `${other}{{/one}}` })).toBe(`${one}|${other}{{/one}}`)
@@ -30,7 +30,7 @@ test('what is filled in is never filled again, whatever it holds', () => {
   )
 })
 
-test('a template that cannot be used is refused at the start', () => {
+test('an invalid template is rejected when the program starts', () => {
   expect(templateFault('{{/a}} {{header:x-y}} {{/a~0b}} {} {{')).toBeUndefined()
   for (const template of ['{{a}}', '{{}}', '{{header:}}', '{{/a~2}}', '{{ /a }}'])
     expect(templateFault(template)).toBeDefined()

@@ -93,7 +93,7 @@ async function inputs(session: string): Promise<string[]> {
   return messages.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
 }
 
-test('a signed delivery is an input of the session that it names, accepted at once', async () => {
+test('a signed delivery is accepted at once, as an input of the session that it names', async () => {
   await open()
   const sent = await sendSigned('orders', { id: 7, items: [{ name: 'pen' }] })
   expect(sent).toEqual({
@@ -113,18 +113,18 @@ test.each(['orders', 'issues', 'plain', 'keyed'])('the sample delivery of %s sta
   expect(await sessions()).toHaveLength(1)
 })
 
-test('a name that no address can have is no webhook', async () => {
+test('a name that is not valid in an address gets 404', async () => {
   await open()
   expect((await post('%E0%A4%A', {}, bearer)).status).toBe(404)
 })
 
-test('a scheme of authorization is the same in small letters', async () => {
+test('an authorization scheme in lower case is accepted', async () => {
   await open()
   const small = { authorization: 'bearer plain secret' }
   expect(await post('plain', { to: 'a', text: 'hi' }, small)).toMatchObject({ status: 202 })
 })
 
-test('both secrets are good while they are changed, and no other is', async () => {
+test('during a rotation both secrets are accepted, but no others', async () => {
   await open()
   expect((await sendSigned('orders', { id: 1 }, { secret: SECRET, id: 'a' })).status).toBe(202)
   expect((await sendSigned('orders', { id: 2 }, { secret: NEXT_SECRET, id: 'b' })).status).toBe(202)
@@ -132,7 +132,7 @@ test('both secrets are good while they are changed, and no other is', async () =
   expect((await sendSigned('orders', { id: 3 }, { secret: other, id: 'c' })).status).toBe(401)
 })
 
-test('the same delivery is one run, whatever comes with it the second time', async () => {
+test('a repeated delivery is one run, whatever its second body', async () => {
   await open()
   const [first, second] = await Promise.all([sendSigned('orders', { id: 1 }), sendSigned('orders', { id: 1 })])
   expect(second).toEqual(first)
@@ -141,7 +141,7 @@ test('the same delivery is one run, whatever comes with it the second time', asy
   expect(await sessions()).toEqual(['order-1'])
 })
 
-test('what is wrong gets a 4xx in the order of the checks, and nothing is stored', async () => {
+test('an invalid delivery gets a 4xx in the order of the checks, and nothing is stored', async () => {
   await open()
   const old = new Date(Date.now() - 301_000)
   const huge = 'x'.repeat(5 * 1_024 * 1_024)
@@ -171,7 +171,7 @@ test('what is wrong gets a 4xx in the order of the checks, and nothing is stored
   expect(await sessions()).toEqual([])
 })
 
-test('deliveries whose ids differ only far behind are two runs, each as often as it comes', async () => {
+test('deliveries whose ids differ only after 2,048 characters are two runs, also when repeated', async () => {
   await open()
   const start = 'i'.repeat(2_048)
   const send = (end: string) => post('keyed', { text: `number ${end}`, key: `${start}-${end}` }, bearer)
@@ -183,7 +183,7 @@ test('deliveries whose ids differ only far behind are two runs, each as often as
   await expect.poll(() => inputs('one')).toEqual(['number 1', 'number 2'])
 })
 
-test('a delivery that an earlier version has accepted is known by the id that it showed', async () => {
+test('a delivery that an earlier version accepted is recognised by its shown id', async () => {
   await open()
   const { received, clock } = harness.ports
   const until = clock.now() + 60_000
@@ -193,7 +193,7 @@ test('a delivery that an earlier version has accepted is known by the id that it
   await expect.poll(() => inputs('one')).toEqual(['hi'])
 })
 
-test('owners that are too long are cut, and stay two where they differ only at the end', async () => {
+test('owners that are too long are truncated, and stay distinct if they differ only at the end', async () => {
   await open()
   const owners: (string | undefined)[] = []
   for (const [place, end] of ['a', 'b', '😀'].entries()) {
@@ -204,7 +204,7 @@ test('owners that are too long are cut, and stay two where they differ only at t
   for (const owner of owners) expect(owner?.length === 256 && owner.isWellFormed()).toBe(true)
 })
 
-test('a session of another owner under the id of a conversation gets none of its messages', async () => {
+test("a session of another owner under a conversation's id gets none of its messages", async () => {
   await open()
   const make = (session: string, owner: string, ownerBound: boolean) =>
     harness.ports.sessions.create({
@@ -227,7 +227,7 @@ test('a session of another owner under the id of a conversation gets none of its
   expect(await deliver('4', 'eve')).toBe(202)
 })
 
-test('an answer address that is too long does not block its run, and is listed as refused', async () => {
+test('a reply address that is too long does not block its run, and is listed as refused', async () => {
   await open()
   const url = `https://example.test/${'a'.repeat(500_000)}`
   expect((await post('keyed', { text: 'hi', key: 'k1', reply_to: url }, bearer)).status).toBe(202)
@@ -237,14 +237,14 @@ test('an answer address that is too long does not block its run, and is listed a
   expect(await inputs('one')).toEqual(['hi'])
 })
 
-test('what the filter leaves out is acknowledged and ignored', async () => {
+test('a delivery that the filter excludes is acknowledged and ignored', async () => {
   await open()
   const sent = await sendGithub({ action: 'closed', issue: { number: 1 }, repository: { id: 5 } }, 'd1')
   expect(sent).toEqual({ status: 200, body: { object: 'delivery', id: 'd1', ignored: true } })
   expect(await sessions()).toEqual([])
 })
 
-test('a delivery of GitHub is known by its body, too: nothing signs its id', async () => {
+test('a GitHub delivery is recognised by its body, because its id is not signed', async () => {
   await open()
   const body = {
     action: 'opened',
@@ -258,7 +258,7 @@ test('a delivery of GitHub is known by its body, too: nothing signs its id', asy
   expect(await harness.ports.sessions.read({ tenant: 'default', session: 'gh-5-3' })).toMatchObject({ owner: 'ann' })
 })
 
-test("the tenant's daily budget applies to its webhooks: 429 until the next day, and no session", async () => {
+test("deliveries over the tenant's daily budget get 429 until the next day, and create no session", async () => {
   await open([], { keys: {}, tenants: { tokensPerDay: 1 } })
   const first = await sendSigned('orders', { id: 1 }, { id: 'a' })
   expect(first.status).toBe(202)
@@ -274,7 +274,7 @@ test("the tenant's daily budget applies to its webhooks: 429 until the next day,
   expect([await sessions(), await inputs('order-1')]).toEqual([['order-1'], ['Order 1:  ']])
 })
 
-test('a callback goes to the address in the delivery; a forbidden address is listed as an attempt', async () => {
+test('a callback is sent to the address in the delivery; a forbidden address is listed as an attempt', async () => {
   const receiver = await openReceiver()
   try {
     await open([receiver.host])

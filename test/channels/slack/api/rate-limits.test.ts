@@ -18,20 +18,20 @@ test('a second-tier method accepts 20 calls a minute, then waits for the first t
   expect(limits.wait('T1', 'chat.startStream')).toBe(0)
 })
 
-test('workspaces and methods do not count for each other', () => {
+test('each workspace and method has its own limit', () => {
   const { limits } = open()
   for (let call = 0; call < 20; call++) limits.take('T1', 'chat.startStream')
   expect(limits.wait('T1', 'chat.stopStream')).toBe(0)
   expect(limits.wait('T2', 'chat.startStream')).toBe(0)
 })
 
-test('calls that wait for their turn get turns one after the other', () => {
+test('waiting calls are sent one after the other', () => {
   const { limits } = open()
   for (let call = 0; call < 40; call++) limits.take('T1', 'chat.startStream')
   expect(limits.wait('T1', 'chat.startStream')).toBe(120_000)
 })
 
-test('Retry-After holds for its method alone, and a shorter one does not shorten it', () => {
+test('Retry-After applies only to its method, and a shorter one does not shorten it', () => {
   const { time, limits } = open()
   limits.pause('T1', 'chat.update', 30_000)
   limits.pause('T1', 'chat.update', 1_000)
@@ -41,7 +41,7 @@ test('Retry-After holds for its method alone, and a shorter one does not shorten
   expect(limits.wait('T1', 'chat.update')).toBe(0)
 })
 
-test.each([1e12, Infinity])('a Retry-After of %s ms holds for an hour at most', (milliseconds) => {
+test.each([1e12, Infinity])('a Retry-After of %s ms is applied for at most an hour', (milliseconds) => {
   const { limits } = open()
   limits.pause('T1', 'chat.update', milliseconds)
   expect(limits.wait('T1', 'chat.update')).toBe(3_600_000)

@@ -46,7 +46,7 @@ test("no run starts after the tenant's daily budget is used up, and a thread get
   expect(harness.http.requests).toHaveLength(1)
 })
 
-test('a notice that Slack did not take is posted when the message comes again', async () => {
+test('a notice that Slack rejected is posted when the message is delivered again', async () => {
   await open()
   await ask(THREAD, 'hello')
   await replied(THREAD)
@@ -58,7 +58,7 @@ test('a notice that Slack did not take is posted when the message comes again', 
   expect(notices('D1', THREAD)).toEqual([USED_UP])
 })
 
-test('a message with a file is refused in the same way once its file has been read', async () => {
+test('a message with a file is refused for the budget after its file was read', async () => {
   await open()
   await ask(THREAD, 'hello')
   await replied(THREAD)
@@ -71,7 +71,7 @@ test('a message with a file is refused in the same way once its file has been re
   expect(harness.http.requests).toHaveLength(1)
 })
 
-test('Retry begins nothing, and says why in place of its button', async () => {
+test('Retry starts no run, and the reason replaces its button', async () => {
   const failing: Turn = async function* () {
     yield { type: 'text.delta', part: 0, text: '' }
     throw new ModelError('invalid_request', 'no', { retryable: false })

@@ -12,7 +12,7 @@ const KEY = { tenant: 'default', session: `slack-T1-D1-${THREAD}` }
 const DELETED = 'This conversation was deleted, and cannot go on here for up to 30 days. Please begin a new thread.'
 const texts = (): string[] => harness.slack.replies('D1', THREAD).map(({ text }) => text)
 
-test('a thread whose session was deleted says so, once, and nothing is accepted for it', async () => {
+test('a thread whose session was deleted gets one notice, and its messages are not accepted', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hi.' }] })
   await harness.deliver(directMessage({ ts: THREAD, text: 'hello' }))
   await expect.poll(() => repliesOf(harness.slack, 'D1', THREAD).length).toBe(1)
@@ -26,7 +26,7 @@ test('a thread whose session was deleted says so, once, and nothing is accepted 
   expect(harness.http.requests).toHaveLength(1)
 })
 
-test('while another process is about to say so, Slack is to ask again', async () => {
+test('Slack must deliver again while another process is about to post the notice', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hi.' }] })
   await harness.deliver(directMessage({ ts: THREAD, text: 'hello' }))
   await expect.poll(() => repliesOf(harness.slack, 'D1', THREAD).length).toBe(1)

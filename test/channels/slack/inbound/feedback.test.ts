@@ -35,7 +35,7 @@ async function askAndWait(script: Parameters<typeof openSlackHarness>[0]): Promi
   await isDone()
 }
 
-test('an answer asks what people think of it; the API and search show it with its last message', async () => {
+test('an answer asks for a rating; the API and search show the rating at its last message', async () => {
   await askAndWait({
     script: [{ text: 'Weather first:', calls: [{ name: 'unknown' }] }, { text: 'The weather is fine.' }],
   })
@@ -53,7 +53,7 @@ test('an answer asks what people think of it; the API and search show it with it
   expect((await harness.http.send('GET', '/v1/search?q=weather&feedback=great')).status).toBe(400)
 })
 
-test('a repeated or late press counts once, and each person has one rating, the latest', async () => {
+test('repeated or late presses count once, and each person has one rating, the latest', async () => {
   await askAndWait({ script: [{ text: 'The weather is fine.' }] })
   await Promise.all([press('positive', '1700000001.000100'), press('positive', '1700000001.000100')])
   await press('negative', '1700000003.000100')
@@ -76,7 +76,7 @@ test('a rating does not change the rank of its message in search', async () => {
   expect(await found('feedback=positive')).toEqual([before[1]])
 })
 
-test('only allowed users of a workspace that is known may rate, and nothing but an answer', async () => {
+test('only allowed users of a known workspace may rate, and only answers can be rated', async () => {
   await askAndWait({ script: [{ text: 'The weather is fine.' }], slack: { allow: { users: ['U1'] } } })
   await press('negative', '1700000001.000100', 'U2')
   const message = last()
@@ -95,7 +95,7 @@ test('only allowed users of a workspace that is known may rate, and nothing but 
   expect((await assistants())[0]).not.toHaveProperty('feedback')
 })
 
-test('a streamed answer, a posted one, and one over several messages: the last message asks, once', async () => {
+test('only the last message of an answer asks for a rating, whether streamed, posted or split', async () => {
   const { turn, letGo } = streamed(['One ', 'two.'])
   await harnessFor(turn)
   await expect.poll(() => harness.slack.replies('D1', TS)[0]?.text).toBe('One ')
@@ -110,7 +110,7 @@ test('a streamed answer, a posted one, and one over several messages: the last m
   expect(asking()).toEqual([repliesOf(harness.slack, 'D1', TS).length - 1])
 })
 
-test('where Slack takes no such buttons, the answer comes without them', async () => {
+test('an answer has no rating buttons if Slack rejects them', async () => {
   harness = await openSlackHarness({ script: [{ text: 'The weather is fine.' }] })
   harness.slack.fault = ({ args }) =>
     JSON.stringify(args).includes('feedback_buttons') ? { refusal: 'invalid_blocks' } : undefined

@@ -26,7 +26,7 @@ async function partsOf(files: readonly object[], text = 'look'): Promise<readonl
   return found
 }
 
-test('images and files are parts of the input, fetched with the token of the bot', async () => {
+test("images and files are parts of the input, downloaded with the bot's token", async () => {
   harness = await openSlackHarness()
   harness.slack.files.set('cat.png', { type: 'image/png', data: PNG })
   harness.slack.files.set('a.csv', { type: 'text/csv', data: Buffer.from('a,b\n') })
@@ -60,17 +60,20 @@ test.each([
   ],
   ['no bytes at Slack', { name: 'doc', mode: 'external' }, 'has no bytes of it'],
   ['a size over the limit', { name: 'big', url_private: '{base}/big', size: 30_000_000 }, 'more than 20 MB'],
-])('a file with %s is a note, and the message is taken', async (_what, file: Record<string, unknown>, reason) => {
-  harness = await openSlackHarness()
-  const url = file['url_private']
-  const placed =
-    typeof url === 'string' ? { ...file, url_private: url.replace('{base}', harness.slack.fileUrl('')) } : file
-  const parts = await partsOf([placed])
-  expect(parts).toMatchObject([
-    { type: 'text', text: 'look' },
-    { type: 'text', text: expect.stringContaining(reason) as string },
-  ])
-})
+])(
+  'a file with %s becomes a note, and the message is accepted',
+  async (_what, file: Record<string, unknown>, reason) => {
+    harness = await openSlackHarness()
+    const url = file['url_private']
+    const placed =
+      typeof url === 'string' ? { ...file, url_private: url.replace('{base}', harness.slack.fileUrl('')) } : file
+    const parts = await partsOf([placed])
+    expect(parts).toMatchObject([
+      { type: 'text', text: 'look' },
+      { type: 'text', text: expect.stringContaining(reason) as string },
+    ])
+  },
+)
 
 test('two messages of a new thread that arrive together become inputs in their order', async () => {
   harness = await openSlackHarness()

@@ -256,7 +256,7 @@ test('a mention by a bot, or by an author that Slack does not describe, is ignor
   )
 })
 
-test('an event is refused with 503 while Slack does not say who its author is', async () => {
+test('an event is refused with 503 while Slack does not identify its author', async () => {
   harness = await openSlackHarness()
   harness.slack.state.users.set('U1', { isBot: false })
   harness.slack.fault = ({ method }) => (method === 'users.info' ? 'broken' : undefined)
@@ -267,7 +267,7 @@ test('an event is refused with 503 while Slack does not say who its author is', 
   await expect.poll(inputs).toEqual([['hi']])
 })
 
-test('a mention in blocks alone addresses the bot, and one in a forwarded message does not', async () => {
+test('a mention that exists only in blocks addresses the bot; one in a forwarded message does not', async () => {
   harness = await openSlackHarness()
   const user = { type: 'user', user_id: 'UBOT' }
   await harness.deliver(channelMessage({ ts: nextTs(), text: '', blocks: [richText(section(user, text(' numbat?')))] }))
@@ -277,7 +277,7 @@ test('a mention in blocks alone addresses the bot, and one in a forwarded messag
   expect(await harness.sessions()).toHaveLength(1)
 })
 
-test('attachments that are too large are cut, and the message is taken', async () => {
+test('attachments that are too large are truncated, and the message is accepted', async () => {
   harness = await openSlackHarness()
   const attachments = [{ ...forwarded, text: 'x'.repeat(60_000) }, { text: '\u0001'.repeat(60_000) }]
   const files = [{ name: '\u0001'.repeat(200), url_private: '\u0001'.repeat(2_000) }]

@@ -31,7 +31,7 @@ const idle = (): Promise<void> =>
     })
     .toBe(0)
 
-describe('the signature', () => {
+describe('a delivery', () => {
   const body = JSON.stringify(directMessage({ ts: '1700000001.000100', text: 'hello' }))
   test.each([
     ['is another secret’s', signedHeaders(body, { secret: 'another' })],
@@ -41,16 +41,19 @@ describe('the signature', () => {
     ['is missing', { 'content-type': 'application/json' }],
     ['is no hash', { ...signedHeaders(body), 'x-slack-signature': 'v0=' }],
     ['has a timestamp that is no number', { ...signedHeaders(body), 'x-slack-request-timestamp': '1e9' }],
-  ])('that %s is refused with 401, and nothing is stored', async (_what, headers: Record<string, string>) => {
-    harness = await openSlackHarness()
-    const url = 'http://somewhere.example/slack/events'
-    const response = await harness.http.program.app.request(url, { method: 'POST', body, headers })
-    expect(response.status).toBe(401)
-    expect(await harness.sessions()).toEqual([])
-    expect(harness.slack.calls).toEqual([])
-  })
+  ])(
+    'whose signature %s is refused with 401, and nothing is stored',
+    async (_what, headers: Record<string, string>) => {
+      harness = await openSlackHarness()
+      const url = 'http://somewhere.example/slack/events'
+      const response = await harness.http.program.app.request(url, { method: 'POST', body, headers })
+      expect(response.status).toBe(401)
+      expect(await harness.sessions()).toEqual([])
+      expect(harness.slack.calls).toEqual([])
+    },
+  )
 
-  test('lets Slack in without a key, whatever the host and the origin', async () => {
+  test('with a valid signature needs no key, whatever its host and origin', async () => {
     harness = await openSlackHarness({ settings: { openAccess: false } })
     await harness.http.key()
     const response = await harness.deliver(
@@ -60,7 +63,7 @@ describe('the signature', () => {
     expect([response.status, await response.json()]).toEqual([200, { challenge: 'c123' }])
   })
 
-  test('is not looked at while no app is set up: there is nothing', async () => {
+  test('gets 404 if no app is set up, without a check of its signature', async () => {
     harness = await openSlackHarness({ secrets: { SLACK_SIGNING_SECRET: '' } as Record<string, string> })
     const response = await harness.deliver(
       { type: 'url_verification', challenge: 'c' },
@@ -71,7 +74,7 @@ describe('the signature', () => {
 })
 
 describe('a message', () => {
-  test('enters no session that was made for another owner under the id of its thread', async () => {
+  test("does not enter a session of another owner that has its thread's id", async () => {
     harness = await openSlackHarness()
     const key = { tenant: 'default', session: 'slack-T1-D1-1700000001.000100' }
     const bobs = { ...key, agent: 'default', owner: 'bob', ownerBound: true, metadata: {} } as const
@@ -82,7 +85,7 @@ describe('a message', () => {
     expect((await harness.http.ports.reader.messages(key, { order: 'ascending', limit: 10 })).messages).toEqual([])
   })
 
-  test('to the bot alone begins a session: the thread, the channel as owner, the author as user', async () => {
+  test('to the bot alone creates a session named by its thread, with the channel as owner', async () => {
     harness = await openSlackHarness()
     expect((await harness.deliver(directMessage({ ts: '1700000001.000100', text: 'a &lt; b &amp; c' }))).status).toBe(
       200,
@@ -95,7 +98,7 @@ describe('a message', () => {
     expect(messages[0]).toMatchObject({ role: 'user', user: 'slack-T1-U1' })
   })
 
-  test('that mentions the bot is taken without the mention, once for both events of it', async () => {
+  test('that mentions the bot is stored once for its two events, without the mention', async () => {
     harness = await openSlackHarness()
     const words = { ts: '1700000001.000100', text: 'hey <@UBOT> what is <@U2> doing?' }
     await Promise.all([harness.deliver(mention(words)), harness.deliver(channelMessage(words))])
@@ -104,7 +107,7 @@ describe('a message', () => {
     expect(inputs()).toEqual(['hey what is <@U2> doing?'])
   })
 
-  test('of a known thread needs no mention, one of an unknown thread and one outside of threads do', async () => {
+  test('needs no mention in a known thread, but needs one in other threads and outside of threads', async () => {
     harness = await openSlackHarness()
     await harness.deliver(mention({ ts: '1700000001.000100', text: '<@UBOT> hello' }))
     await harness.deliver(channelMessage({ ts: '1700000002.000100', thread_ts: '1700000001.000100', text: 'and more' }))
@@ -115,7 +118,7 @@ describe('a message', () => {
     expect(await harness.sessions()).toEqual(['slack-T1-C1-1700000001.000100'])
   })
 
-  test('of a known thread is ignored without a mention where the settings say so', async () => {
+  test('without a mention is ignored in a known thread if the settings say so', async () => {
     harness = await openSlackHarness({ slack: { followUps: false } })
     await harness.deliver(mention({ ts: '1700000001.000100', text: '<@UBOT> hello' }))
     await harness.deliver(channelMessage({ ts: '1700000002.000100', thread_ts: '1700000001.000100', text: 'and more' }))
@@ -123,7 +126,7 @@ describe('a message', () => {
     expect(inputs()).toEqual(['hello'])
   })
 
-  test('brings along what stood in its thread before the first mention, once, with the authors', async () => {
+  test('adds the messages of its thread before the first mention, once, with their authors', async () => {
     harness = await openSlackHarness()
     const { slack } = harness
     const thread = slack.write({ channel: 'C1', user: 'U7', text: 'the build is\nred' })
@@ -137,7 +140,7 @@ describe('a message', () => {
     expect(inputs()).toEqual(['<@U7>: the build is red\n<@U8>: since <noon>|why?', 'go on'])
   })
 
-  test('whose earlier messages cannot be read says so, and is taken all the same', async () => {
+  test('is accepted with a note if the earlier messages of its thread cannot be read', async () => {
     harness = await openSlackHarness()
     harness.slack.fault = ({ method }) => (method === 'conversations.replies' ? 'broken' : undefined)
     await harness.deliver(mention({ ts: '1700000002.000100', thread_ts: '1700000001.000100', text: '<@UBOT> why?' }))
@@ -145,7 +148,7 @@ describe('a message', () => {
     expect(inputs()).toEqual(['[The earlier messages of this thread could not be read.]|why?'])
   })
 
-  test('that is a mention alone is an input nevertheless', async () => {
+  test('that contains only a mention is an input', async () => {
     harness = await openSlackHarness()
     await harness.deliver(mention({ ts: '1700000001.000100', text: '<@UBOT>' }))
     await idle()
@@ -153,7 +156,7 @@ describe('a message', () => {
   })
 })
 
-describe('ignored, with 200 and nothing stored, is', () => {
+describe('Slack gets 200, and nothing is stored, for', () => {
   const dm = { ts: '1700000001.000100', text: 'hello' }
   test.each([
     ['the bot’s own message', directMessage({ ...dm, user: 'UBOT' })],
@@ -205,14 +208,14 @@ test.each([
   ['a body that is no JSON', '{'],
   ['a list', '[]'],
   ['nested brackets', '['.repeat(70)],
-])('%s is refused with 400', async (_what, body) => {
+])('%s is rejected with 400', async (_what, body) => {
   harness = await openSlackHarness()
   const url = 'http://somewhere.example/slack/events'
   const response = await harness.http.program.app.request(url, { method: 'POST', body, headers: signedHeaders(body) })
   expect(response.status).toBe(400)
 })
 
-test('a body over 4 MB is refused with 413', async () => {
+test('a body over 4 MB is rejected with 413', async () => {
   harness = await openSlackHarness()
   const body = JSON.stringify({ text: 'x'.repeat(4_200_000) })
   const url = 'http://somewhere.example/slack/events'
@@ -220,7 +223,7 @@ test('a body over 4 MB is refused with 413', async () => {
   expect(response.status).toBe(413)
 })
 
-test('a body that is too large is read to its end, so that its sender reads the response', async () => {
+test('a body that is too large is read completely, so that its sender reads the response', async () => {
   harness = await openSlackHarness()
   let left = 6
   const body = new ReadableStream<Uint8Array>(
@@ -251,7 +254,7 @@ test('a person outside the lists of channels and users gets no run, and one noti
   ])
 })
 
-test('a workspace of the settings has its own tenant, agent and token; a channel may have an agent', async () => {
+test('a workspace in the settings has its own tenant, agent and token; a channel may have an agent', async () => {
   harness = await openSlackHarness({
     slack: {
       channels: { C9: { agent: 'other' } },
@@ -271,7 +274,7 @@ test('a workspace of the settings has its own tenant, agent and token; a channel
   })
 })
 
-test('while Slack does not say who the bot is, events are refused with 503: Slack delivers them again', async () => {
+test('events are refused with 503 until Slack identifies the bot: Slack delivers them again', async () => {
   harness = await openSlackHarness()
   harness.slack.fault = () => 'broken'
   const event = directMessage({ ts: '1700000001.000100', text: 'hello' })

@@ -25,7 +25,7 @@ function threadOf(count: number, text = (index: number): string => `message ${in
   return { api: { call } as never, place: { team: 'T1', channel: 'C1', thread: all[0]?.ts ?? '' } }
 }
 
-test.each([1_500, 2_500, 12_000])('a thread of %i messages is read to its newest', async (count) => {
+test.each([1_500, 2_500, 12_000])('a thread of %i messages is read up to its newest message', async (count) => {
   const { api, place } = threadOf(count)
   const found = await threadMessages(api, 'token', place, { before: BEFORE })
   const kept = Math.min(count, 2_000)
@@ -51,7 +51,7 @@ async function contextOf({ api, place }: ReturnType<typeof threadOf>): Promise<s
   return context?.type === 'text' ? context.text.split('\n') : []
 }
 
-test('an input says how many earlier messages of its thread are left out', async () => {
+test('an input reports the number of omitted earlier messages of its thread', async () => {
   const lines = await contextOf(threadOf(2_500))
   const left = 2_500 - (lines.length - 1)
   expect(lines[0]).toBe(`[${left} earlier messages of this thread are left out.]`)
@@ -59,7 +59,7 @@ test('an input says how many earlier messages of its thread are left out', async
   expect(await contextOf(threadOf(3))).toEqual(['<@U1>: message 0', '<@U1>: message 1', '<@U1>: message 2'])
 })
 
-test('of a single message that is too long, its beginning is kept', async () => {
+test('an earlier message that is too long is truncated at its end', async () => {
   const lines = await contextOf(threadOf(1, () => 'x'.repeat(40_000)))
   expect(lines[0]?.startsWith('<@U1>: xxx')).toBe(true)
 })

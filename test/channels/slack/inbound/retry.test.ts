@@ -18,7 +18,7 @@ const fails: Turn = async function* () {
   throw new ModelError('invalid_request', 'no', { retryable: false })
 }
 
-test('Retry asks again also where messages were imported behind the run that failed', async () => {
+test('Retry runs the message again, also if messages were imported after the failed run', async () => {
   harness = await openSlackHarness({ script: [fails, { text: 'Now it works.' }] })
   await harness.deliver(directMessage({ ts: TS, text: 'hello' }))
   await expect.poll(() => harness.slack.replies('D1', TS).length).toBe(1)

@@ -39,7 +39,7 @@ async function deliverInTime(event: object): Promise<void> {
   expect(performance.now() - begun).toBeLessThan(ACK_TIMEOUT_MS)
 }
 
-test('slow files and a slow thread delay no 200; later inputs wait, each becomes one input, in order', async () => {
+test('slow files and threads do not delay the 200; each message becomes one input, in order', async () => {
   harness = await openSlackHarness()
   const { slack } = harness
   slack.fault = async ({ method }) => {
@@ -60,7 +60,7 @@ test('slow files and a slow thread delay no 200; later inputs wait, each becomes
   ])
 })
 
-test('of a session that is deleted while its file is read, nothing is handed in', async () => {
+test('a message is not stored if its session is deleted while its file is read', async () => {
   harness = await openSlackHarness()
   const ts = '1700000002.000100'
   const session = `slack-T1-D1-${ts}`

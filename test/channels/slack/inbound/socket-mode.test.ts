@@ -73,7 +73,7 @@ function heldClock(): { readonly clock: Clock; pass(): number | undefined } {
 
 const opened = (count: number): Promise<void> => expect.poll(() => server.opened()).toBe(count)
 
-test('events and buttons are taken, and acknowledged once they are durable', async () => {
+test('events and buttons are accepted, and acknowledged once they are durable', async () => {
   const warnings = listen()
   await opened(1)
   server.send({ type: 'hello' })
@@ -84,7 +84,7 @@ test('events and buttons are taken, and acknowledged once they are durable', asy
   expect(warnings).toEqual([])
 })
 
-test('what could not be stored is not acknowledged: Slack sends it again', async () => {
+test('an event that could not be stored is not acknowledged, so that Slack sends it again', async () => {
   const warnings = listen()
   await opened(1)
   fail = true
@@ -111,7 +111,7 @@ test.each([
     `{"type":"x","envelope_id":"e0","payload":"${'x'.repeat(5_000_000)}"}`,
     '4194304 characters',
   ],
-])('a message with %s is not taken, which is said, and the next is', async (_, text, said) => {
+])('a message with %s is dropped with a warning, and the next message is accepted', async (_, text, said) => {
   const warnings = listen()
   await opened(1)
   server.sendText(text)
@@ -120,7 +120,7 @@ test.each([
   await expect.poll(() => server.received).toEqual([{ envelope_id: 'e1' }])
 })
 
-test('a connection that sends more than is stored is closed and opened anew', async () => {
+test('a connection that sends more than can be stored is closed, and a new one is opened', async () => {
   hold = Promise.withResolvers<void>()
   const warnings = listen()
   await opened(1)
@@ -140,7 +140,7 @@ async function livesFor(milliseconds: number, count: number, time: { at: number 
   server.send({ type: 'disconnect', reason: 'refresh_requested' })
 }
 
-test('when Slack is about to close a connection that has lasted, the next is opened at once', async () => {
+test('a new connection is opened at once when Slack announces the end of a long-lived one', async () => {
   const { clock, pass } = heldClock()
   const time = { at: 1_000_000 }
   const warnings = listen([server.host], { ...clock, now: () => time.at })
@@ -152,7 +152,7 @@ test('when Slack is about to close a connection that has lasted, the next is ope
   await expect.poll(pass).toBe(90_000)
 })
 
-test('connections that Slack ends at once come after longer and longer pauses, until one has lasted', async () => {
+test('reconnection backs off while connections end early, and resets after a connection lasted 30 s', async () => {
   const { clock, pass } = heldClock()
   const time = { at: 1_000_000 }
   const warnings = listen([server.host], { ...clock, now: () => time.at })
@@ -168,7 +168,7 @@ test('connections that Slack ends at once come after longer and longer pauses, u
   expect(pass()).toBe(1_000)
 })
 
-test('after the pause, what Slack sends is taken as before', async () => {
+test('events are accepted as before after a reconnection', async () => {
   listen()
   await opened(1)
   server.send({ type: 'disconnect', reason: 'refresh_requested' })
@@ -177,7 +177,7 @@ test('after the pause, what Slack sends is taken as before', async () => {
   await expect.poll(() => server.received).toEqual([{ envelope_id: 'e1' }])
 })
 
-test('a connection over which nothing comes any more is dead, whether it closes or not', async () => {
+test('a silent connection is replaced after a timeout, whether it closes or not', async () => {
   const { clock, pass } = heldClock()
   listen([server.host], clock)
   await opened(1)
@@ -188,7 +188,7 @@ test('a connection over which nothing comes any more is dead, whether it closes 
   await opened(2)
 })
 
-test('a ping is a sign of life', async () => {
+test('a ping restarts the silence timeout', async () => {
   const { clock } = heldClock()
   const waits: number[] = []
   const sleep: Clock['sleep'] = (milliseconds, signal) => {
@@ -203,7 +203,7 @@ test('a ping is a sign of life', async () => {
   expect(server.opened()).toBe(1)
 })
 
-test('a connection that does not open, or stays silent, is replaced and logged; the next one waits longer', async () => {
+test('a connection that does not open, or stays silent, is replaced with a warning and increasing backoff', async () => {
   const { clock, pass } = heldClock()
   server.hang()
   const warnings = listen([server.host], clock)
@@ -225,7 +225,7 @@ test('a shutdown does not wait for a dead connection', async () => {
   expect(await Promise.race([listening.then(() => 'stopped'), sleep(20_000, 'waits')])).toBe('stopped')
 })
 
-test('an address that is not encrypted is refused, unless its host is allowed', async () => {
+test('an unencrypted address is rejected, unless its host is allowed', async () => {
   const warnings = listen([])
   await expect.poll(() => warnings[0]).toContain('must be https')
   expect(server.opened()).toBe(0)

@@ -7,7 +7,7 @@ import { repliesOf, streamed, TS } from './reply-fixture.ts'
 let harness: SlackHarness
 afterEach(() => harness.close())
 
-test('no answer notifies a channel, a group or a workspace, also if it is streamed mid-word', async () => {
+test('an answer never notifies a channel, a group or a workspace, even if it is streamed mid-word', async () => {
   const { turn, letGo } = streamed(['Say <', '!', 'ch', 'annel>, <!here>, <!subteam^S1> or <@U7> in <!DOCTYPE html>'])
   harness = await openSlackHarness({ script: [turn] })
   await harness.deliver(directMessage({ ts: TS, text: 'hello' }))

@@ -24,7 +24,7 @@ async function begun(method: string, fault: Fault): Promise<() => void> {
   return letGo
 }
 
-test('a stream that Slack has ended by itself is completed by an update', async () => {
+test('a stream that Slack ended is completed by an update of its message', async () => {
   const letGo = await begun('chat.appendStream', { refusal: 'message_not_in_streaming_state' })
   const [message] = harness.slack.state.messages
   Object.assign(message ?? {}, { streaming_state: 'completed' })
@@ -34,7 +34,7 @@ test('a stream that Slack has ended by itself is completed by an update', async 
   expect(wholeText(harness.slack, 'D1', TS)).toBe('One two three.')
 })
 
-test('where a message takes no edit any more, only what it lacks comes in a new one', async () => {
+test('only the missing text is posted as a new message if Slack no longer allows an edit', async () => {
   const letGo = await begun('chat.appendStream', { refusal: 'message_not_in_streaming_state' })
   const [message] = harness.slack.state.messages
   Object.assign(message ?? {}, { streaming_state: 'completed' })
@@ -53,7 +53,7 @@ test('a message that a person deleted is not posted again', async () => {
   expect(harness.slack.replies('D1', TS)).toEqual([])
 })
 
-test('a stream that cannot begin leaves the reply whole', async () => {
+test('the reply is complete if Slack refuses the stream', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hello.' }] })
   harness.slack.fault = ({ method }) =>
     method === 'chat.startStream' ? { refusal: 'not_allowed_token_type' } : undefined
@@ -64,7 +64,7 @@ test('a stream that cannot begin leaves the reply whole', async () => {
 
 const LONG = Array.from({ length: 3_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
 
-test('where Slack refuses files, a long answer is posted in messages, and later messages get replies', async () => {
+test('a long answer is posted in messages if Slack refuses files, and later messages get replies', async () => {
   harness = await openSlackHarness({ script: [{ text: LONG }, { text: 'Next.' }] })
   harness.slack.fault = ({ method }) =>
     method === 'files.getUploadURLExternal' ? { refusal: 'missing_scope' } : undefined
@@ -76,7 +76,7 @@ test('where Slack refuses files, a long answer is posted in messages, and later 
   expect(rated).toEqual([4, repliesOf(harness.slack, 'D1', TS).length - 1])
 })
 
-test('an address for a file that takes nothing any more is given up for another', async () => {
+test('an expired upload address is replaced by a new one', async () => {
   harness = await openSlackHarness({ script: [{ text: LONG }] })
   const { uploads } = harness.slack.state
   // Slack answers 404 for an upload address that it no longer knows.
@@ -92,7 +92,7 @@ test('an address for a file that takes nothing any more is given up for another'
   expect(files).toMatchObject([{ id: 'F2', content: LONG }])
 })
 
-test('a status that Slack refuses holds up no reply', async () => {
+test('a status that Slack refuses does not delay the reply', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hello.' }] })
   harness.slack.fault = ({ method }) =>
     method === 'agents.sessions.setStatus' ? { refusal: 'not_authorized' } : undefined
@@ -101,7 +101,7 @@ test('a status that Slack refuses holds up no reply', async () => {
   expect(wholeText(harness.slack, 'D1', TS)).toBe('Hello.')
 })
 
-test('a channel that is gone fails the delivery, and nothing is tried again', async () => {
+test('a deleted channel fails the delivery without retries', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hello.' }] })
   harness.slack.fault = ({ method }) => (method.startsWith('chat.') ? { refusal: 'channel_not_found' } : undefined)
   await harness.deliver(directMessage({ ts: TS, text: 'hi' }))

@@ -21,7 +21,7 @@ const pending = async (): Promise<number> =>
 const delivered = (): Promise<void> => expect.poll(pending).toBe(0)
 const methods = (): string[] => harness.slack.calls.map(({ method }) => method)
 
-test('a message gets one reply in its thread, whose metadata name the run', async () => {
+test("a message gets one reply in its thread, with the run's id in its metadata", async () => {
   harness = await openSlackHarness({ script: [{ text: 'Hi **there**.' }] })
   await ask()
   await delivered()
@@ -35,7 +35,7 @@ test('a message gets one reply in its thread, whose metadata name the run', asyn
   expect(harness.slack.state.statuses.map(({ status }) => status)).toEqual(['processing', 'active'])
 })
 
-test('text is streamed while it comes, in chunks and never as one text', async () => {
+test('text is streamed in chunks while the model produces it, and never sent as one text', async () => {
   const { turn, letGo } = streamed(['One ', 'two ', 'three.'])
   harness = await openSlackHarness({ script: [turn] })
   await ask()
@@ -49,7 +49,7 @@ test('text is streamed while it comes, in chunks and never as one text', async (
   expect(JSON.stringify(harness.slack.calls)).not.toContain('"markdown_text":')
 })
 
-test('tools show with their names and states; no text of a call or a result reaches Slack', async () => {
+test('tools are shown with name and state; no text of a call or a result reaches Slack', async () => {
   // The tool ends when its message streams. The answer follows before the next update to Slack.
   const execute: typeof leakyTool.execute = async (...call) => {
     await expect.poll(() => methods()).toContain('chat.startStream')
@@ -73,7 +73,7 @@ test('tools show with their names and states; no text of a call or a result reac
   expect(shown.at(-1)).toMatchObject({ title: 'leaky', status: 'complete' })
 })
 
-test("Slack gets nothing of failed calls, members' texts and calls, or failed runs", async () => {
+test("Slack gets no text of failed calls, failed runs, or members' texts and calls", async () => {
   const task = JSON.stringify({ member: 'clerk', task: 'SECRET-TASK' })
   harness = await openSlackHarness({
     script: [
@@ -106,7 +106,7 @@ test("Slack gets nothing of failed calls, members' texts and calls, or failed ru
   expect(words.filter((word) => !reported.includes(`SECRET-${word}`))).toEqual(['PROGRESS'])
 })
 
-test('a long answer takes several messages, and one of more than five comes whole as a file too', async () => {
+test('a long answer is posted in several messages, and also as a file if it exceeds five messages', async () => {
   const text = Array.from({ length: 4_000 }, (_, index) => `Sentence number ${index} says little.`).join('\n\n')
   harness = await openSlackHarness({ script: [{ text }] })
   await ask()
@@ -148,7 +148,7 @@ test('a failed run posts a button without the provider’s text; the button runs
   expect(harness.slack.replies('D1', TS)[0]?.text).toBe('<@U1> tried again.')
 })
 
-test('Retry of an unknown run, or of a deleted session, leaves nothing behind', async () => {
+test('Retry of an unknown run, or of a deleted session, has no effect', async () => {
   harness = await openSlackHarness({ script: [{ text: 'Fine.' }] })
   await ask()
   await delivered()
@@ -167,7 +167,7 @@ test('Retry of an unknown run, or of a deleted session, leaves nothing behind', 
   expect(texts()).toEqual(['Fine.'])
 })
 
-test('messages of one thread get their replies in the order in which they came', async () => {
+test('messages of one thread get their replies in the order of arrival', async () => {
   harness = await openSlackHarness({ script: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] })
   for (const [index, text] of ['a', 'b', 'c'].entries())
     await harness.deliver(directMessage({ ts: `170000000${index + 1}.000100`, thread_ts: TS, text }))
@@ -175,7 +175,7 @@ test('messages of one thread get their replies in the order in which they came',
   expect(texts()).toEqual(['one', 'two', 'three'])
 })
 
-test('Slack’s own Stop cancels the run, and what was said stays', async () => {
+test('Slack’s Stop button cancels the run, and keeps the posted text', async () => {
   const { turn } = streamed(['So far. ', 'Never said.'])
   harness = await openSlackHarness({ script: [turn] })
   await ask()
@@ -189,7 +189,7 @@ test('Slack’s own Stop cancels the run, and what was said stays', async () => 
   expect(texts()).toEqual(['So far. '])
 })
 
-test('a redelivered Stop applies to its first run, and cancels no later one', async () => {
+test('a redelivered Stop applies only to the run that it first stopped', async () => {
   const [first, second] = [streamed(['One. ', 'Never said.']), streamed(['Two. ', 'And done.'])]
   const cancelled = new Set<string>()
   harness = await openSlackHarness({
@@ -232,7 +232,7 @@ describe('an approval', () => {
     ['tooltrail_approve', '*guarded* was approved by <@U1>.', 'completed'],
     ['tooltrail_deny', '*guarded* was denied by <@U1>.', 'denied'],
   ] as const)(
-    '%s by the person who asked continues the run, and the message names who decided',
+    '%s by the person who asked continues the run, and the message names that person',
     async (action, text, status) => {
       await begin()
       const message = await buttons()
@@ -251,7 +251,7 @@ describe('an approval', () => {
     },
   )
 
-  test('by another person changes nothing, unless the settings name them', async () => {
+  test('by another person has no effect, unless the settings name that person', async () => {
     await begin(['U9'])
     const message = await buttons()
     await harness.press({ message, action: 'tooltrail_approve', user: 'U2', channel: 'C1' })
@@ -261,7 +261,7 @@ describe('an approval', () => {
   })
 })
 
-test('an empty answer is a reply, too', async () => {
+test('an empty answer gets a reply that says so', async () => {
   harness = await openSlackHarness({ script: [() => emptyTurn()] })
   await ask()
   await delivered()

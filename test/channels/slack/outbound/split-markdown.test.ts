@@ -68,8 +68,8 @@ const isBalanced = (text: string): boolean => {
   return open === undefined
 }
 
-describe('an answer in pieces', () => {
-  test('is the answer but for added lines of fences and heads of tables, each piece within Slack’s limit', () => {
+describe('a split answer', () => {
+  test('equals the answer except for repeated fences and table heads, and each chunk fits Slack’s limit', () => {
     fc.assert(
       fc.property(document, (text) => {
         const pieces = split(text)
@@ -89,7 +89,7 @@ describe('an answer in pieces', () => {
     )
   })
 
-  test('has no fence that is left open', () => {
+  test('leaves no fence open', () => {
     fc.assert(
       fc.property(document, (text) => {
         for (const { shown } of split(text)) expect(isBalanced(shown)).toBe(true)
@@ -98,7 +98,7 @@ describe('an answer in pieces', () => {
     )
   })
 
-  test('cuts no pair of surrogates and no link', () => {
+  test('splits no pair of surrogates and no link', () => {
     fc.assert(
       fc.property(document, (text) => {
         const ends = new Set(split(text).map(({ to }) => to))
@@ -110,7 +110,7 @@ describe('an answer in pieces', () => {
     )
   })
 
-  test('a chunk keeps its end when the answer grows', () => {
+  test('keeps the end of a chunk when the answer grows', () => {
     fc.assert(
       fc.property(document, document, (text, more) => {
         if (text.length < 13_000) return
@@ -135,7 +135,7 @@ test('a split prefers the end of a paragraph to a list, a fence or a table', () 
   }
 })
 
-test('a fence longer than a message is closed, and opened again with its language', () => {
+test('a fence longer than a message is closed, and reopened with its language', () => {
   const text = `\`\`\`python\n${'print("hello")\n'.repeat(2_000)}\`\`\`\n`
   const pieces = split(text)
   expect(pieces.length).toBeGreaterThan(2)
@@ -146,7 +146,7 @@ test.each([
   ['10. A step:\n', '    ```bash\n', '    '],
   ['- One:\n    - Two:\n\n', '      ```bash\n', '      '],
   ['', '- ```bash\n', '  '],
-])('a fence of a list item is closed and opened again, too: %j', (before, opening, indent) => {
+])('a fence in a list item is closed and reopened: %j', (before, opening, indent) => {
   const text = `${before}${opening}${`${indent}run --all --the --steps\n`.repeat(1_500)}${indent}\`\`\`\n- next`
   const pieces = split(text)
   expect(pieces.length).toBeGreaterThan(2)
@@ -154,7 +154,7 @@ test.each([
   for (const { shown } of pieces.slice(1)) expect(shown).toMatch(/^```bash\n/)
 })
 
-test('what looks like a fence within code is none', () => {
+test('a line in code that looks like a fence does not count as one', () => {
   for (const text of [
     `\`\`\`md\n${'x y z\n        ```\n'.repeat(1_200)}\`\`\`\nend`,
     `${'Text.\n\n        ```\n\n'.repeat(900)}end`,
@@ -162,12 +162,12 @@ test('what looks like a fence within code is none', () => {
     for (const { shown } of split(text)) expect(isBalanced(shown)).toBe(true)
 })
 
-test('a list longer than a message is cut between its items', () => {
+test('a list longer than a message is split between its items', () => {
   const text = Array.from({ length: 900 }, (_, index) => `- item ${index}\n  goes on`).join('\n')
   for (const { shown } of split(text)) expect(shown).toMatch(/^- item/)
 })
 
-test.each(['`', '~'])('a fence of any number of %s makes no piece longer than Slack takes', (mark) => {
+test.each(['`', '~'])('a fence of any number of %s makes no chunk longer than Slack’s limit', (mark) => {
   for (const count of [99, 100, 101, 151, 700, 13_000]) {
     const fence = mark.repeat(count)
     for (const { shown } of split(`${fence}\n${'code '.repeat(5_000)}\n${fence}`))
@@ -175,7 +175,7 @@ test.each(['`', '~'])('a fence of any number of %s makes no piece longer than Sl
   }
 })
 
-test('what is shown of a text that grows never ends within a pair of surrogates', () => {
+test('the shown text of a growing answer never ends inside a pair of surrogates', () => {
   for (const before of [5_998, 5_999, 6_000]) {
     const text = `${'a'.repeat(before)}😀 and more`
     for (let length = before; length <= text.length; length++) {
@@ -191,7 +191,7 @@ const HEADS = [
   '|n|a \\\\| b|c|\n|-|-|-|\n',
   '- item\n\n  | n | host | note |\n  | --- | --- | --- |\n',
 ]
-test.each(HEADS)('a table that is cut begins with its head again: %j', (opening) => {
+test.each(HEADS)('each chunk of a split table starts with its head: %j', (opening) => {
   const [indent = '', bar = ''] = /^( *)(\|?)/.exec(opening.split('\n').at(-2) ?? '')?.slice(1) ?? []
   const row = (at: number): string => `${indent}${bar}${at} | host-${at}.example.com | ${'x'.repeat(60)}${bar}\n`
   const rows = Array.from({ length: 600 }, (_, at) => row(at)).join('')
@@ -204,14 +204,14 @@ test.each(HEADS)('a table that is cut begins with its head again: %j', (opening)
   }
 })
 
-test('the head of a table is never parted from its first row', () => {
+test('the head of a table is never separated from its first row', () => {
   for (let length = 11_000; length < 12_000; length += 7) {
     const text = `${'x'.repeat(length)}\n| a | b |\n| --- | --- |\n| 1 | 2 |\n${'| 3 | 4 |\n'.repeat(500)}`
     for (const { shown } of split(text)) expect(shown).not.toMatch(/\| a \| b \|\n(?:\| --- \| --- \|\n)?$/)
   }
 })
 
-test('what only looks like a table has no head that is repeated', () => {
+test('a text that only looks like a table gets no repeated head', () => {
   const text = `${'a | b\n--- | --- | ---\n'}${'c | d\n'.repeat(5_000)}`
   for (const { shown, from } of split(text).slice(1)) expect(text.slice(from).startsWith(shown.slice(0, 50))).toBe(true)
 })
