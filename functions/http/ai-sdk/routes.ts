@@ -2,8 +2,10 @@ import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { OpenRequest } from '../../access/open-requests.ts'
 import { findSession } from '../../access/sessions.ts'
+import { definedFields } from '../../domain/defined-fields.ts'
 import { TooltrailError } from '../../domain/errors.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import { isLeaders } from '../../domain/messages/message.ts'
 import type { Message } from '../../domain/messages/message.ts'
 import { isEnded } from '../../domain/runs/run.ts'
 import { keyOf } from '../../domain/session.ts'
@@ -34,6 +36,9 @@ import { jsonText } from '../../log/json/well-formed.ts'
 /** Limit of the messages that `GET /v1/chat/{chat}` shows; the newest are shown. */
 const MAX_MESSAGES = 500
 
+/** Inputs in one page, of which most are tasks of members. */
+const INPUTS = 20
+
 const tags = ['AI SDK']
 const params = z.object({ chat: sessionId.openapi({ param: { name: 'chat', in: 'path' } }) })
 const stream = { 'text/event-stream': { schema: ForeignEventSchema } }
@@ -52,7 +57,7 @@ const resumeChat = createRoute({
   method: 'get',
   path: '/v1/chat/{chat}/stream',
   operationId: 'resumeChat',
-  summary: '`useChat`: follow the run under way from its start',
+  summary: '`useChat`: follow the run under way from its start, or from its last steered input',
   tags,
   request: { params },
   responses: {
@@ -107,8 +112,9 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
     const running = latest?.status === 'queued' ? await reader.runs(key, { status: 'running', limit: 1 }) : undefined
     const run = running?.runs[0] ?? latest
     if (run === undefined || isEnded(run.status) || run.status === 'paused') return c.body(null, 204)
+    const after = await lastInputOf(reader, key, run.id)
     return whileCounted(dependencies, c, async (call) =>
-      uiStream(dependencies, c, call, { key, runId: run.id, canReset: false }),
+      uiStream(dependencies, c, call, { key, runId: run.id, after, canReset: false }),
     )
   })
 
@@ -119,6 +125,20 @@ export function chatRoutes(app: App, dependencies: RouteDependencies): void {
       await builds.build(session.tenant, session.session, () => newestMessages(reader, keyOf(session))),
     )
   })
+}
+
+/**
+ * The id of the run's last input. A steered input starts another assistant message, and the resumed stream is that
+ * message alone: the page has the earlier ones.
+ */
+async function lastInputOf(reader: LogReader, key: SessionKey, run: string): Promise<string | undefined> {
+  for (let before: string | undefined; ;) {
+    const query = { run, roles: ['user'], order: 'descending', limit: INPUTS, ...definedFields({ before }) } as const
+    const { messages, more } = await reader.messages(key, query)
+    const found = messages.find(isLeaders)
+    before = messages.at(-1)?.id
+    if (found !== undefined || !more || before === undefined) return found?.id
+  }
 }
 
 /** The newest UIMessages as the bytes of their JSON. */

@@ -8,12 +8,21 @@ import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import type { UIMessage } from 'ai'
 import { afterEach, expect, test } from 'vitest'
 import { makeTool } from '../../agent/harness.ts'
-import { expectJson, openHttpHarness } from '../harness.ts'
+import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 import { chatTransport, TestChat } from './client.ts'
 
 let harness: HttpHarness
 afterEach(() => harness.close())
+
+const send = (content: string): Promise<unknown> => {
+  const body = { content, on_busy: 'steer' }
+  return expectJson(harness, 202, 'POST', '/v1/sessions/talk/messages', body, { prefer: 'respond-async' })
+}
+const readChat = async (): Promise<UIMessage[]> =>
+  (await (await harness.send('GET', '/v1/chat/talk')).json()) as UIMessage[]
+const textsOf = (messages: readonly UIMessage[]): unknown[] =>
+  messages.map(({ role, parts }) => [role, ...parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))])
 
 async function expectDecision(isSteered: boolean): Promise<void> {
   const looking = Promise.withResolvers<void>()
@@ -33,15 +42,6 @@ async function expectDecision(isSteered: boolean): Promise<void> {
     ],
   })
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'talk' })
-  const send = (content: string) =>
-    expectJson(
-      harness,
-      202,
-      'POST',
-      '/v1/sessions/talk/messages',
-      { content, on_busy: 'steer' },
-      { prefer: 'respond-async' },
-    )
   await send('Look, and remove it')
   await expect.poll(() => harness.requests.length).toBe(1)
   if (isSteered) await send('Be quick')
@@ -50,7 +50,7 @@ async function expectDecision(isSteered: boolean): Promise<void> {
     (await expectJson<{ run: { status: string } }>(harness, 200, 'GET', '/v1/sessions/talk')).run.status
   await expect.poll(status).toBe('paused')
 
-  const messages = (await (await harness.send('GET', '/v1/chat/talk')).json()) as UIMessage[]
+  const messages = await readChat()
   const chat = new TestChat({
     id: 'talk',
     messages,
@@ -74,3 +74,32 @@ async function expectDecision(isSteered: boolean): Promise<void> {
 
 test.each([false])('an approval is sent from a chat that is read again (with a steered input: %s)', expectDecision)
 test.each([true])('an approval is sent from a chat that is read again (with a steered input: %s)', expectDecision)
+
+test.each([true, false])(
+  'a page that opens during a run shows each text once (steered input: %s)',
+  async (isSteered) => {
+    const looking = Promise.withResolvers<void>()
+    const held = heldTurn()
+    harness = await openHttpHarness({
+      tools: [
+        makeTool('look', async () => {
+          await looking.promise
+          return { text: 'seen' }
+        }),
+      ],
+      script: [{ text: 'I look.', calls: [{ id: 'c1', name: 'look' }] }, held.turn],
+    })
+    await expectJson(harness, 201, 'POST', '/v1/sessions', { id: 'talk' })
+    await send('Look')
+    await expect.poll(() => harness.requests.length).toBe(1)
+    if (isSteered) await send('Be quick')
+    looking.resolve()
+    await expect.poll(() => harness.requests.length).toBe(2)
+    const chat = new TestChat({ id: 'talk', messages: await readChat(), transport: chatTransport(harness) })
+    const resumed = chat.resumeStream()
+    await expect.poll(() => JSON.stringify(chat.messages)).toContain('thinking')
+    held.letGo()
+    await resumed
+    expect(textsOf(chat.messages)).toEqual(textsOf(await readChat()))
+  },
+)
