@@ -63,11 +63,12 @@ export interface Repairs {
   readonly omitted: readonly MessageRange[]
   /** Messages that the model had not accepted when a run was refused in every form. */
   readonly refused?: MessageRange
-  /** The last run that took steps, the log's end at the last one, and what was omitted before. */
+  /** The last run that took steps, the log's end at the first one, what was omitted before, and the steps that it added. */
   readonly trial?: {
     readonly run: string
     readonly at: string
     readonly before: readonly MessageRange[]
+    readonly added?: readonly RepairStep[]
   }
   /** The last run that sent repaired requests to the model, and their number, with those of members. */
   readonly sent?: { readonly run: string; readonly count: number }

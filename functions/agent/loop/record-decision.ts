@@ -1,4 +1,4 @@
-import type { SessionContext } from '../../domain/context.ts'
+import type { RepairStep, SessionContext } from '../../domain/context.ts'
 import { definedFields } from '../../domain/defined-fields.ts'
 import { isLeaders } from '../../domain/messages/message.ts'
 import type { ToolMessage } from '../../domain/messages/message.ts'
@@ -16,17 +16,19 @@ interface About {
   readonly thread?: Thread
   /** The rows of the calls that a notice `calls.resolved` names. */
   readonly resolved?: readonly ToolMessage[]
+  /** Steps of a member's repairs that did not help. */
+  readonly undone?: readonly RepairStep[]
 }
 
 /** Records decisions of policies one after the other, and emits the events of their notices. */
 export async function recordDecision(
   state: RunState,
   decision: Omit<Decision, 'number'>,
-  { thread = state.leader, resolved = [] }: About = {},
+  { thread = state.leader, resolved = [], undone = [] }: About = {},
 ): Promise<void> {
   const { context } = state
   const record = async (position: EventPosition): Promise<Emission<void>> => {
-    const decided = decision.context && withDecision(state, thread, decision.context)
+    const decided = decision.context && withDecision(state, { thread, undone }, decision.context)
     const notices = decision.notices.map((notice, place) => ({ ...notice, position: positionAfter(position, place) }))
     const recorded = { ...decision, notices, number: context.number, ...definedFields({ context: decided }) }
     await state.store.log.recordDecision(state.held.lease, recorded)
@@ -54,7 +56,11 @@ function takeAsDecided({ context }: RunState, decided: SessionContext): void {
 }
 
 /** Merges a thread's decision into the session's context. Decisions of ended members are dropped. */
-function withDecision(state: RunState, thread: Thread, of: SessionContext): SessionContext {
+function withDecision(
+  state: RunState,
+  { thread, undone }: Required<Pick<About, 'thread' | 'undone'>>,
+  of: SessionContext,
+): SessionContext {
   const { cut, trial, decided, repairs, members: _members, ...rest } = of
   if (isLeaders(thread)) {
     const limits = lowerLimits(state.context.decided.limits, of.limits)
@@ -68,7 +74,7 @@ function withDecision(state: RunState, thread: Thread, of: SessionContext): Sess
     return known === undefined ? [] : [[id, known] as const]
   })
   const limits = lowerLimits(state.context.decided.limits, of.limits)
-  const shared = withMembersSteps(state.context.decided.repairs, repairs)
+  const shared = withMembersSteps(state.context.decided.repairs, repairs, undone)
   const fields = definedFields({ limits, repairs: shared })
   return { ...state.context.decided, ...fields, members: Object.fromEntries(open) }
 }
@@ -82,14 +88,22 @@ function lowerLimits(known: SessionContext['limits'], learned: SessionContext['l
 
 type RepairsByModel = SessionContext['repairs']
 
-/** Adds the steps of a member's requests, and their number, to the repairs of the session: a form holds for its model. */
-function withMembersSteps(known: RepairsByModel, members: RepairsByModel): RepairsByModel {
+/**
+ * Adds the steps of a member's requests, and their number, to the repairs of the session: a form holds for its model. Removes steps
+ * that are undone.
+ */
+function withMembersSteps(
+  known: RepairsByModel,
+  members: RepairsByModel,
+  undone: readonly RepairStep[],
+): RepairsByModel {
   if (members === undefined) return known
   const merged = Object.entries(members).map(([model, { steps, sent }]) => {
     const before = known?.[model] ?? { steps: [], omitted: [] }
-    const added = steps.filter((step) => !before.steps.includes(step))
+    const all = new Set([...before.steps, ...steps])
     const isLater = sent !== undefined && (sent.run !== before.sent?.run || sent.count > before.sent.count)
-    return [model, { ...before, steps: [...before.steps, ...added], ...(isLater ? { sent } : {}) }] as const
+    const kept = [...all].filter((step) => !undone.includes(step))
+    return [model, { ...before, steps: kept, ...(isLater ? { sent } : {}) }] as const
   })
   return { ...known, ...Object.fromEntries(merged) }
 }

@@ -13,7 +13,7 @@ import { replayEach } from '../../../log/replay.ts'
 import { ModelError } from '../../../ports/model.ts'
 import { recordDecision } from '../record-decision.ts'
 import type { RunState } from '../run-state.ts'
-import { conversationOf, hasCompletedSince, memberNames } from '../thread.ts'
+import { conversationOf, hasCompletedSince, memberNames, threadsOf } from '../thread.ts'
 import type { Thread } from '../thread.ts'
 import { decidedOf, measure, requested } from './context.ts'
 import type { Asked, SizedRequest } from './context.ts'
@@ -46,7 +46,8 @@ export async function repairedRequest(
   const sent = { run, count: (known.sent?.run === run ? known.sent.count : 0) + 1 }
   const refused = formOf(measure(of).request)
   for (const { name, ...next } of nextForms(state, known)) {
-    const repairs = { ...known, ...next, trial, sent }
+    const added = [...(trial.added ?? []), ...next.steps.filter((step) => !known.steps.includes(step))]
+    const repairs = { ...known, ...next, trial: { ...trial, added }, sent }
     const repaired = withRepairs(decided, asked.thread, repairs)
     const { request, weight, scale } = measure({ ...of, context: { ...of.context, decided: repaired } })
     if (formOf(request) === refused) continue
@@ -95,12 +96,21 @@ export function isInRepair(state: RunState, { thread }: Asked): boolean {
 const sentIn = ({ held, context: { decided } }: RunState): number =>
   Object.values(decided.repairs ?? {}).reduce((sum, { sent }) => sum + (sent?.run === held.run.id ? sent.count : 0), 0)
 
-/** The repairs of this run so far. Repairs that led to a completion are kept if a later request is refused. */
-function trialOf({ held, head = '' }: RunState, thread: Thread, known: Repairs): NonNullable<Repairs['trial']> {
-  const { trial } = known
-  if (trial?.run !== held.run.id) return { run: held.run.id, at: head, before: known.omitted }
-  return hasCompletedSince(thread, trial.at) ? { ...trial, at: head, before: known.omitted } : trial
+/** The repairs since the thread's last completion, also those of a former run. Repairs that led to a completion are kept. */
+function trialOf(
+  { held, head = '' }: RunState,
+  thread: Thread,
+  { trial, omitted }: Repairs,
+): NonNullable<Repairs['trial']> {
+  const isOpen = trial !== undefined && !hasCompletedSince(thread, trial.at)
+  return isOpen ? { ...trial, run: held.run.id } : { run: held.run.id, at: head, before: omitted }
 }
+
+/** The repairs without the steps that a trial has added. */
+const withoutAdded = ({ trial, ...known }: Repairs): Repairs => ({
+  ...known,
+  steps: known.steps.filter((step) => trial?.added?.includes(step) !== true),
+})
 
 const withRepairs = (decided: SessionContext, { agent }: Thread, repairs: Repairs): SessionContext => ({
   ...decided,
@@ -149,19 +159,32 @@ function messageAt(
 
 /**
  * The context of later runs after this one was refused in every form. The messages that the model has not accepted are remembered:
- * if the next run is refused as well, it tries without them. Omissions that did not help are undone.
+ * if the next run is refused as well, it tries without them. Steps and omissions that did not help are undone.
  */
 export function contextAfterRefusal(state: RunState): SessionContext {
   const { leader, context, head = '' } = state
   const { model } = leader.agent
   const known = repairsFor(context.decided, model)
-  const { before } = trialOf(state, leader, known)
+  const trial = trialOf(state, leader, known)
   const accepted = conversationOf(leader).findLast(
     (message) => message.role === 'assistant' && message.finishReason !== 'error' && isMadeBy(message, model),
   )
-  const isTried = known.omitted.length > before.length
+  const isTried = known.omitted.length > trial.before.length
   const refused = { from: isTried ? '' : (accepted?.id ?? ''), through: head }
-  const { trial: _, ...rest } = known
   const { trial: _failed, ...decided } = context.decided
-  return withRepairs(decided, leader, { ...rest, omitted: before, refused })
+  return withRepairs(decided, leader, { ...withoutAdded({ ...known, trial }), omitted: trial.before, refused })
+}
+
+/** Undoes the steps of a member that was refused in every form. They stay if another thread has a completion with them. */
+export async function undoMembersSteps(state: RunState, member: Thread): Promise<void> {
+  const decided = decidedOf(state, member)
+  const known = repairsFor(decided, member.agent.model)
+  const { added = [], at } = trialOf(state, member, known)
+  const name = fullModelName(member.agent.model)
+  const isShared = [...threadsOf(state.leader)].some(
+    (one) => one !== member && fullModelName(one.agent.model) === name && hasCompletedSince(one, at),
+  )
+  if (added.length === 0 || isShared) return
+  const context = withRepairs(decided, member, withoutAdded(known))
+  await recordDecision(state, { context, notices: [] }, { thread: member, undone: added })
 }

@@ -2,7 +2,7 @@ import { LeaseLost } from '../../../domain/errors.ts'
 import { parentNames, textOf } from '../../../domain/messages/message.ts'
 import type { AssistantPart, ToolMessage, UserMessage } from '../../../domain/messages/message.ts'
 import { isDelegation } from '../../../domain/runs/team.ts'
-import { ModelError } from '../../../ports/model.ts'
+import { isRepairable, ModelError } from '../../../ports/model.ts'
 import { CompletionFailed, keptParts } from '../model/completion-failed.ts'
 import { taskIn } from './delegate-tool.ts'
 import type { Task } from './delegate-tool.ts'
@@ -98,6 +98,7 @@ async function keepFailure(state: RunState, member: Thread, error: unknown): Pro
     return storeRound(state, member, assistantMessage(state, member, { parts, ...model, finishReason }))
   }
   if (cause instanceof ModelError) {
+    if (isRepairable(cause)) await (await import('../context/repair.ts')).undoMembersSteps(state, member)
     await state.writer.settled()
     return store(...streamed, { type: 'error', code: cause.code, text: cause.message })
   }

@@ -96,7 +96,8 @@ describe('a refused request', () => {
     expect(run.error?.message).toContain(result?.id ?? '?')
     // The usual form, narrow names, and arguments as an object: there are no media and there is no reasoning.
     expect(harness.requests).toHaveLength(4)
-    expect(await stepsOf(harness)).toEqual(['names', 'parts'])
+    // Neither form has helped, so the next run begins with the usual one.
+    expect(await stepsOf(harness)).toEqual([])
   })
 })
 
@@ -165,10 +166,13 @@ test('a run sends four repaired requests at most, even if a fifth form differs',
   const run = await harness.settled(await harness.submit([{ type: 'text', text: 'look' }, image]))
   expect(run.status).toBe('failed')
   // Omission, reasoning, names and media; the form without unknown parts would be the fifth.
-  expect(await stepsOf(harness)).toEqual(['reasoning', 'names', 'media'])
+  expect(details().at(-1)).toMatch(/without images and files$/)
+  expect(await stepsOf(harness)).toEqual([])
   const repaired = harness.events.filter((event) => event.type === 'warning' && event.code === 'request_repaired')
   expect(repaired).toHaveLength(4)
 })
+
+const details = (): string[] => harness.events.flatMap((event) => (event.type === 'warning' ? [event.detail] : []))
 
 const delegate = (id: string) => ({
   ...{ id, name: 'delegate_task_to_member', arguments: JSON.stringify({ member: 'helper', task: 'look' }) },
@@ -188,6 +192,23 @@ describe('a refused request of a member', () => {
     expect(repairs?.['openai-compatible/script/helper']?.steps).toEqual(['names'])
     const helpers = harness.requests.filter(({ instructions }) => instructions?.includes('Be brief.') !== true)
     expect(helpers.map(({ narrowNames }) => narrowNames)).toEqual([undefined, undefined, true, true, true])
+  })
+})
+
+describe('the forms of a member that is refused in all of them', () => {
+  it('are undone before the leader continues', async () => {
+    const call = { calls: [{ name: 'look-up', arguments: 'not json' }] }
+    harness = await openHarness({
+      script: [{ calls: [delegate('a')] }, { calls: [delegate('b')] }, { text: 'done' }],
+      team: { helper: { script: [call, refusing, refusing, refusing, { text: 'two' }] } },
+      tools,
+      policies,
+    })
+    expect((await harness.settled(await harness.submit('go'))).status).toBe('completed')
+    const { repairs } = await harness.ports.reader.context(harness.key)
+    expect(repairs?.['openai-compatible/script/helper']).toMatchObject({ steps: [], sent: { count: 2 } })
+    const helpers = harness.requests.filter(({ instructions }) => instructions?.includes('Be brief.') !== true)
+    expect(helpers.map(({ narrowNames }) => narrowNames).slice(-3)).toEqual([true, true, undefined])
   })
 })
 
