@@ -1,6 +1,6 @@
 /* Evidence, durability: The program survives a closed output. */
 /*
- * The program and its commands continue where their output has no reader any more: its pager, `tee` or log shipper has ended. The
+ * The program and its commands continue if their output has lost its reader: its pager, `tee` or log shipper has ended. The
  * program ends in order on SIGTERM.
  */
 import { spawn } from 'node:child_process'

@@ -10,7 +10,7 @@ import type { ScriptedCompletion } from '../model-server/scripted-completion.ts'
 import type { Client, Message, RunBody } from './backend/client.ts'
 import { startProgram } from './backend/program.ts'
 
-/** The running program on an empty data folder, with a scripted model behind it that speaks Chat Completions. */
+/** The running program on an empty data folder, with a scripted model server for Chat Completions. */
 export interface ScriptedProgram {
   readonly client: Client
   readonly folder: string

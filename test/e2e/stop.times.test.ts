@@ -26,7 +26,7 @@ let place: Place
 let programs: RunningProgram[]
 
 beforeEach(async () => {
-  // The first request gets a few words, and then silence.
+  // The first request gets a few words, then nothing.
   model = await startOpenAiServer([{ completion: cut, hangAfter: 3 }, { completion: whole }])
   place = await localBackend.open()
   programs = []
@@ -44,7 +44,7 @@ async function start(composition?: string): Promise<RunningProgram> {
   return program
 }
 
-/** A run whose completion has begun, and what is still to come: the waiting response and the end of the stream. */
+/** A run whose completion has started, with promises of its response and of the end of its stream. */
 async function startRun({ client }: RunningProgram) {
   await client.post('/v1/sessions', { id: 's' })
   const waiting = client.send<RunBody>('POST', '/v1/sessions/s/messages', { content: 'go' }, { prefer: 'wait=60' })

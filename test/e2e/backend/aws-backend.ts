@@ -7,7 +7,7 @@ import { dynamodbClient, s3Client, sqsClient } from '../../engines/clients.ts'
 import { REGION } from '../../engines/region.ts'
 import type { Backend, Place } from './backend.ts'
 
-/** Where the engines are. */
+/** Addresses of the engines. */
 export type AwsEndpoints = { readonly [name in 'dynamodb' | 'opensearch' | 's3' | 'sqs']: string }
 
 /** DynamoDB, S3, SQS and OpenSearch at these endpoints, with a table, a bucket, queues and an index for each place. */
@@ -83,12 +83,12 @@ function openPlace(endpoints: AwsEndpoints): Place {
   }
 }
 
-/** Binary values as the characters of their bytes. */
+/** Shows binary values as text, one character per byte. */
 const itemText = (item: object): string =>
   JSON.stringify(item, (_, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
   )
 
-/** The indexer keeps its position in the table as well, whenever it gets there. */
+/** The indexer also stores its position in the table, at any time. */
 const isKept = (item: { readonly [name: string]: { readonly S?: string | undefined } }): boolean =>
   item['pk']?.S !== POSITIONS

@@ -1,20 +1,20 @@
 import { eventually } from '../../eventually.ts'
 
-/** A backend for programs, with its properties that tests need. */
+/** A backend for programs, with the properties that tests need. */
 export interface Backend {
   readonly name: string
-  /** How many times longer things take than on SQLite. */
+  /** Factor by which operations take longer than on SQLite. */
   readonly slower: number
   /**
-   * Whether a stored message is found as soon as it is acknowledged, and a deleted one no longer. On other backends,
-   * this takes a moment.
+   * Whether a stored message is found as soon as it is acknowledged, and a deleted one is not found. On other backends, this
+   * takes a moment.
    */
   readonly findsAtOnce: boolean
-  /** A new place for the programs of one test, apart from all others. */
+  /** Creates a separate place for the programs of one test. */
   open(): Promise<Place>
 }
 
-/** Where the programs of one test keep everything. */
+/** The place where the programs of one test store everything. */
 export interface Place {
   /** Settings of a program on this backend. */
   readonly env: Readonly<Record<string, string>>
@@ -22,11 +22,11 @@ export interface Place {
   texts(): AsyncIterable<string>
   /** The names of all stored outputs. */
   objects(): Promise<readonly string[]>
-  /** A print of every stored row and output: it stays the same as long as nothing is stored. */
+  /** A hash of every stored row and output. It changes only if something is stored. */
   fingerprint(): Promise<string>
   remove(): Promise<void>
 }
 
-/** Returns what `check` returns once the search of the backend knows of everything stored so far. */
+/** Returns what `check` returns once everything stored so far can be searched. */
 export const onceFound = <Value>({ findsAtOnce }: Backend, check: () => Promise<Value>): Promise<Value> =>
   findsAtOnce ? check() : eventually(check, 250)

@@ -25,12 +25,12 @@ export interface Page<Item> {
 
 type Headers_ = Readonly<Record<string, string>>
 
-/** The API of one running program, as a client over HTTP sees it. */
+/** An HTTP client of one running program. */
 export interface Client {
   readonly url: string
   /** Headers of every request. */
   readonly headers: Headers_
-  /** Any request; an object is sent as JSON, a string as it is. */
+  /** Sends any request: an object as JSON, a string unchanged. */
   send<Body = unknown>(method: string, path: string, body?: unknown, headers?: Headers_): Promise<Reply<Body>>
   /** As `send`, repeated while the store does not respond; throws unless the status is the expected one. */
   get<Body>(path: string): Promise<Body>
@@ -38,7 +38,7 @@ export interface Client {
   /** All entries of a paged list. */
   all<Item>(path: string): Promise<Item[]>
   messages(session: string): Promise<Message[]>
-  /** Its log as Chat Completions messages, with the bytes of images in place of their links. */
+  /** Reads a session's log as Chat Completions messages, with the bytes of images instead of links. */
   chat(session: string): Promise<OpenAiMessage[]>
   /** Reads the run until it has one of these states. */
   runUntil(session: string, run: string, states: readonly RunBody['status'][], milliseconds?: number): Promise<RunBody>
@@ -80,7 +80,7 @@ export function createClient(url: string, always: Headers_ = {}): Client {
     }
     return found
   }
-  /** The message with the bytes behind its links, as a model server is sent it. */
+  /** Returns the message with bytes instead of links, as a model server receives it. */
   async function withBytes(message: OpenAiMessage): Promise<OpenAiMessage> {
     if (message.role !== 'user' || typeof message.content === 'string') return message
     const content = message.content.map(async (part) => {

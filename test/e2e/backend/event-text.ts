@@ -13,7 +13,7 @@ export interface SentEvent {
   }
 }
 
-/** The events of a text of server-sent events; comments are left out, an unfinished frame too. */
+/** Parses a text of server-sent events. Skips comments and an unfinished frame. */
 export function readEvents(text: string): SentEvent[] {
   const frames = text.split('\n\n').slice(0, -1)
   return frames.flatMap((frame) => {
@@ -29,7 +29,7 @@ export function readEvents(text: string): SentEvent[] {
   })
 }
 
-/** The run as the last event of a stream shows it. */
+/** Returns the run in the last event of a stream. */
 export function lastRun(text: string): RunBody {
   const run = readEvents(text).at(-1)?.data.run
   if (run === undefined) throw new Error(`the stream ends without a run: ${text.slice(-300)}`)

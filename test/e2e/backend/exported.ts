@@ -13,7 +13,7 @@ export interface ExportedMessage {
   readonly [field: string]: unknown
 }
 
-/** A session's messages as its export has them, without the first line. */
+/** Returns a session's exported messages, without the first line. */
 export async function exportLines(
   get: (path: string) => Promise<Response>,
   session: string,
@@ -44,7 +44,7 @@ export const parentPlaces = (messages: readonly { readonly [field: string]: unkn
     parent === undefined ? -1 : messages.findIndex(({ id }) => id === parent),
   )
 
-/** The numbers that each message records, with the places of the results in this log. */
+/** The source numbers that each message records, with the indexes of the results in this log. */
 export const numberedPlaces = (messages: readonly ExportedMessage[]): (readonly [place: number, from: number])[] =>
   messages.flatMap(({ numbered = [] }) =>
     numbered.map(({ message_id: row, from }) => [messages.findIndex(({ id }) => id === row), from] as const),

@@ -4,7 +4,7 @@ import { startLocal } from '../../../functions/runtime/local/start.ts'
 import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
 import { stopOnSignals } from '../../../functions/runtime/local/stop-signals.ts'
 
-/** How much shorter every wait is. */
+/** Factor by which every wait is shorter. */
 const HURRY = 10
 
 // The program with a correct clock and short waits: 15 s take 1.5 s.

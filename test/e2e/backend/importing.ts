@@ -11,14 +11,14 @@ import { localBackend } from './local-backend.ts'
 
 interface Imported {
   readonly counts: ImportCounts
-  /** Reported damage, a line each. */
+  /** Reported damage, one line each. */
   readonly faults: readonly string[]
 }
 
 /** The files are unchanged for half an hour: completions count as complete, calls may still be in flight. */
 const LATER_MS = 1_800_000
 
-/** Imports the session files of a folder, as the command does. */
+/** Imports the session files of a folder like the command. */
 export async function importFolder(kind: Kind, folder: string, target: Target, dryRun = false): Promise<Imported> {
   const faults: string[] = []
   const order = { kind, places: [folder], dryRun, target, folders: { claude: undefined, codex: undefined } }
@@ -39,13 +39,13 @@ export interface Importing {
   readonly faults: readonly string[]
   /** Imports the folder into the program, or into what is at `url`. */
   run(kind: Kind, rest?: { readonly dryRun?: boolean; readonly url?: string }): Promise<ImportCounts>
-  /** Writes a file of the folder: texts as they are, objects as a line each. Returns its path. */
+  /** Writes a file into the folder: texts unchanged, objects as one line each. Returns its path. */
   write(name: string, ...content: (string | Buffer | object)[]): string
   /** Makes the file look unchanged for a long time. */
   old(name: string): void
   /** Writes a file that looks unchanged for a long time. Returns its path. */
   writeOld(name: string, ...content: (string | Buffer | object)[]): string
-  /** A session as its export has it. */
+  /** A session in the form of its export. */
   log(session: string): Promise<ExportedMessage[]>
 }
 

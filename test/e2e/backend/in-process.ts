@@ -23,7 +23,7 @@ export interface InProcess {
   close(): Promise<void>
 }
 
-/** An agent with the default policies but for those given. */
+/** An agent with the default policies, except for the given ones. */
 export const testAgent = (agent: Omit<Agent, 'policies' | 'modelOptions' | 'tools'> & Partial<Agent>): Agent => ({
   modelOptions: {},
   tools: [],
@@ -33,7 +33,7 @@ export const testAgent = (agent: Omit<Agent, 'policies' | 'modelOptions' | 'tool
 
 export const withPolicies = (policies: Partial<Policies>): Policies => ({ ...DEFAULT_POLICIES, ...policies })
 
-/** The whole program in this process, in a place of its own on the backend, over real HTTP. */
+/** Starts the whole program in this process, over real HTTP, in a separate place of the backend. */
 export async function startInProcess(options: {
   readonly backend: Backend
   readonly agents: readonly Agent[]

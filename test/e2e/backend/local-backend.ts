@@ -9,7 +9,7 @@ import type { Backend } from './backend.ts'
 import { until } from '../../eventually.ts'
 import { storedRows } from '../../fixtures/stored-rows.ts'
 
-/** SQLite and disk, in a folder of its own for each place. */
+/** SQLite and disk, with one folder per place. */
 export const localBackend: Backend = {
   name: 'SQLite and disk',
   slower: 1,
@@ -26,7 +26,7 @@ export const localBackend: Backend = {
   },
 }
 
-/** Folders of other sessions may go while they are being listed: then once more. */
+/** Folders of other sessions may be removed during the listing: list again. */
 async function filesIn(folder: string): Promise<string[]> {
   if (!existsSync(folder)) return []
   for (let attempt = 1; ; attempt++) {
@@ -39,7 +39,7 @@ async function filesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Every row of every table and the name of every file, once the words of what was stored stand in their tables. */
+/** Returns every row of every table and the name of every file, once the words of all stored texts are indexed. */
 async function fingerprintOf(folder: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const row of rowsOf(folder)) hash.update(row)

@@ -42,10 +42,10 @@ function comparable(output: string): string[] {
   return [...new Set(lines.map((line) => line.replace(/^ *\d+ /, '')))].toSorted()
 }
 
-/** Lines that the page shows below a step, comparable with those that it prints. */
+/** Returns the output that the page shows below a step, comparable with the printed output. */
 export const linesOf = ({ shown = '' }: Step): string[] => comparable(shown)
 
-/** A folder that looks like a fresh clone, a program that serves in it, and a shell for the commands of a page. */
+/** A folder that looks like a fresh clone, a running program in it, and a shell for the commands of a page. */
 export async function openClone() {
   const place = await localBackend.open()
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-clone-'))

@@ -14,7 +14,7 @@ const START_MS = 300_000
  * less memory, and no more time.
  */
 const FLAGS = startFlags(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-/** Settings of this test's own surroundings that the program must not see. */
+/** Environment variables of the test run that the program must not get. */
 const NO_MODELS = { ANTHROPIC_API_KEY: '', OPENAI_API_KEY: '', AWS_REGION: '', MODEL: '', MODEL_BASE_URL: '' }
 
 export interface RunningProgram {
@@ -22,16 +22,16 @@ export interface RunningProgram {
   readonly pid: number
   /** Text on standard error so far. */
   log(): string
-  /** Resolves when it has ended, with the signal that ended it. */
+  /** Resolves when the program has ended, with the signal that ended it. */
   readonly ended: Promise<NodeJS.Signals | null>
   hasEnded(): boolean
-  /** Null until it has ended, and when a signal ended it. */
+  /** The exit code. Null while the program runs, and if a signal ended it. */
   exitCode(): number | null
-  /** Ends it, by default as a crash does. */
+  /** Kills the program, by default with SIGKILL. */
   kill(signal?: NodeJS.Signals): Promise<void>
 }
 
-/** A program that ended before it took requests. */
+/** The error of a program that ended before it accepted requests. */
 export class EndedEarly extends Error {
   override readonly name = 'EndedEarly'
   /** Signal that ended it. Null if it ended by itself. */
@@ -43,11 +43,11 @@ export class EndedEarly extends Error {
   }
 }
 
-/** Starts the real program, or a composition of it, as a process of its own on a free port. Resolves when it takes requests. */
+/** Starts the real program, or a variant of it, in a separate process on a free port. Resolves when it accepts requests. */
 export async function startProgram(options: {
-  /** Settings of the program, which at least name its backend. */
+  /** Settings of the program. They must name its backend. */
   readonly env: Readonly<Record<string, string>>
-  /** A module under `test/` that starts the program with something added; left out: the program itself. */
+  /** A module under `test/` that starts a variant of the program. Default: the program itself. */
   readonly composition?: string
 }): Promise<RunningProgram> {
   const entry = options.composition ?? 'functions/handlers/local.ts'
@@ -85,7 +85,7 @@ function startFlags(manifest: string): readonly string[] {
   return scripts.start.split(' ').filter((word) => word.startsWith('--max'))
 }
 
-/** The address in the first line that the program writes. */
+/** Reads the address from the first line that the program writes. */
 async function readUrl(
   child: ChildProcess,
   ended: Promise<NodeJS.Signals | null>,

@@ -14,11 +14,11 @@ import { expectGone, expectWhole } from './invariants.ts'
 import type { Scenario } from './scenarios.ts'
 import { callbacksTo, expectReported } from './parts/reported.ts'
 
-/** Longer than a lease: after it, killed processes hold nothing. */
+/** Longer than a lease: after this time, the leases of killed processes have expired. */
 const SHIFT_MS = 70_000
 const AFTERWARDS_MS = 1_000
 const SLOW_MS = 400
-/** A model that is silent for so long is asked again. */
+/** Silence of a model after which its request is repeated. */
 const SILENT_MS = 1_000
 const COMPOSITION = 'test/e2e/crashes/crashing-program.ts'
 const TOOLS = [
@@ -34,22 +34,22 @@ const TOOLS = [
   'endless',
 ]
 
-/** A program that is killed and started again on the same data. */
+/** A program that is killed and restarted on the same data. */
 export interface CrashBench {
   readonly backend: Backend
   readonly place: Place
   readonly effects: string
-  /** Gets the callbacks of sessions. */
+  /** Receives the callbacks of sessions. */
   readonly receiver: Receiver
   start(fault?: Fault): Promise<RunningProgram>
-  /** Whatever starts from now on has a clock that is further ahead than a lease lasts. */
+  /** Moves the clock of later processes ahead by more than the length of a lease. */
   letLeasesEnd(): void
   /** The kinds of a session's durable steps, in their order. */
   stepsOf(session: string): Promise<string[]>
   remove(): Promise<void>
 }
 
-/** `hurry`: how many times shorter the program's waits are than they say. */
+/** `hurry`: factor by which the program's waits are shorter. */
 export async function createCrashBench(modelBaseUrl: string, backend: Backend, hurry = 1): Promise<CrashBench> {
   const place = await backend.open()
   const folder = await mkdtemp(join(tmpdir(), 'tooltrail-crash-'))
@@ -96,7 +96,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
           CLOCK_SHIFT_MS: String(shift),
           TRACE: trace,
           HURRY: String(hurry),
-          // Long enough for another input to come in meanwhile.
+          // Long enough for another input to arrive.
           SLOW_MS: String(SLOW_MS * backend.slower),
           ...(fault === undefined ? {} : { FAULT: JSON.stringify(fault) }),
         },
@@ -116,7 +116,7 @@ export async function createCrashBench(modelBaseUrl: string, backend: Backend, h
   }
 }
 
-/** Drives a session; returns whether it got to the end before the program was killed. Throws what is no crash. */
+/** Drives a session. Returns whether it reached its end before the program was killed. Throws any other error. */
 export async function driveUntilCrash(program: RunningProgram, scenario: Scenario, knows: Knowledge): Promise<boolean> {
   try {
     await scenario.drive(createDurableClient(program.client, knows))
@@ -127,16 +127,16 @@ export async function driveUntilCrash(program: RunningProgram, scenario: Scenari
   }
 }
 
-/** Whether an error is a connection that broke because the program was killed; an expectation that failed never is. */
+/** Whether an error is a connection that broke because the program was killed. A failed expectation is not one. */
 export async function isCrash(program: RunningProgram, error: unknown): Promise<boolean> {
   const isBroken = error instanceof TypeError || (error instanceof Error && error.message === BROKEN_STREAM)
   if (!isBroken) return false
-  // A connection breaks a moment before the end of the process is known.
+  // A connection breaks shortly before the exit event of the process.
   await Promise.race([program.ended, new Promise((resolve) => setTimeout(resolve, 2_000))])
   return program.hasEnded()
 }
 
-/** Drives a session to its end and checks everything that must hold of it. */
+/** Drives a session to its end and checks its invariants. */
 export async function finishAndCheck(
   bench: CrashBench,
   program: RunningProgram,
@@ -148,7 +148,7 @@ export async function finishAndCheck(
   await check(bench, program, scenario, knows)
 }
 
-/** Checks the invariants of a session that was driven to its end. */
+/** Checks the invariants of a session that has ended. */
 export async function check(
   bench: CrashBench,
   program: RunningProgram,
@@ -162,8 +162,8 @@ export async function check(
 }
 
 /**
- * Runs a scenario again and again, each time in a session of its own and killed one durable step later, until it gets through
- * without meeting its fault. Each crash is continued, and checked, by the next start. Returns how many steps there were.
+ * Runs a scenario repeatedly, each time in a new session and killed one durable step later, until it ends without a kill. After
+ * each kill, the next start continues and checks the session. Returns the number of steps.
  */
 export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, when: Fault['when']): Promise<number> {
   let crashed: Knowledge | undefined
@@ -176,7 +176,7 @@ export async function crashAtEveryStep(bench: CrashBench, scenario: Scenario, wh
         await check(bench, program, scenario, knows)
         const taken = (await bench.stepsOf(knows.session)).length
         if (step > taken) return taken
-        // The step was begun and never ended, such as a tool that was cancelled.
+        // The step started and never ended, such as a cancelled tool.
         crashed = undefined
       } else crashed = knows
     } finally {
@@ -204,7 +204,7 @@ export async function crashOneByOne(
 ): Promise<(Crash | undefined)[]> {
   const taken: (Crash | undefined)[] = []
   let crashed: { readonly scenario: Scenario; readonly knows: Knowledge } | undefined
-  /** Returns whether the program was killed by its fault, which may be as soon as it starts and finds what is left to do. */
+  /** Returns whether the fault killed the program. This may happen at its start, when it resumes pending work. */
   const live = async (
     fault: Fault | undefined,
     work: (program: RunningProgram) => Promise<boolean>,

@@ -10,8 +10,8 @@ import { startLocal } from '../../../functions/runtime/local/start.ts'
 import { openPorts } from '../../../functions/runtime/local/open-ports.ts'
 import { DATABASE } from '../../../functions/runtime/local/private-data.ts'
 
-// The program with tools that leave traces, a clock that is ahead, waits that are HURRY times shorter, and, where FAULT says so, a
-// kill at one durable step.
+// The program with tools that record their executions, a clock that is ahead, and waits divided by HURRY. FAULT names a durable
+// step at which it kills itself.
 const { FAULT, TRACE = '', EFFECTS = '', CLOCK_SHIFT_MS = '0', SLOW_MS, HURRY = '1' } = process.env
 const fault = FAULT === undefined ? undefined : (JSON.parse(FAULT) as Fault)
 const system = createSystemClock()

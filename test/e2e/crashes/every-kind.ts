@@ -13,26 +13,26 @@ import { PORT_STEPS } from './parts/faults.ts'
 import { effectTools } from './parts/effect-tools.ts'
 import { scriptedModel } from './parts/scripted-model.ts'
 
-/** Places that are crashed side by side, each with a program of its own. */
+/** Number of crashes at once, each with its own program. */
 const BENCHES = 2
 /** Every method of the ports that changes what is stored, and every tool. */
 const EVERY_KIND = [...PORT_STEPS, ...effectTools('').map(({ name }) => `tool.${name}`)]
-/** One kind of four is tried each day. */
+/** One of four kinds is tried each day. */
 const DAYS = 4
 const today = Math.floor(Date.now() / 86_400_000)
-/** It is cancelled, so that there is no moment after it. */
+/** The call is cancelled, so no step follows it. */
 const NEVER_ENDS = 'tool.endless'
-/** Places that are tried for a kind. A program that runs alone does not always take the recorded steps. */
+/** Number of places to try for a kind. The steps of a program differ a little between executions. */
 const PLACES = 4
 /**
- * Kinds with a known place. Some are steps of a program that continues the work of a dead one: `first` is the crash of
- * the dead one. Others occur in one scenario only.
+ * Kinds with a known place. Some are steps of a program that continues the work of a killed one: `first` is the crash of the
+ * killed one. Others occur in one scenario only.
  */
 const KNOWN_PLACES: ReadonlyMap<string, { readonly scenario: string; readonly first?: string }> = new Map([
   ['lease.take', { scenario: 'parallel', first: 'tool.record' }],
   ['lease.claim', { scenario: 'parallel', first: 'tool.record' }],
   ['log.repair', { scenario: 'parallel', first: 'tool.record' }],
-  // It waits for a lease's length.
+  // The step waits for the length of a lease.
   ['deletion.finish', { scenario: 'deletion', first: 'deletion.markRemoved' }],
   ['log.append', { scenario: 'many' }],
   ['log.steer', { scenario: 'steer' }],
@@ -46,7 +46,7 @@ const MAY_BE_ABSENT: ReadonlyMap<string, string> = new Map([
   ['janitor.postpone', 'hints arrive, so the sweeper often finds nothing that is due'],
 ])
 
-/** Kills the program once before or after each kind of durable step; the seed says which, in which scenario and where. */
+/** Kills the program once before or after each kind of durable step. The seed selects the side, the scenario and the place. */
 export const everyKindOn = (backend: Backend, seed: number) =>
   describe(`killed at every kind of durable step, on ${backend.name}`, () => {
     let model: OpenAiServer
@@ -81,7 +81,7 @@ export const everyKindOn = (backend: Backend, seed: number) =>
     })
   })
 
-/** Drives every scenario through undisturbed: the kinds of its durable steps, in their order. */
+/** Drives every scenario without a crash. Returns the kinds of its durable steps, in order. */
 async function stepsOfScenarios(bench: CrashBench): Promise<Map<Scenario, readonly string[]>> {
   const program = await bench.start()
   try {
@@ -97,7 +97,7 @@ async function stepsOfScenarios(bench: CrashBench): Promise<Map<Scenario, readon
   }
 }
 
-/** For each kind of step that was seen, some places where it may be met; for the others, the known one, again and again. */
+/** Returns places to try for each observed kind of step; for the other kinds, the known place several times. */
 function chooseCrashes(
   seen: ReadonlyMap<Scenario, readonly string[]>,
   random: () => number,

@@ -10,7 +10,7 @@ export type Moment = 'before' | 'after'
 
 const BOTH = ['before', 'after'] as const
 
-/** Kills the program before and after every durable step of these scenarios, or at the moments of the scenario in this place. */
+/** Kills the program before and after every durable step of these scenarios, or at the sides given for the scenario. */
 export const everyStepOn = (
   backend: Backend,
   scenarios: readonly Scenario[],

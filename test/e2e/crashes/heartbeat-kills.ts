@@ -6,7 +6,7 @@ import { crashOneByOne, createCrashBench, type Crash } from './crash-runner.ts'
 import { scenarios } from './scenarios.ts'
 import { scriptedModel } from './parts/scripted-model.ts'
 
-/** Heartbeats come every 15 s; so much faster they come ten times while a slow tool executes. */
+/** Heartbeats have an interval of 15 s. With this factor there are ten while a slow tool executes. */
 const HURRY = 400
 
 /** Kills the program before and after these heartbeats of these scenarios. */
@@ -30,7 +30,7 @@ export const heartbeatKillsOn = (backend: Backend, beats: { readonly [scenario: 
         )
         const taken = await crashOneByOne(
           bench,
-          // A busy machine may not get to as many heartbeats.
+          // On a busy machine there may be fewer heartbeats.
           crashes.map((crash) => Array.from({ length: 5 }, () => crash)),
         )
         expect(taken).toStrictEqual(crashes)

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { DurableClient } from './parts/durable-client.ts'
 import { textOf } from './invariants.ts'
 
-/** More than two steps of an import hold. */
+/** More turns than two steps of an import can store. */
 const TURNS = 44
 /** This turn has a result that is too large to be stored in its row. */
 const LARGE = 20
@@ -21,9 +21,9 @@ const MESSAGES = Array.from({ length: TURNS }, (_, turn) => [
   { role: 'assistant', content: `answer ${turn}` },
 ]).flat()
 
-/** Imports turns of a source, as often as it takes; then each is in the log once and in its place. */
+/** Imports turns of a source, with retries. Then each turn must be in the log once, in order. */
 export async function importOnce({ client, knows }: DurableClient): Promise<void> {
-  // While a run is active, an import would be refused.
+  // An import is refused while a run is active.
   if (knows.stopped.has(IMPORTED)) return
   const body = { format: 'openai', source: 'old', from: 0, messages: MESSAGES }
   const imported = await client.post<{ total: number }>(`/v1/sessions/${knows.session}/import`, body)

@@ -9,7 +9,7 @@ import { DELEGATE } from './parts/scripted-model.ts'
 
 const ONCE = new Set(['record', 'guarded', 'slow', 'tardy', 'endless'])
 
-/** Where a session was, and the file of what its tools did. */
+/** A session's place, and the file in which its tools recorded their executions. */
 interface Harness {
   readonly backend: Backend
   readonly place: Place
@@ -43,8 +43,8 @@ export async function expectWhole(client: Client, knows: Knowledge, harness: Har
 }
 
 /**
- * Everything that a client was shown is in the log unchanged, and every input once. Approved calls were executed,
- * unless their run was given up first.
+ * Checks that the log contains all events shown to clients, unchanged, and each input once. Approved calls were executed unless
+ * their run was given up before.
  */
 function expectAcknowledged(knows: Knowledge, messages: readonly Message[], givenUp: ReadonlySet<string>): void {
   const { session } = knows
@@ -68,7 +68,7 @@ function expectAcknowledged(knows: Knowledge, messages: readonly Message[], give
   }
 }
 
-/** Ids rise, rounds count up, every call has one result that has ended, and the whole is a valid request. */
+/** Checks that ids and rounds increase, that each call has one final result, and that the log gives a valid request. */
 export function expectReplayable(session: string, messages: readonly Message[], chat: readonly OpenAiMessage[]): void {
   const rounds = new Map<string, number>()
   for (const [index, message] of messages.entries()) {
@@ -95,7 +95,7 @@ export function expectReplayable(session: string, messages: readonly Message[], 
   }
 }
 
-/** Effects of a session's tools, and its runs that were not ended from outside. */
+/** Returns the effects of a session's tools, and its runs that no client ended. */
 interface Effects {
   readonly session: string
   readonly completed: ReadonlySet<string>
@@ -103,8 +103,8 @@ interface Effects {
 }
 
 /**
- * No call that must not run twice has; what is said to be completed has run; what may be run again was, unless its run was
- * cancelled or given up.
+ * Checks executions: calls without idempotency ran at most once, completed calls ran, and idempotent calls were repeated unless
+ * their run was cancelled or given up.
  */
 function expectEffects(messages: readonly Message[], { session, completed, file }: Effects): void {
   const times = new Map<string, number>()
@@ -130,8 +130,8 @@ function expectEffects(messages: readonly Message[], { session, completed, file 
 }
 
 async function expectFound(client: Client, session: string, messages: readonly Message[]): Promise<void> {
-  // A search says that it is incomplete when its tenant's backlog takes longer than it waits: with clocks that are hurried, no time.
-  // A connection that broke is not asked again: its program was killed.
+  // A search reports itself incomplete if the backlog takes longer than its wait, which is short with a hurried clock. A broken
+  // connection is not retried: its program was killed.
   const broken = await eventually(async () => {
     let hits: readonly SearchHit[]
     try {
@@ -156,7 +156,7 @@ interface Summary {
   readonly messages: number
 }
 
-/** Checks that a summary covers every message of the conversation up to its end, and counts each once. */
+/** Checks that a summary covers every earlier message of the conversation, and counts each once. */
 function expectSummary(
   session: string,
   summary: Summary | undefined,
@@ -173,7 +173,8 @@ function expectSummary(
 }
 
 /**
- * Sources are numbered in the order of the log, without a gap and none twice, and only what a completion cites is cited. `isWhole`:
+ * Checks that sources are numbered in log order, without gaps or repeats, and that only cited sources are marked as cited.
+ * `isWhole`:
  * every run has completed.
  */
 async function expectSources(

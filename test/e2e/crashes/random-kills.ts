@@ -13,10 +13,10 @@ import { scenarios } from './scenarios.ts'
 import { scriptedModel } from './parts/scripted-model.ts'
 
 const SESSIONS_AT_ONCE = 4
-/** Benches that run side by side, each with a program and a seed of its own. */
+/** Number of benches at once, each with its own program and seed. */
 const BENCHES = 2
 const MAX_LIFE_MS = 700
-/** On a busy machine, a program lives up to this many times its start time. Otherwise it would do nothing but start. */
+/** Longest life of a program, as a multiple of its start time. On a busy machine, a shorter life would be spent on starting. */
 const MAX_LIFE_STARTS = 1.5
 const MAX_COMPLETION_MS = 60
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
@@ -26,7 +26,7 @@ interface Series {
   readonly modelBaseUrl: string
   readonly seed: number
   readonly kills: number
-  /** Aborts with the error of a bench that has failed: the others end, too. */
+  /** Aborts all benches with the error of the first that fails. */
   readonly signal: AbortSignal
 }
 interface Count {
@@ -80,7 +80,7 @@ export const randomKillsOn = (backend: Backend, kills: number) =>
     },
   )
 
-/** Keeps some sessions going while their program is killed again and again; checks each session that has got to its end. */
+/** Drives several sessions while their program is killed repeatedly. Checks each session that ends. */
 async function killAtRandom({ backend, modelBaseUrl, seed, kills, signal }: Series): Promise<Count> {
   const random = randomNumbers(seed)
   const bench = await createCrashBench(modelBaseUrl, backend)
@@ -117,7 +117,7 @@ async function killAtRandom({ backend, modelBaseUrl, seed, kills, signal }: Seri
   }
 }
 
-/** One session in one life of the program: returns whether it has got to its end and was checked. */
+/** Drives one session during one process of the program. Returns whether the session ended and was checked. */
 async function live(bench: CrashBench, program: RunningProgram, client: Client): Promise<boolean> {
   try {
     if (await driveUntilCrash(program, client.scenario, client.knows)) {

@@ -9,19 +9,19 @@ import { forgive, hasFallenSilent, inputText, marksOf } from './parts/scripted-m
 /** Actions of a client. After each crash they start again, and the client's knowledge shows which are done. */
 export interface Scenario {
   readonly name: string
-  /** The session is gone afterwards. */
+  /** The scenario deletes its session. */
   readonly deletes?: boolean
   /** With many steps, only each `stride`-th step is tried, beginning with `first` or with the first step. */
   readonly stride?: number
   readonly first?: number
-  /** The types of the callbacks that a receiver has got in the end, in their order. */
+  /** Types of the callbacks that the receiver has at the end, in order. */
   readonly reported?: readonly string[]
   drive(client: DurableClient): Promise<void>
 }
 
 const CLIENT_TOOL = { name: 'client', description: 'executed by the caller', parameters: { type: 'object' } }
 
-/** One input to its end, its events read as they come. */
+/** Runs one input to its end and reads its events live. */
 const oneInput = (
   name: string,
   word: string,
@@ -45,7 +45,7 @@ const oneInput = (
   },
 })
 
-/** Some inputs, each to its end, by their words. */
+/** Inputs by their first words, each run to its end. */
 const severalInputs = (name: string, agent: string, words: readonly string[]): Scenario => ({
   name,
   async drive(client) {
@@ -203,7 +203,7 @@ async function driveDeletion(client: DurableClient): Promise<void> {
   throw new Error(`${session}: the deletion does not end`)
 }
 
-/** Waits until the model has fallen silent in this round of the member that falters, or the run has ended. */
+/** Waits until the model is silent in this round of the faltering member, or the run has ended. */
 async function untilSilent(client: DurableClient, run: string, round: number): Promise<void> {
   while (!hasFallenSilent(`${uniqueOf(client, 'first')}.m0`, round)) {
     const { status } = await client.readRun(run)

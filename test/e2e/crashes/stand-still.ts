@@ -55,7 +55,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
     const one = await bench.start({ session: knows.session, step, when, stops: true })
     bench.letLeasesEnd()
     const driven = driveUntilCrash(one, scenario, knows)
-    // Its client fails where another client of the same session was faster.
+    // Its client fails if another client of the same session was faster.
     const ended = driven.then(
       () => true,
       () => false,
@@ -86,7 +86,7 @@ async function stopAtEveryStep(bench: CrashBench, scenario: Scenario, when: Faul
   }
 }
 
-/** Waits until a program is stopped, or its scenario has been driven through. */
+/** Waits until a program is stopped, or its scenario has ended. */
 async function isStuck(program: RunningProgram, driven: Promise<boolean>): Promise<boolean> {
   let isThrough = false
   const through = driven.then(() => (isThrough = true))

@@ -10,7 +10,7 @@ import { startProgram } from '../backend/program.ts'
 const INPUTS = 20
 
 withEngines(['dynamodb', 'opensearch', 's3', 'sqs'], (endpoints) => {
-  // A search leaves out what the log no longer has: only the index itself shows what is left.
+  // A search omits deleted sessions, so this test reads the index itself.
   test('a deletion that is completed has left nothing that was said, in no row and in no document', async () => {
     const backend = awsBackend(endpoints)
     const { env, texts, remove } = await backend.open()

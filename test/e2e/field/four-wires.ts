@@ -40,9 +40,9 @@ export interface FourWires {
   play(...completions: readonly ScriptedCompletion[]): void
   /** From now on the model refuses requests with this reason; undefined: it accepts them. */
   refuse(reason: (body: WireBody, index: number) => Refusal | undefined): void
-  /** From now on the model's responses name it so. */
+  /** Sets the model name in later responses. */
   name(named: (model: string) => string): void
-  /** The requests since the last `play`, those that were refused among them. */
+  /** The requests since the last `play`, including refused ones. */
   requests(): readonly WireBody[]
   newSession(agent: string): Promise<string>
   ask(session: string, content: unknown): Promise<RunBody>

@@ -30,7 +30,7 @@ describe.each(WIRES)('on %s', (wire) => {
     const repaired = wires.requests().at(-1)
     expect([refused, repaired].map((body) => body !== undefined && isNarrow(body))).toEqual([false, true])
     expect(repaired?.calls.map(({ id }) => id)).toEqual(repaired?.results)
-    // Later requests start from it, and the tool is still found by its own name.
+    // Later requests start from this repair, and the tool is found by its own name.
     wires.play(calling(repaired?.tools[0] ?? ''), saying('again'))
     expect((await wires.ask(session, 'once more')).status).toBe('completed')
     expect(wires.requests().map(isNarrow)).toEqual([true, true])
@@ -58,7 +58,7 @@ describe.each(WIRES)('on %s', (wire) => {
     expect(await wires.ask(session, 'the first input')).toMatchObject({ status: 'completed', error: null })
     wires.refuse(({ hasMedia }) => (hasMedia ? { status: 413, message: 'Request Entity Too Large' } : undefined))
     expect(await wires.ask(session, withImage('look'))).toMatchObject({ status: 'completed', error: null })
-    // The whole request, a smaller one, and then other forms of the whole one, until the image leaves.
+    // The whole request, a smaller one, and then other forms of the whole one, up to the form without the image.
     const [, ...asked] = wires.requests()
     expect(asked.map(({ text }) => text.includes('the first input'))).toEqual(asked.map((_, index) => index !== 1))
     expect(asked.map(({ hasMedia }) => hasMedia)).toEqual(asked.map((_, index) => index < asked.length - 1))
@@ -99,7 +99,7 @@ describe.each(WIRES)('on %s', (wire) => {
     for (const turn of ['second', 'third', 'fourth']) expect((await wires.ask(session, turn)).status).toBe('failed')
     wires.refuse(() => undefined)
     expect((await wires.ask(session, 'fifth')).status).toBe('completed')
-    // Repairs without effect are undone: nothing is missing after the settings were corrected.
+    // Repairs without effect are undone: requests are complete after the settings are corrected.
     for (const input of ['the first input', 'second', 'third', 'fourth', 'fifth'])
       expect(wires.requests().at(-1)?.text).toContain(input)
   })

@@ -21,7 +21,7 @@ export interface WireBody {
    * Completions).
    */
   readonly reasoning: readonly string[]
-  /** Whether it carries the bytes of an image or a file. */
+  /** Whether the request contains the bytes of an image or a file. */
   readonly hasMedia: boolean
 }
 
@@ -52,7 +52,7 @@ export function readWireBody(wire: Wire, { body: text, path }: RecordedRequest):
   }
 }
 
-/** Every object of a JSON value. Arguments are text, so that none of theirs is among them, but parsed inputs are skipped. */
+/** Yields every object of a JSON value, except objects within arguments: texts contain none, and parsed inputs are skipped. */
 function* objectsIn(value: unknown): Generator<Node> {
   if (Array.isArray(value)) for (const item of value) yield* objectsIn(item)
   else if (typeof value === 'object' && value !== null) {
@@ -85,7 +85,7 @@ const IDS: { readonly [wire in Wire]: RegExp } = {
 }
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** The reason why the provider of this wire refuses a name or an id of the request, if it does. */
+/** Returns the reason why the provider of this wire refuses a name or id of the request; undefined if it accepts all. */
 export function refusalOfNames({ wire, calls, results, tools }: WireBody): string | undefined {
   const name = [...calls.map((call) => call.name), ...tools].find((one) => !NAME.test(one))
   if (name !== undefined) return `name: string does not match the pattern: ${JSON.stringify(name)}`

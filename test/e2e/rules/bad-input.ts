@@ -10,14 +10,14 @@ import { startInProcess, testAgent } from '../backend/in-process.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** Every route refuses what it cannot take, and stores nothing of it. */
+/** Every route refuses invalid requests and stores nothing of them. */
 export const badInputOn = (backend: Backend) =>
   describe(`bad input, on ${backend.name}`, () => {
     let model: OpenAiServer
     let program: InProcess
     let own: string
     let foreign: string
-    /** A session of the tenant `own` with a run and an output, and the same of the tenant `foreign`. */
+    /** Creates a session of the tenant `own` with a run and an output, and the same of the tenant `foreign`. */
     const ids: Record<'own' | 'foreign', { session: string; run: string; message: string }> = {
       own: { session: 'mine', run: '', message: '' },
       foreign: { session: 'theirs', run: '', message: '' },
@@ -60,7 +60,7 @@ export const badInputOn = (backend: Backend) =>
     const auth = (more: object = {}): object => ({ authorization: `Bearer ${own}`, ...more })
     const json = (more: object = {}): object => auth({ 'content-type': 'application/json', ...more })
 
-    /** Expects a refusal for each request: 4xx, a problem document, and everything stored as it was. */
+    /** Expects a refusal of each request: 4xx, a problem document, and unchanged storage. */
     async function expectRefused(
       requests: readonly { method: string; path: string; headers: object; body?: string | Uint8Array | undefined }[],
       statuses: readonly number[],
@@ -83,7 +83,7 @@ export const badInputOn = (backend: Backend) =>
       expect(await program.place.fingerprint(), 'nothing is stored').toBe(before)
     }
 
-    /** Every route that names something, with the id in its place. */
+    /** Every route with an id in its path, filled with this id. */
     const routes = (session: string, run = ids.own.run, message = ids.own.message) => [
       { method: 'GET', path: `/v1/sessions/${session}` },
       { method: 'PATCH', path: `/v1/sessions/${session}`, body: '{"title":"new"}' },
@@ -244,7 +244,7 @@ export const badInputOn = (backend: Backend) =>
       ]
       await expectRefused(
         queries.map((path) => ({ method: 'GET', path, headers: auth() })),
-        // A cursor that no page gave out names nothing.
+        // A cursor that no page returned is unknown.
         [400, 404, 422],
       )
     })

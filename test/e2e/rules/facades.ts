@@ -12,12 +12,12 @@ import type { Client, Page } from '../backend/client.ts'
 import type { RunningProgram } from '../backend/program.ts'
 import { startProgram } from '../backend/program.ts'
 
-/** A program that clients of other formats talk to over HTTP. */
+/** A program with clients of other formats over HTTP. */
 export interface Served {
   readonly client: Client
-  /** Left out: none is needed, but by OpenAI's package, which makes one up. */
+  /** Absent if no key is needed. OpenAI's package needs one, so it gets a placeholder. */
   readonly key?: string
-  /** Ends the processes that serve, and starts others. */
+  /** Ends the serving processes and starts new ones. */
   renew(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ const openAi = ({ client, key }: Served): OpenAI =>
 const bearer = ({ key }: Served): Record<string, string> =>
   key === undefined ? {} : { authorization: `Bearer ${key}` }
 
-/** The log of a session, in short. */
+/** A short form of a session's log. */
 async function rolesOf({ client }: Served, session: string): Promise<string> {
   return (await client.messages(session)).map(({ role }) => role).join(' ')
 }
@@ -187,7 +187,7 @@ export function declareFacades(served: () => Served): void {
   })
 }
 
-/** The formats of other clients, over programs that come and go. */
+/** Tests the formats of other clients while the program's processes are replaced. */
 export const facadesOn = (backend: Backend) =>
   describe(`clients of other formats, on ${backend.name}`, { timeout: 60_000 * backend.slower }, () => {
     let place: Place

@@ -1,8 +1,8 @@
 import { request } from 'node:http'
 
-/** A well-formed id that nothing has. */
+/** A well-formed id that is never used. */
 export const UNKNOWN = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
-/** Ids as they might stand in a path; none is one that anything can have. */
+/** Malformed ids in a path. No resource can have one of them. */
 export const HOSTILE_IDS = [
   ...[
     '..',

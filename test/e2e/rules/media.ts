@@ -25,7 +25,7 @@ const part = (filename: string): object => {
   return { type, media_type, filename, data: MEDIA.get(filename)?.toString('base64') }
 }
 
-/** Draws and scans once after an input that asks for it, and repeats what it was asked when it refuses. */
+/** Calls each media tool once if the input asks for it. A refusal repeats the texts of the request. */
 function model({ messages }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const input = JSON.stringify(messages[last])
@@ -79,7 +79,7 @@ async function bytesIn(client: Client, value: unknown): Promise<string[]> {
   return names.toSorted()
 }
 
-/** Some of the media's base64, in both alphabets, and some of its bytes, that a text holds. */
+/** Finds parts of the media in a text: base64 in both alphabets, and raw bytes. */
 function traces(text: string): string[] {
   const found: string[] = []
   for (const [name, bytes] of MEDIA)

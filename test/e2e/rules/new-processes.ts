@@ -78,13 +78,13 @@ function model({ messages }: ChatRequest): OpenAiStep {
   return { completion: { parts: [{ type: 'text', text }, ...calls] } }
 }
 
-/** Whose request it is: its system text begins with the name of its agent. Summaries are asked for by a text of their own. */
+/** Returns the agent of a request: its system text begins with the name. Requests for summaries have a separate text. */
 function nameOf([first]: ChatRequest['messages']): string {
   const text = first?.role === 'system' ? first.content : ''
   return /^I am (\w+)\./.exec(text)?.[1] ?? 'summary'
 }
 
-/** Ids differ between two places; everything else of a request does not. */
+/** Replaces ids, the only part of a request that differs between two places. */
 function comparable(request: ChatRequest): string {
   const names = new Map<string, string>()
   return JSON.stringify(request).replace(/[0-7][0-9A-HJKMNP-TV-Z]{25}/g, (id) => {
@@ -96,7 +96,7 @@ function comparable(request: ChatRequest): string {
 
 const image = { type: 'image', media_type: 'image/png', filename: 'photo.png', data: drawn('photo').toString('base64') }
 
-/** One input to each session, after whatever waits there has its answer. */
+/** Answers the waiting calls of each session, then sends one input. */
 async function cycle(client: Client, turn: number): Promise<void> {
   for (const session of SESSIONS) {
     const base = `/v1/sessions/${session}`

@@ -16,11 +16,11 @@ const CLIENT_TOOL = { name: 'client', description: 'executed by the caller', par
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 
 interface Load {
-  /** Handed in to all processes within a second. */
+  /** Inputs sent to all processes within a second. */
   readonly inputs: number
-  /** Handed in one after the other, each with calls that the clients resolve. */
+  /** Inputs sent one after the other, each with calls that the clients resolve. */
   readonly asked: number
-  /** Handed in before each of three kills. */
+  /** Inputs sent before each of three kills. */
   readonly perKill: number
 }
 
@@ -44,7 +44,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
       await model.close()
     })
 
-    /** They make the database, or bring it up to date, at the same time. */
+    /** All processes create or migrate the database at the same time. */
     const startAll = (): Promise<RunningProgram[]> =>
       Promise.all(Array.from({ length: PROCESSES }, () => bench.start()))
 
@@ -57,7 +57,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
     test('every input is executed exactly once, in the order in which it was accepted, and the log has no fork', async () => {
       const accepted = await Promise.all(
         Array.from({ length: inputs }, async (_, index) => {
-          // Spread over a second, in no order.
+          // Spreads the inputs over a second, in no particular order.
           await sleep((index * 619) % 1_000)
           const word = index % 10 === 0 ? 'parallel' : 'say'
           return post(client(index), inputText(word, `n${index}`), `key-${index}`)
@@ -91,7 +91,7 @@ export const racesOn = (backend: Backend, { inputs, asked, perKill }: Load) =>
           post(client(index), inputText('parallel', `r${round}n${index}`), `key-${round}-${index}`),
         )
         accepted.push(...(await Promise.all(posted)))
-        // A run that is taken over three times without a message would be given up.
+        // A run would be given up after three takeovers without a message.
         messages = await untilMoreThan(client(0), messages)
         await Promise.all(programs.map((program) => program.kill()))
         bench.letLeasesEnd()

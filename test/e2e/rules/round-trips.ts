@@ -8,7 +8,7 @@ import { startInProcess, testAgent, type InProcess } from '../backend/in-process
 import type { Conversation, RecordedMessage } from '../transcripts/recorded.ts'
 import { haveTranscripts, readConversations, sessionOf } from '../transcripts/recorded.ts'
 
-/** All of them, on a machine that has other work. */
+/** Time limit for all conversations on a busy machine. */
 const WHOLE_MS = 1_800_000
 interface Refusal {
   readonly errors: readonly { readonly path: string }[]
@@ -30,7 +30,7 @@ export const roundTripsOn = (backend: Backend, choose = (all: readonly Conversat
     const importLines = (session: string, format: string, text: string): Promise<{ messages: number }> =>
       program.client.post(`/v1/sessions/${session}/import?format=${format}`, text, LINES)
 
-    /** Results of no open call: a log that has one is refused whole, with its path. */
+    /** Results without an open call. An import with one is refused completely, with its path. */
     async function refused(session: string, said: readonly RecordedMessage[]): Promise<RecordedMessage[]> {
       const found: RecordedMessage[] = []
       for (;;) {
@@ -108,7 +108,7 @@ export const generatedRoundTripsOn = (backend: Backend, logs: number) =>
     )
   })
 
-/** Without what calls get that have no result. */
+/** Removes the results that an import adds to calls without one. */
 const saidIn = (lines: readonly Pick<ExportedMessage, 'role' | 'status' | 'parts'>[]): unknown[] =>
   answeredIn(lines).map(({ role, parts }) => [role, parts.map(({ text }) => text ?? '').join('')])
 const answeredIn = <Line extends { readonly status?: string }>(lines: readonly Line[]): Line[] =>

@@ -15,12 +15,12 @@ import { startProgram } from '../backend/program.ts'
 import { PROMISED_TIME_RETRIES, until } from '../../eventually.ts'
 
 const MAX_CANCEL_MS = 1_000
-/** Time limit. A wait for something that never ends takes longer. */
+/** Time limit of a wait that must end. */
 const SOON_MS = 30_000
 const STREAMED = 'a long completion that never comes to its end'
 const ASYNC = { prefer: 'respond-async' }
 
-/** Cancel, hand-over, streams and waits, over processes that come and go. */
+/** Tests cancel, hand-off, streams and waits while processes are replaced. */
 export const runningProgramOn = (backend: Backend) =>
   describe(`the running program, on ${backend.name}`, () => {
     let model: OpenAiServer
@@ -68,7 +68,7 @@ export const runningProgramOn = (backend: Backend) =>
         const ended = await other.client.runUntil('s', run.id, ['cancelled'])
         expect(Date.parse(ended.ended_at ?? '') - asked).toBeLessThanOrEqual(MAX_CANCEL_MS)
         const last = (await other.client.messages('s')).at(-1)
-        // The call had begun, so its outcome is unknown.
+        // The call had started, so its outcome is unknown.
         if (word === 'hang') expect(last?.status).toBe('interrupted')
         else expect(last !== undefined && STREAMED.startsWith(textOf(last)) && textOf(last) !== '').toBe(true)
       },
@@ -156,7 +156,7 @@ export const runningProgramOn = (backend: Backend) =>
     const untilToolRuns = (client: Client): Promise<void> =>
       until(async () => (await client.messages('s')).some((message) => message.role === 'tool'))
 
-    /** Follows a run until the first of its text has come. */
+    /** Follows a run until the first text delta. */
     async function untilText(client: Client, run: string): Promise<void> {
       const response = await fetch(`${client.url}/v1/sessions/s/runs/${run}/events`)
       let text = ''
@@ -173,7 +173,7 @@ export const runningProgramOn = (backend: Backend) =>
     }
   })
 
-/** As a person starts it. */
+/** Starts the program like a person, without test settings. */
 export const startedByHandOn = (backend: Backend) =>
   test(`the program as it is started by hand keeps a conversation with tool calls over a kill, and finds it again, on ${backend.name}`, async () => {
     const { env, remove } = await backend.open()

@@ -30,10 +30,10 @@ const TENANT = 'default'
 if (!haveTranscripts)
   console.warn('no recorded conversations beside the repository: the transcripts suite holds nothing')
 
-/** All of them, on a machine that has other work: each has its own limit. */
+/** Time limit for all conversations on a busy machine. Each also has its own limit. */
 const WHOLE_MS = 3_600_000
 
-/** Has recorded conversations, by default all of them, and compares what the model server was sent, what is shown and what is found. */
+/** Replays recorded conversations, by default all. Compares the model requests, the shown messages and the search hits. */
 export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversation[]) => all) =>
   describe.skipIf(!haveTranscripts)(`recorded conversations, on ${backend.name}`, () => {
     const conversations = haveTranscripts ? choose(readConversations()) : []
@@ -133,7 +133,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
         console.log([kind, found.length, shareOf(found, isFirst), shareOf(found, isFound)].join('\t'))
     })
 
-    /** Kind of query → the rank of what it seeks, −1 for none. Only of what the chosen conversations hold. */
+    /** Kind of query → rank of the event that it seeks, or −1. Only queries about the chosen conversations. */
     async function ranksOfQueries(): Promise<Map<string, number[]>> {
       const ranks = new Map<string, number[]>()
       for (const query of readQueries()) {
@@ -157,7 +157,7 @@ export const transcriptsOn = (backend: Backend, choose = (all: readonly Conversa
     const rowOf = (id: string): Placed['rowOf'] => placed.get(id)?.rowOf ?? (() => undefined)
   })
 
-/** The assistant messages stand in the log in their recorded order, beside the errors of runs whose record ends early. */
+/** Assistant messages are logged in their recorded order, beside the errors of runs whose record ends early. */
 function rowFinder(conversation: Conversation, messages: readonly Message[]): Placed['rowOf'] {
   const recorded = conversation.messages.flatMap((message, index) => (message.role === 'assistant' ? [index] : []))
   const completions = messages.filter(
@@ -168,7 +168,7 @@ function rowFinder(conversation: Conversation, messages: readonly Message[]): Pl
     messages.find((row) => row.tool_call_id === callId && row.assistant_message_id === idOf.get(index))?.id
 }
 
-/** Compares message by message, so that a difference is shown alone and not in the midst of a thousand messages. */
+/** Compares message by message, so a report shows the differing message only. */
 function expectSame(actual: readonly OpenAiMessage[], expected: readonly OpenAiMessage[], what: string): void {
   const length = Math.max(actual.length, expected.length)
   for (let index = 0; index < length; index++)

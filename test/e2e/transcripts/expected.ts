@@ -6,9 +6,9 @@ import { DEFAULT_POLICIES } from '../../../functions/domain/agent.ts'
 import type { Conversation, RecordedMessage } from './recorded.ts'
 import { callsOf, listOf, plainText, resultsOf } from './recorded.ts'
 
-/** Where the parts of a conversation stand in the log. */
+/** Positions of a conversation's parts in the log. */
 export interface Placed {
-  /** The id of the tool message of a call of recorded message `index`. */
+  /** Returns the id of the tool message for a call of recorded message `index`. */
   rowOf(index: number, callId: string): string | undefined
 }
 
@@ -19,7 +19,7 @@ export interface Expectation extends Placed {
   readonly unanswered: 'cancelled' | 'left out'
 }
 
-/** The Chat Completions messages that a recorded conversation must come to: the record itself, but for what is said here. */
+/** The Chat Completions messages expected for a recorded conversation: the record itself, with the exceptions below. */
 export function expectedMessages(conversation: Conversation, expectation: Expectation): OpenAiMessage[] {
   const { messages } = conversation
   const known = messages.slice(0, expectation.end)

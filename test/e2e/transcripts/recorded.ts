@@ -36,14 +36,14 @@ export interface KnownItemQuery {
 
 const FOLDER = new URL('../../../../shared/data/', import.meta.url)
 
-/** Whether the recorded conversations stand beside the repository. */
+/** Whether the recorded conversations are available beside the repository. */
 export const haveTranscripts = existsSync(new URL('transcripts.jsonl.gz', FOLDER))
 
 /** The recorded conversations. */
 export const readConversations = (): Conversation[] =>
   lines(gunzipSync(readFileSync(new URL('transcripts.jsonl.gz', FOLDER)))) as Conversation[]
 
-/** The record's id as a session may be called. */
+/** The record's id in the form of a session id. */
 export const sessionOf = ({ id }: Conversation): string => id.replaceAll(/[^A-Za-z0-9._:-]/g, '_')
 
 /** The known-item searches over them. */
@@ -60,11 +60,11 @@ function lines(bytes: Uint8Array): unknown[] {
 
 export const callsOf = (message: RecordedMessage | undefined): readonly RecordedCall[] => message?.tool_calls ?? []
 
-/** A content's parts; none when it is not a list. */
+/** Returns the parts of a content; empty if it is not a list. */
 export const listOf = ({ content }: RecordedMessage): readonly RecordedPart[] =>
   typeof content === 'object' && content !== null ? content : []
 
-/** A content as one text; undefined when it has parts other than text. */
+/** Returns a content as one text; undefined if it has other parts than text. */
 export function plainText(message: RecordedMessage): string | undefined {
   const { content } = message
   if (typeof content === 'string') return content

@@ -21,7 +21,7 @@ interface Import {
   head: string | undefined
 }
 
-/** Writes a conversation through the ports of inbox, lease and log, as an import would: any shape of log can be made so. */
+/** Writes a conversation through the ports of inbox, lease and log. This allows any shape of log. */
 export async function importConversation(ports: Ports, tenant: string, conversation: Conversation): Promise<void> {
   const { id, messages } = conversation
   const key = { tenant, session: sessionOf(conversation) }
@@ -29,7 +29,7 @@ export async function importConversation(ports: Ports, tenant: string, conversat
   await ports.sessions.create({ ...key, agent: id, metadata: {}, ...instructions })
   const at: Import = { ports, key, conversation, lease: undefined, keptAt: 0, round: 0, head: undefined }
   for (const [index, message] of messages.entries()) {
-    // Embedded storage never yields: without this, nothing else would get a turn for seconds.
+    // Embedded storage never yields. Without this, other work would wait for seconds.
     await yieldToEventLoop()
     await keepLease(at)
     if (message.role === 'user') await startRun(at, [{ type: 'text', text: plainText(message) ?? '' }])
@@ -57,7 +57,7 @@ async function startRun(at: Import, parts?: readonly UserPart[]): Promise<Lease>
   return started.lease
 }
 
-/** A long run takes longer than a lease on a machine that has other work. */
+/** On a busy machine, a long run takes longer than a lease. */
 async function keepLease(at: Import): Promise<void> {
   const now = at.ports.clock.now()
   if (at.lease === undefined || now - at.keptAt < HEARTBEAT_MS) return
@@ -95,8 +95,8 @@ async function storeCompletion(at: Import, index: number, message: RecordedMessa
 }
 
 /**
- * A call without a result gets no row: an import knows nothing of it. A result whose call is not known gets one at a
- * place that no call has (promises R2).
+ * A call without a result gets no row: an import knows nothing of it. A result of an unknown call gets a row at an index that no
+ * call uses (promises R2).
  */
 async function storeRound(at: Import, lease: Lease, index: number, assistant: AssistantMessage): Promise<void> {
   const { conversation } = at

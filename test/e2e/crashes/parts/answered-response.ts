@@ -40,7 +40,7 @@ export async function answerResponse({ client, knows, finish }: DurableClient): 
     ;({ status, output } = await client.get<Reply>(`${BASE}/${asked.id}`))
   }
   if (status === 'failed') {
-    // A run that was taken over three times without a new message: there is nothing to answer.
+    // The run was given up after three takeovers without a new message: no call waits for an answer.
     const runs = await client.all<{ readonly id: string }>(`/v1/sessions/${knows.session}/runs?limit=100`)
     for (const { id } of runs) await finish(id)
     return

@@ -12,22 +12,22 @@ export const BROKEN_STREAM = 'the stream broke off'
 const ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 const TERMINAL = new Set(['run.completed', 'run.failed', 'run.cancelled', 'run.paused'])
 
-/** Facts that one client knows of its session. All of them were acknowledged, so they outlive the program's crashes. */
+/** Acknowledged facts that a client knows of its session. They must survive the program's crashes. */
 export interface Knowledge {
   readonly session: string
-  /** Every input that the client has handed in, or tries to: idempotency key → its text. */
+  /** Idempotency key → text, for each input that the client has sent or is sending. */
   readonly inputs: Map<string, string>
   /** Idempotency key → run, as acknowledged. */
   readonly runs: Map<string, string>
-  /** Stored events as they came, by id. */
+  /** Received stored events by id, in order of arrival. */
   readonly events: Map<string, SentEvent>
   /** Run → id of the last stored event. */
   readonly last: Map<string, string>
-  /** Resolved calls: call id → text, or whether it was approved. */
+  /** Resolved calls: call id → the result's text, or the approval. */
   readonly resolutions: Map<string, string | boolean>
   /** Runs that were cancelled while they were running, or were superseded. */
   readonly stopped: Set<string>
-  /** Runs that failed, as was to be. */
+  /** Runs that failed as expected. */
   readonly failed: Set<string>
   readonly marks: Set<string>
 }
@@ -35,7 +35,7 @@ export interface Knowledge {
 let made = 0
 
 /**
- * Creates the knowledge of a new session. Its name is unique in this process, because the scripted model remembers its
+ * Creates the facts of a new session. Its name is unique in this process, because the scripted model remembers its
  * refusals.
  */
 export const newKnowledge = (name: string): Knowledge => ({
@@ -50,11 +50,11 @@ export const newKnowledge = (name: string): Knowledge => ({
   marks: new Set(),
 })
 
-/** A message as it stays: its sources get their numbers later, and what becomes of them. */
+/** Returns the fields of a message that never change. Numbers and uses of sources are added later. */
 export const lasting = (message: Pick<Message, 'sources'> | undefined): unknown =>
   message?.sources === undefined ? message : { ...message, sources: message.sources.map(({ title }) => title) }
 
-/** A session's client: requests without a response, or to which the store did not respond, are repeated unchanged, others never. */
+/** A session's client. It repeats requests without a response, and those that failed because the store did not respond. */
 export interface DurableClient {
   readonly client: Client
   readonly knows: Knowledge
@@ -65,17 +65,17 @@ export interface DurableClient {
   finish(run: string, denies?: boolean): Promise<RunBody>
   /** Continues after a failed run. Returns the id of the new run. */
   resume(key: string): Promise<string>
-  /** Waits until the run is paused; returns whether it is, for it may have ended. */
+  /** Waits until the run is paused or has ended. Returns whether it is paused. */
   untilPaused(run: string): Promise<boolean>
-  /** Waits until the run's first call is in the log, or it has ended without one. */
+  /** Waits until the run's first call is stored, or the run has ended without a call. */
   untilCalls(run: string): Promise<void>
-  /** Waits until the receiver has taken all callbacks of the session. */
+  /** Waits until the receiver has accepted all callbacks of the session. */
   untilReported(): Promise<void>
   stop(run: string): Promise<void>
   readRun(run: string): Promise<RunBody>
 }
 
-/** A client of the program as it runs now, with what it knew before. */
+/** A client of the current process, with the facts from before. */
 export function createDurableClient(client: Client, knows: Knowledge): DurableClient {
   const base = `/v1/sessions/${knows.session}`
 
@@ -87,7 +87,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     knows.events.set(event.id, event)
   }
 
-  /** Reads events to the end; throws when the stream breaks off. */
+  /** Reads events to the end. Throws if the stream breaks. */
   async function read(response: Response, key?: string): Promise<void> {
     if (response.status !== 200) throw new Error(`events: ${response.status} ${await response.text()}`)
     const decoder = new TextDecoder()
@@ -124,7 +124,7 @@ export function createDurableClient(client: Client, knows: Knowledge): DurableCl
     const body = { results }
     const { status, text } = await whileUnavailable(() => client.send('POST', path, body, { prefer: 'respond-async' }))
     if (status === 200 || status === 202) knows.resolutions.set(call.tool_call_id, resolution)
-    // A run that was taken over three times without a new message ends, with whatever was open in it.
+    // After three takeovers without a new message, a run ends with its open calls.
     else if (status !== 409 || (await readRun(run.id)).error?.code !== 'crashed_repeatedly')
       throw new Error(`POST ${path}: ${status} ${text}`)
   }

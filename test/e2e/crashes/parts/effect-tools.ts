@@ -10,8 +10,8 @@ const SLOW_MS = 400
 type Execute = (mark: string, context: ToolContext) => Promise<ToolOutput>
 
 /**
- * Tools whose every execution leaves a line in `file`, durably, before they return: how often each was executed can be seen
- * after a crash. `mark` is the argument that names the call, `slowMs` how long `slow` takes.
+ * Tools that append a line for each execution to `file`, durably, before they return. This shows after a crash how often each was
+ * executed. `mark` is the argument that names the call, `slowMs` how long `slow` takes.
  */
 export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
   const effect = (name: string, { session, toolCallId }: ToolContext, mark: string): void => {
@@ -50,7 +50,7 @@ export function effectTools(file: string, slowMs = SLOW_MS): Tool[] {
       await sleep(slowMs, undefined, { signal })
       return { text: `result of ${mark}` }
     }),
-    // It does not mind that its time is over.
+    // This tool ignores its timeout.
     tool('tardy', { timeoutMs: 200 }, async (mark) => {
       await sleep(600)
       return { text: `result of ${mark}` }

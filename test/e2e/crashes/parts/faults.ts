@@ -4,13 +4,13 @@ import type { Ports } from '../../../../functions/runtime/program.ts'
 import type { Tool } from '../../../../functions/ports/tool.ts'
 import { waitUntilQuiet } from './quiet-database.ts'
 
-/** Kills the process at the n-th durable step of one session, or of one kind of them, just before or just after it. */
+/** Kills the process before or after the n-th durable step of one session, or of one kind of step. */
 export interface Fault {
   readonly session: string
   readonly step: number
   readonly kind?: string
   readonly when: 'before' | 'after'
-  /** The process is stopped with SIGSTOP instead, until it gets SIGCONT. */
+  /** Stops the process with SIGSTOP instead of killing it, until SIGCONT. */
   readonly stops?: boolean
 }
 

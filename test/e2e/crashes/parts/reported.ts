@@ -3,7 +3,7 @@ import { SECRET } from '../../../channels/callbacks/receiver.ts'
 import type { Receiver } from '../../../channels/callbacks/receiver.ts'
 import type { Client, RunBody } from '../../backend/client.ts'
 
-/** The callback that scenarios name. */
+/** The callback of the scenarios. */
 export const CALLBACK_NAME = 'receiver'
 
 export interface ListedCallback {

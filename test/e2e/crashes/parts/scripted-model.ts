@@ -49,14 +49,14 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
   ],
   wait: [[['slow', 's']], [['record', 't']]],
   long: [[['record', 'i']], [['lookup', 'j']], [['record', 'k']]],
-  // More than are executed of one round.
+  // More calls than one round may execute.
   many: [Array.from({ length: 70 }, (_, place): Call => ['lookup', `n${place}`])],
   tardy: [[['tardy', 'y']]],
   flaky: [[['record', 'u']]],
   refused: [[['record', 'z']]],
   hang: [[['endless', 'x']]],
   say: [],
-  // Two members at once, beside a call of the leader's own.
+  // Two members at once, beside a tool call of the leader.
   team: [
     [
       [DELEGATE, 'm0', ['member', 'task']],
@@ -64,7 +64,7 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
       [DELEGATE, 'm1', ['member', 'task']],
     ],
   ],
-  // One member falls silent in the middle of each completion, while the other and a call go on.
+  // One member is silent in the middle of each completion, while the other member and a call continue.
   silent: [
     [
       [DELEGATE, 'm0', ['mute', 'falters']],
@@ -110,12 +110,11 @@ const PLANS: { readonly [word: string]: readonly (readonly Call[])[] } = {
 }
 
 /**
- * An input for this model. Its first word selects the plan. Its last word is part of every mark, so that marks are
- * unique.
+ * An input for this model. Its first word selects the plan. Its last word is part of each mark, which makes marks unique.
  */
 export const inputText = (word: keyof typeof PLANS & string, unique: string): string => `${word} please ${unique}`
 
-/** The marks of the calls that an input leads to. */
+/** The marks of the calls that an input causes. */
 export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?: string): string[] =>
   (PLANS[word] ?? []).flatMap((batch) =>
     batch.flatMap(([name, mark]) => (tool === undefined || tool === name ? [`${mark}-${unique}`] : [])),
@@ -125,13 +124,13 @@ export const marksOf = (word: keyof typeof PLANS & string, unique: string, tool?
 const completionText = (word: string, unique: string): string =>
   `all done with ${unique}${word === 'cite' ? ', says [source1]' : ''}`
 
-/** Inputs after which the model does what it is asked, though they begin with `refused`. */
+/** Inputs beginning with `refused` that the model no longer refuses. */
 const forgiven = new Set<string>()
 
-/** From now on the model completes what comes after this input. */
+/** Lets the model complete the requests after this input. */
 export const forgive = (unique: string): void => void forgiven.add(unique)
 
-/** Requests that were made before, of inputs that begin with `flaky`. */
+/** Earlier requests of inputs that begin with `flaky`. */
 const madeBefore = new Set<string>()
 
 /**
@@ -146,16 +145,16 @@ function refusalOf(word: string, unique: string, round: number): OpenAiStep | un
   return { status: 500, body: { error: { message: 'overloaded' } } }
 }
 
-/** Requests of inputs that begin with `falters` in the middle of whose first completion nothing more came. */
+/** Requests of `falters` inputs whose first completion has already stopped in the middle. */
 const silencedBefore = new Set<string>()
 
-/** Frames of a completion before the silence: some text has come, and of calls not all. */
+/** Frames of a completion before the silence: part of the text, and not all calls. */
 const FRAMES_BEFORE_SILENCE = 4
 
-/** Whether the model has fallen silent in this round of an input that begins with `falters`. */
+/** Whether the model has become silent in this round of a `falters` input. */
 export const hasFallenSilent = (unique: string, round: number): boolean => silencedBefore.has(`${unique} ${round}`)
 
-/** The step, silent from its middle on where a request of an input that begins with `falters` is made for the first time. */
+/** Returns the step. For the first request of a round of a `falters` input, the stream stops in the middle. */
 function faltering(step: OpenAiStep, word: string, unique: string, round: number): OpenAiStep {
   const request = `${unique} ${round}`
   if (word !== 'falters' || silencedBefore.has(request) || !('completion' in step)) return step
@@ -164,8 +163,8 @@ function faltering(step: OpenAiStep, word: string, unique: string, round: number
 }
 
 /**
- * A model nearly without memory: what it completes depends on nothing but the request, so that a request that is made again
- * after a crash is completed alike. Only what it refuses, it refuses for a time, and it falls silent once.
+ * A model whose completions depend on the request alone, so a request repeated after a crash gets the same completion.
+ * Exceptions: it refuses some requests for a time, and is silent once.
  */
 export function scriptedModel({ messages, tools = [], tool_choice }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex((message) => message.role === 'user')
