@@ -44,7 +44,7 @@ test('no path shows a tenant or a session id', async () => {
   expect(paths).toContainEqual(expect.stringMatching(/^[0-9a-f]{64}$/))
 })
 
-test('what it makes is for this user only, whatever the umask', async () => {
+test('all files and folders are readable for this user only, whatever the umask', async () => {
   const folder = newFolder()
   const before = process.umask(0)
   await createDiskOutputStore({ folder: join(folder, 'outputs') })
@@ -56,7 +56,7 @@ test('what it makes is for this user only, whatever the umask', async () => {
   }
 })
 
-test('a write leaves no temporary file, whether it won or was refused', async () => {
+test('a write leaves no temporary file, whether it is stored or refused', async () => {
   const folder = newFolder()
   const store = createDiskOutputStore({ folder })
   const name = nextId(undefined, 1)
@@ -65,7 +65,7 @@ test('a write leaves no temporary file, whether it won or was refused', async ()
   expect(readdirSync(join(folder, 'incoming'))).toEqual([])
 })
 
-test('the first write of a process removes what a crashed writer left an hour ago, and nothing younger', async () => {
+test('the first write of a process removes an hour-old file of a crashed writer, but no newer file', async () => {
   const folder = newFolder()
   const incoming = join(folder, 'incoming')
   mkdirSync(incoming)
@@ -77,7 +77,7 @@ test('the first write of a process removes what a crashed writer left an hour ag
   expect(readdirSync(incoming)).toEqual(['young.tmp'])
 })
 
-test('what a writer has left that was killed goes with its session, at any age, and no other', async () => {
+test('the temporary file of a killed writer is removed with its session; files of other sessions remain', async () => {
   const folder = newFolder()
   const incoming = join(folder, 'incoming')
   const script = `
@@ -95,7 +95,7 @@ test('what a writer has left that was killed goes with its session, at any age, 
   expect(left()).toEqual([`${'0'.repeat(64)}.x.tmp`])
 })
 
-test('a file that lost its end or its header is an error, never a shorter or absent output', async () => {
+test('a truncated file or one without a header causes an error, never a shorter or missing output', async () => {
   const folder = newFolder()
   const store = createDiskOutputStore({ folder })
   const name = nextId(undefined, 1)
@@ -111,7 +111,7 @@ test('a file that lost its end or its header is an error, never a shorter or abs
   await expect(store.stat(key, name)).rejects.toMatchObject({ code: 'storage_failed' })
 })
 
-test('a folder that cannot be written is an error that shows no path of this machine', async () => {
+test('a folder without write permission causes an error that shows no path of this machine', async () => {
   const folder = newFolder()
   writeFileSync(join(folder, 'file'), '')
   const store = createDiskOutputStore({ folder: join(folder, 'file', 'outputs') })
@@ -120,7 +120,7 @@ test('a folder that cannot be written is an error that shows no path of this mac
   expect(String(failure)).not.toContain(folder)
 })
 
-test('two processes that put the same names at once agree on every object', async () => {
+test('two processes that write the same names at once agree on every object', async () => {
   const folder = newFolder()
   const names = Array.from({ length: 30 }, (_, at) => nextId(undefined, at + 1))
   const script = `

@@ -14,8 +14,8 @@ import {
   together,
 } from '../../../functions/adapters/dynamodb/expressions.ts'
 
-describe('conditions', () => {
-  test('replace every attribute and value by a placeholder, so that no name is a reserved word', () => {
+describe('condition expressions', () => {
+  test('use placeholders for all attributes and values, so that no name is a reserved word', () => {
     const scope = createScope()
     const condition = all(is('status', 'live'), any(absent('owner'), below('until', 5)), present('status'))
     expect(condition(scope)).toBe(
@@ -27,23 +27,23 @@ describe('conditions', () => {
     })
   })
 
-  test('compare, bound and begin', () => {
+  test('support comparisons, ranges and prefixes', () => {
     const scope = createScope()
     const condition = all(above('a', 1), between('b', 'x', 'y'), startsWith('c', 'z'))
     expect(condition(scope)).toBe('(#n0 > :v0) AND (#n1 BETWEEN :v1 AND :v2) AND (begins_with(#n2, :v3))')
   })
 
-  test('without names or values carry neither', () => expect(createScope().collected()).toEqual({}))
+  test('have no name map and no value map if both are empty', () => expect(createScope().collected()).toEqual({}))
 })
 
-describe('changes', () => {
-  test('become one expression with a clause for each kind, and leave out what is undefined', () => {
+describe('update expressions', () => {
+  test('have one clause for each kind of change and omit undefined values', () => {
     const scope = createScope()
     const change = { set: { a: 'x', b: undefined }, setIfAbsent: { c: 1 }, add: { d: -1 }, remove: ['e', 'f'] }
     expect(renderChange(change, scope)).toBe('SET #n0 = :v0, #n1 = if_not_exists(#n1, :v1) ADD #n2 :v2 REMOVE #n3, #n4')
   })
 
-  test('together keep all of each; where two set the same, the later one counts', () => {
+  test('combine two changes; the later change wins for the same attribute', () => {
     expect(together({ set: { a: 1, b: 1 }, remove: ['x'] }, { set: { b: 2 }, add: { c: 3 }, remove: ['y'] })).toEqual({
       set: { a: 1, b: 2 },
       setIfAbsent: {},

@@ -12,7 +12,7 @@ function counted(names: readonly string[]): Map<string, number> {
 }
 
 test.each(['tenant', 'agent', 'runStatus', 'source'] as const)(
-  'sessions fill the four parts of a list evenly: %s',
+  'sessions are spread evenly over the four partitions of a list: %s',
   (field) => {
     const groups = counted(sessions.map((key) => listGroup(key, field, 'x', 'both')))
     expect([...groups.keys()].toSorted()).toEqual(listGroups('acme', field, 'x', 'both'))
@@ -21,7 +21,7 @@ test.each(['tenant', 'agent', 'runStatus', 'source'] as const)(
   },
 )
 
-test('due sessions of a tenant fill four of sixteen partitions evenly, and those of many tenants all', () => {
+test('due sessions of one tenant fill four of sixteen partitions evenly; those of many tenants fill all', () => {
   const shards = counted(sessions.map((key) => shardOf('due', key)))
   expect(shards.size).toBe(4)
   expect(Math.max(...shards.values())).toBeLessThan(300)

@@ -17,7 +17,7 @@ import { withEngines } from '../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from './engine.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('a move of counters that lands late', () => {
+  describe('a late counter update', () => {
     let open: () => Promise<SessionFixture>
     let table: ReturnType<typeof createTable>
     let before: (() => Promise<unknown>) | undefined
@@ -70,6 +70,9 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(run?.usage.totalTokens).toBe(tokens + (end.message?.usage?.totalTokens ?? 0))
     }
 
-    test.each([false, true])('usage of a run equals that of its completions (a move lands late: %s)', expectTokens)
+    test.each([false, true])(
+      'the usage of a run is the sum of its completions, even if an update arrives late: %s',
+      expectTokens,
+    )
   })
 })

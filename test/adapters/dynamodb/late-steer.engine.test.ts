@@ -12,7 +12,7 @@ import { dynamodbEngine } from './engine.ts'
 import { createInterloper } from './runs/interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('a first attempt that lands late', () => {
+  describe('a first attempt that arrives late', () => {
     let stores: Stores
     const { between, amid } = createInterloper()
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)

@@ -23,7 +23,7 @@ describe('a request to DynamoDB', () => {
     ['throttling', failure('ProvisionedThroughputExceededException', 400)],
     ['an internal error', failure('InternalServerError', 500)],
     ['a cut connection', new Error('socket hang up')],
-  ])('is repeated a few times for %s, and then fails with what it was', async (_name, error) => {
+  ])('is repeated a few times for %s, and then fails with that error', async (_name, error) => {
     const { attempts, failed } = await fails(error, 5)
     expect(attempts).toBe(9)
     expect(failed).toMatchObject({
@@ -34,13 +34,13 @@ describe('a request to DynamoDB', () => {
     })
   })
 
-  test('that never gets a response fails within half a minute: a lease lasts longer', async () => {
+  test('fails within half a minute, before a lease expires, if no response arrives', async () => {
     const { attempts, failed } = await fails(new Error('no response within 10000 ms'), 10_000)
     expect(attempts).toBe(2)
     expect(failed).toMatchObject({ code: 'storage_failed', retryable: true })
   })
 
-  test('is not repeated when it was wrong', async () => {
+  test('is not repeated if the request itself was invalid', async () => {
     const { attempts, failed } = await fails(failure('ValidationException', 400), 5)
     expect(attempts).toBe(1)
     expect(failed).toMatchObject({ code: 'storage_failed', retryable: false })

@@ -7,17 +7,20 @@ async function passed(pieces: readonly (string | Uint8Array)[]): Promise<string>
   return (await boundedResponse('host', new Response(ReadableStream.from(bytes), { headers }), 1)).text()
 }
 
-test.each(['\n', '\r', '\r\n'])('events whose lines end with %j are the same, however they are cut', async (end) => {
-  const text = ['event: message', 'data: {"é": 1}', '', 'data: 2', '', ''].join(end)
-  const whole = 'event: message\ndata: {"é": 1}\n\ndata: 2\n\n'
-  expect(await passed([text])).toBe(whole)
-  const bytes = new TextEncoder().encode(text)
-  expect(await passed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toBe(whole)
-  for (let cut = 1; cut < bytes.length; cut++)
-    expect(await passed([bytes.slice(0, cut), bytes.slice(cut)]), `cut at ${cut}`).toBe(whole)
-})
+test.each(['\n', '\r', '\r\n'])(
+  'events whose lines end with %j are read the same, wherever the chunks are split',
+  async (end) => {
+    const text = ['event: message', 'data: {"é": 1}', '', 'data: 2', '', ''].join(end)
+    const whole = 'event: message\ndata: {"é": 1}\n\ndata: 2\n\n'
+    expect(await passed([text])).toBe(whole)
+    const bytes = new TextEncoder().encode(text)
+    expect(await passed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toBe(whole)
+    for (let cut = 1; cut < bytes.length; cut++)
+      expect(await passed([bytes.slice(0, cut), bytes.slice(cut)]), `cut at ${cut}`).toBe(whole)
+  },
+)
 
-test('a blank line that comes by itself behind both halves of another ending ends its event', async () => {
+test('a blank line in its own chunk after a split CRLF ends the event', async () => {
   expect(await passed(['data: {"a":1}\r', '\n', '\n', 'data: 2\n\n'])).toBe('data: {"a":1}\n\ndata: 2\n\n')
 })
 

@@ -43,7 +43,7 @@ const listed = async (): Promise<string[]> =>
   (await connection.list()).tools.map((tool) => String((tool as { readonly name: string }).name))
 const lists = (): number => seen.filter(({ method }) => method === 'tools/list').length
 
-test('a list counts for a minute, and is read by many at once only once', async () => {
+test('a tool list is cached for a minute, and concurrent readers share one request', async () => {
   expect(await Promise.all([listed(), listed()])).toEqual([['look'], ['look']])
   names = ['look', 'buy']
   now += 59_000
@@ -54,7 +54,7 @@ test('a list counts for a minute, and is read by many at once only once', async 
   expect(lists()).toBe(2)
 })
 
-test('a list is read again as soon as the server announces a change', async () => {
+test('a tool list is read again as soon as the server announces a change', async () => {
   expect(await listed()).toEqual(['look'])
   await eventually(async () => expect(seen.map(({ method }) => method)).toContain('subscriptions/listen'))
   names = ['buy']
@@ -82,7 +82,7 @@ test('a changed secret is sent with the next request', async () => {
   expect(body).toContain('progressToken')
 })
 
-test('a server that cannot list is left alone for some seconds, and asked again then', async () => {
+test('a server that fails to list its tools is asked again after five seconds', async () => {
   await server.close()
   await expect(listed()).rejects.toThrow('cannot be reached')
   const first = connection.list()

@@ -76,7 +76,7 @@ test.each(['json', 'event'] as const)(
   },
 )
 
-test('an exact number in the place of an object is no object', () => {
+test('an exact number is rejected where an object is required', () => {
   const number = readJson('1e400') as Json
   const { tools, left } = declaredTools({ tools: [{ name: 'a', inputSchema: number }, number], refused: [] }, undefined)
   expect(tools).toEqual([])

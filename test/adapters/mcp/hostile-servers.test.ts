@@ -56,8 +56,8 @@ async function opened(mcp: readonly McpServer[], more: Parameters<typeof connect
 /** Limit of processor time. The servers of this test generate their texts on the same event loop. */
 const PAUSE_MS = 1_000
 
-describe('a list that', () => {
-  test('is huge is truncated, with a warning', async () => {
+describe('an MCP server with an unusual tool list', () => {
+  test('has its huge list truncated, with a warning', async () => {
     const { host, url } = await raw((message, response) =>
       reply(response, message, {
         tools: Array.from({ length: 2_000 }, (_, at) => tool(`tool_${at}`, { description: 'x'.repeat(500) })),
@@ -73,7 +73,7 @@ describe('a list that', () => {
     expect(kept).toBeLessThan(300_000)
   })
 
-  test('has more bytes than any list leaves its tools out', async () => {
+  test('loses its tools if the list has more bytes than the limit', async () => {
     const { host, url } = await raw((message, response) =>
       reply(response, message, { tools: [tool('look', { description: 'x'.repeat(3_000_000) })] }),
     )
@@ -82,7 +82,7 @@ describe('a list that', () => {
     expect(warnings).toEqual([expect.stringMatching(/^MCP server test: its tools are absent: /)])
   })
 
-  test('never ends leaves its tools out', async () => {
+  test('loses its tools if the list never ends', async () => {
     let pages = 0
     const { host, url } = await raw((message, response) =>
       reply(response, message, { tools: [tool(`tool_${++pages}`)], nextCursor: String(pages) }),
@@ -92,14 +92,14 @@ describe('a list that', () => {
     expect(pages).toBeLessThanOrEqual(20)
   })
 
-  test('never comes is not waited for', async () => {
+  test('does not delay the run if the list never arrives', async () => {
     const { host, url } = await raw(() => undefined)
     const { tools, warnings } = await opened([serverAt(url)], { allowedHosts: [host], listMs: 200 })
     expect(tools.size).toBe(0)
     expect(warnings).toEqual(['MCP server test: its tools are absent: did not list its tools within 0.2 s'])
   })
 
-  test('has odd names gives every tool a name that models take, the same each time', async () => {
+  test('gets valid and stable tool names in place of odd ones', async () => {
     const names = [
       'look',
       'look',
@@ -125,7 +125,7 @@ describe('a list that', () => {
     ])
   })
 
-  test('is nested deeper than any schema leaves its tools out', async () => {
+  test('loses the tools whose schemas are nested too deeply', async () => {
     const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
     const { host, url } = await raw((message, response) =>
       response
@@ -138,13 +138,13 @@ describe('a list that', () => {
   })
 })
 
-describe('a call whose server', () => {
+describe('a call to a hostile MCP server', () => {
   const answering = (respond: Respond): Promise<{ host: string; url: string }> =>
     raw((message, response, request) =>
       message.method === 'tools/list' ? oneTool(message, response, request) : respond(message, response, request),
     )
 
-  test('sends more than a result may have is an error', async () => {
+  test('fails if the result exceeds its limit', async () => {
     const piece = Buffer.alloc(1024 * 1024, 'x')
     let closed = false
     const { host, url } = await answering(async (_message, response) => {
@@ -172,7 +172,7 @@ describe('a call whose server', () => {
       'text/event-stream',
       (text: string) => `data: ${text.replaceAll('},', '},\r\ndata:')}\r\n\n`,
     ],
-  ])('sends more values than are parsed is an error that says so, and holds up nothing: %s', async (_, type, sent) => {
+  ])('fails with a clear error for too many JSON values, and blocks no other work: %s', async (_, type, sent) => {
     const { host, url } = await answering((message, response) =>
       response.writeHead(200, { 'content-type': type }).end(sent(resultOf(message.id, blocks(900_000)))),
     )
@@ -185,7 +185,7 @@ describe('a call whose server', () => {
     expect(longest).toBeLessThan(PAUSE_MS)
   })
 
-  test('sends as many values as are parsed holds up nothing for long', async () => {
+  test('does not block for long with the maximum number of JSON values', async () => {
     const { host, url } = await answering((message, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(resultOf(message.id, blocks(33_000))),
     )
@@ -199,7 +199,7 @@ describe('a call whose server', () => {
     ['comments', ':\n'],
     ['lines that end nothing', '\n'],
     ['lines of one event', 'data:\n'],
-  ])('floods its stream with %s is an error', async (_, piece) => {
+  ])('fails if the server floods the stream with %s', async (_, piece) => {
     const { host, url } = await answering(async (_message, response) => {
       const pieces = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)))
       response.on('error', () => undefined)
@@ -214,7 +214,7 @@ describe('a call whose server', () => {
     expect(longest).toBeLessThan(PAUSE_MS)
   })
 
-  test('streams without an end is cut off with the call, and its connection is closed', async () => {
+  test('ends an endless stream when the call is aborted, and closes the connection', async () => {
     const { promise: closed, resolve: close } = Promise.withResolvers<void>()
     const { host, url } = await answering((_message, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -229,7 +229,7 @@ describe('a call whose server', () => {
     await closed
   })
 
-  test('redirects elsewhere is an error, and the target gets no request', async () => {
+  test('fails if the server redirects elsewhere, and the target gets no request', async () => {
     let asked = 0
     const inside = await raw((message, response) => {
       asked++
@@ -246,7 +246,7 @@ describe('a call whose server', () => {
   test.each([
     ['HTML', 'text/html', '<html>'],
     ['no JSON', 'application/json', '{"jsonrpc":'],
-  ])('responds with %s is an error', async (_, type, body) => {
+  ])('fails if the server responds with %s', async (_, type, body) => {
     const { host, url } = await answering((message, response) =>
       response.writeHead(200, { 'content-type': type }).end(body.replace('"id":1', `"id":${message.id}`)),
     )
@@ -254,7 +254,7 @@ describe('a call whose server', () => {
     await expect(execute('test__look')).rejects.toThrow()
   })
 
-  test('says far too much about an error is quoted in part', async () => {
+  test('quotes only part of a very long error message', async () => {
     const { host, url } = await answering((message, response) =>
       reply(response, message, { isError: true, content: [{ type: 'text', text: 'no '.repeat(100_000) }] }),
     )
@@ -271,7 +271,7 @@ describe('the address guard', () => {
     ['https://[::1]:1/mcp', 'its address is not a public one'],
     ['https://169.254.169.254/mcp', 'its address is not a public one'],
     ['https://inside.example/mcp', 'its address is not a public one'],
-  ])('asks nothing of %s', async (url, reason) => {
+  ])('sends no request to %s', async (url, reason) => {
     const lookup = ((_name: string, _options: object, done: (error: null, found: object[]) => void) =>
       done(null, [{ address: '10.0.0.7', family: 4 }])) as never
     const { tools, warnings } = await opened([serverAt(url)], { allowedHosts: [], lookup })

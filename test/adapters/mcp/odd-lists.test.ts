@@ -96,7 +96,7 @@ test.each<[string, object]>([
 
 const declared = (tools: readonly Json[], only?: readonly string[]) => declaredTools({ tools, refused: [] }, only)
 
-test('a page that is sent again is no fault', () => {
+test('a page that is sent twice causes no error', () => {
   expect(declared([good, good])).toEqual({ tools: [expect.objectContaining({ name: 'good' })] })
 })
 
@@ -109,12 +109,12 @@ test('a warning names at most ten tools for each reason', () => {
   )
 })
 
-test('an odd tool that the agent does not list is no fault', () => {
+test('an odd tool that the agent does not list causes no warning', () => {
   expect(declared([good, { name: 'odd', inputSchema: 7 }], ['good'])).toEqual({ tools: [expect.anything()] })
   expect(declared([good, { name: 'odd', inputSchema: 7 }], ['good', 'odd']).left).toContain('"odd"')
 })
 
-test('a list of 200,000 odd tools is judged in linear time, and names ten of them', () => {
+test('a list of 200,000 odd tools is checked in linear time, and the warning names ten', () => {
   const tools = Array.from({ length: 200_000 }, () => ({ inputSchema }))
   const begun = performance.now()
   const { left } = declaredTools({ tools, refused: [] }, undefined)

@@ -100,7 +100,7 @@ test('one line names the unreadable parts', () => {
 test.each<[string, unknown]>([
   ['true', true],
   ['a text', 'true'],
-])('a call that failed is an error, if isError is %s', (_name, isError) => {
+])('a failed call is an error, if isError is %s', (_name, isError) => {
   expect(() => toolOutput({ content: [part, { type: 'video' }], isError })).toThrow(/^THE TEXT\n\[Not readable/)
 })
 
@@ -112,7 +112,7 @@ test.each<[string, readonly string[], unknown]>([
   ['with an entry per text', ['{"a":1}', '{"a":2}'], { result: [{ a: 1 }, { a: 2 }] }],
   ['with a line per text', ['one', 'two'], { result: ['one', 'two'] }],
   ['empty', ['THE TEXT'], {}],
-])('structured content that the text has, %s, is not repeated', (_name, texts, structuredContent) => {
+])('structured content that also appears in the text, %s, is not repeated', (_name, texts, structuredContent) => {
   const content = texts.map((text) => ({ type: 'text', text }))
   expect(shown({ content, structuredContent })).toBe(texts.join('\n'))
 })
@@ -127,7 +127,7 @@ test.each<[string, string, unknown]>([
   )
 })
 
-test('an image without a media type is known by its first bytes, and other bytes are a file', () => {
+test('an image without a media type is recognised by its first bytes, and other bytes become a file', () => {
   const [image, file] =
     toolOutput({
       content: [

@@ -75,7 +75,7 @@ const call = (name: string, what = 'it') => ({
 })
 
 describe('a run with MCP servers', () => {
-  test('calls their tools under the names of both, with their schemas as they are', async () => {
+  test('calls tools by server and tool name, with unchanged schemas', async () => {
     const calls: string[] = []
     const { url } = await server(['look', 'fail', 'paint'], calls)
     const harness = await loop(
@@ -139,7 +139,7 @@ describe('a run with MCP servers', () => {
     expect(calls).toEqual(['order crates'])
   })
 
-  test('a server that is down is a warning, and its tools are absent', async () => {
+  test('an unreachable server causes a warning, and its tools are missing', async () => {
     const up = await server(['look'])
     const down = await server(['look'])
     await down.close()
@@ -155,7 +155,7 @@ describe('a run with MCP servers', () => {
     ])
   })
 
-  test('a call to a server that has gone is an error result', async () => {
+  test('a call to a server that has shut down returns an error result', async () => {
     const { url, close } = await server(['look'])
     const gone: Turn = async function* () {
       await close()
@@ -167,7 +167,7 @@ describe('a run with MCP servers', () => {
     expect([result?.status, result?.text]).toEqual(['error', expect.stringContaining('cannot be reached')])
   })
 
-  test('keeps the tools that it began with, in another process, too, whatever the server lists by then', async () => {
+  test('has a fixed tool list, even in another process, whatever its servers list later', async () => {
     const calls: string[] = []
     const { url, names } = await server(['look', 'buy'], calls)
     const settings = serverAt(url, { name: 'shop', needsApproval: ['buy'] })
@@ -191,7 +191,7 @@ describe('a run with MCP servers', () => {
     ])
   })
 
-  test('after a crash, calls run again only where their server or the settings say that they may', async () => {
+  test('repeats calls after a crash only if their server or the settings allow it', async () => {
     const { url } = await server(['look', 'buy', 'pay'])
     const registry = createMcpToolRegistry({
       list: { open: async () => new Map() },
@@ -207,7 +207,7 @@ describe('a run with MCP servers', () => {
     ])
   })
 
-  test('threads of a run that begin at once have the same tools, whatever their servers list between', async () => {
+  test('threads that start at once have the same tools, even if their servers change their lists meanwhile', async () => {
     const lists = [['look'], ['buy']]
     const objects = new Map<string, Uint8Array>()
     const opening = createMcpToolRegistry({
@@ -238,7 +238,7 @@ describe('a run with MCP servers', () => {
     expect(one.size).toBe(1)
   })
 
-  test('a cancel reaches the server within the second', async () => {
+  test('a cancel reaches the server within one second', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
     const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>()
     const running = await startMcpServer((one) => {

@@ -57,7 +57,7 @@ const acknowledge = (response: ServerResponse): unknown => response.writeHead(20
 const isCall = (method: unknown): boolean => method === 'tools/call'
 
 test.each(['ping', 'sampling/createMessage', 'elicitation/create', 'roots/list', 'nonsense'])(
-  'a server sets off at most 100 requests with one response, four at a time: %s',
+  'the client answers at most 100 requests of a server in one response, four at a time: %s',
   async (method) => {
     const { connection, seen } = await connect(({ method: asked }, response) => {
       if (!isCall(asked)) return acknowledge(response)
@@ -71,7 +71,7 @@ test.each(['ping', 'sampling/createMessage', 'elicitation/create', 'roots/list',
   },
 )
 
-test('a response of many messages at once sets off no more than a stream does', async () => {
+test('a response with many messages is limited to as many requests as a stream', async () => {
   const { connection, seen } = await connect(({ id, method }, response) => {
     if (!isCall(method)) return acknowledge(response)
     const requests = Array.from({ length: 200 }, (_, n) => ({ jsonrpc: '2.0', id: `p${n}`, method: 'ping' }))
@@ -82,7 +82,7 @@ test('a response of many messages at once sets off no more than a stream does', 
   expect(seen.answers).toBe(0)
 })
 
-test('answers that a server never acknowledges leave its calls and lists to others', async () => {
+test('answers that a server never acknowledges do not block other calls and lists', async () => {
   const { connection, seen } = await connect(({ id, method }, response) => {
     if (method === 'tools/list') return reply(response, { id: id ?? 0, method }, { tools: [] })
     if (!isCall(method)) return undefined
@@ -96,7 +96,7 @@ test('answers that a server never acknowledges leave its calls and lists to othe
   expect(seen.answers).toBeLessThanOrEqual(4)
 })
 
-test('a stream that a server leaves open ends with the result of its call', async () => {
+test('a stream that a server does not close is closed after the result of its call', async () => {
   const { connection, seen } = await connect(({ id }, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ id, result: RESULT })),
   )
@@ -105,7 +105,7 @@ test('a stream that a server leaves open ends with the result of its call', asyn
   expect(seen.mostOpen).toBeLessThanOrEqual(2)
 })
 
-test('a server that forgets its sessions is left with one stream of changes, however many calls fail', async () => {
+test('a server that forgets its sessions has at most one open notification stream, however many calls fail', async () => {
   const { connection, seen } = await connect((_message, response) => response.writeHead(404).end(), {
     stream: () => undefined,
   })
@@ -130,7 +130,7 @@ function handedClock() {
   return { clock, waits, end: () => ends.splice(0).forEach((resolve) => resolve()) }
 }
 
-test('a stream that its server keeps ending is reopened with growing delays', async () => {
+test('a notification stream that its server ends repeatedly is reopened with growing delays', async () => {
   const { clock, waits, end } = handedClock()
   let streams = 0
   const stream = (response: ServerResponse): void => {
@@ -150,7 +150,7 @@ test('a stream that its server keeps ending is reopened with growing delays', as
   expect(waits.slice(0, 10)).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
 })
 
-test('the stream of a call that was given up is not opened again', async () => {
+test('the stream of an abandoned call is not opened again', async () => {
   const { clock, waits, end } = handedClock()
   let streams = 0
   const { connection } = await connect(
@@ -169,7 +169,7 @@ test('the stream of a call that was given up is not opened again', async () => {
   expect(streams).toBe(1)
 })
 
-test('at most 128 calls are open at a time, and tenants take turns for the next', async () => {
+test('at most 128 calls are open at once, and waiting calls start in fair order of tenants', async () => {
   const open: (() => void)[] = []
   const { connection, seen } = await connect((message, response) => open.push(() => reply(response, message, RESULT)))
   const ended: string[] = []
@@ -189,7 +189,7 @@ test('at most 128 calls are open at a time, and tenants take turns for the next'
   expect(ended.indexOf('other')).toBeLessThan(140)
 })
 
-test('a server that announces changes all the time is asked for one list at a time', async () => {
+test('a server that constantly announces changes gets one list request at a time', async () => {
   const streams: ServerResponse[] = []
   const { connection, seen } = await connect(
     (message, response) => void setTimeout(() => reply(response, message, { tools: [] }), 20),

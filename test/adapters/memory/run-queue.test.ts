@@ -32,7 +32,7 @@ test('hints of one session coalesce while no worker listens', async () => {
   expect(calls).toBe(1)
 })
 
-test('hints of one session never overlap, and any number during a handler makes one more call', async () => {
+test('hints of one session never overlap; any number during a handler causes one more call', async () => {
   const queue = createMemoryRunQueue(heldClock())
   let [calls, running, most] = [0, 0, 0]
   const gate = Promise.withResolvers<void>()
@@ -74,7 +74,7 @@ test('the delay of a rejected hint doubles up to 30 s, and resets after a succes
   await consumer.stop()
 })
 
-test('a new hint does not wait for the rest of a failed one', async () => {
+test('a new hint does not wait for the backoff of a failed hint', async () => {
   const { clock, sleeps } = heldClock()
   const queue = createMemoryRunQueue({ clock })
   let calls = 0
@@ -92,7 +92,7 @@ test('a new hint does not wait for the rest of a failed one', async () => {
   await consumer.stop()
 })
 
-test('stop does not wait for the rest of a failed hint', async () => {
+test('stop does not wait for the backoff of a failed hint', async () => {
   const { clock, sleeps } = heldClock()
   const queue = createMemoryRunQueue({ clock })
   const consumer = queue.consume(() => Promise.reject(new Error('no')))
@@ -101,7 +101,7 @@ test('stop does not wait for the rest of a failed hint', async () => {
   await consumer.stop()
 })
 
-test('a second consumer is refused, one after the first has stopped is not', async () => {
+test('a second consumer is refused until the first one has stopped', async () => {
   const queue = createMemoryRunQueue(heldClock())
   const first = queue.consume(async () => {})
   expect(() => queue.consume(async () => {})).toThrow('the run queue has a consumer already')
@@ -109,7 +109,7 @@ test('a second consumer is refused, one after the first has stopped is not', asy
   await queue.consume(async () => {}).stop()
 })
 
-test('a hint that waits for the handler of its session is noticed at once', async () => {
+test('a hint that arrives during the handler of its session is handled immediately after it', async () => {
   const queue = createMemoryRunQueue(heldClock())
   const held = Promise.withResolvers<void>()
   const noticed: unknown[] = []

@@ -7,7 +7,7 @@ test('now is the time in milliseconds', () => {
   expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1000)
 })
 
-test('a sleep lasts for the given time', async () => {
+test('a sleep lasts for the requested time', async () => {
   const start = performance.now()
   await clock.sleep(30)
   expect(performance.now() - start).toBeGreaterThanOrEqual(28)

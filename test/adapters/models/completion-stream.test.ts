@@ -29,7 +29,7 @@ test('a call that the token limit truncated is stored with its partial arguments
   })
 })
 
-test('a call that was cut off otherwise is no completion, and the request is sent again', async () => {
+test('a call truncated for another reason causes an error that can be retried', async () => {
   await expect(lastEvent(cutWithinCall('tool-calls'))).rejects.toMatchObject({ code: 'network', retryable: true })
 })
 
@@ -37,7 +37,7 @@ test.each([
   ['content-filter', 'refused'],
   ['error', 'provider_error'],
   ['tool-calls', 'network'],
-] as const)('a completion that ends with %s is none, and its error says what it took', async (unified, code) => {
+] as const)('a completion that ends with %s is an error that includes its usage', async (unified, code) => {
   await expect(lastEvent(cutWithinCall(unified))).rejects.toMatchObject({
     code,
     usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
@@ -48,7 +48,7 @@ test.each([
   ['Rate limit reached', '{"error":{"code":"rate_limit_exceeded"}}', true],
   ['You exceeded your current quota', '{"error":{"code":"insufficient_quota"}}', false],
   ['Your credit balance is too low', '{}', false],
-])('status 429 with "%s" and %s: waiting helps: %s', (message, responseBody, retryable) => {
+])('status 429 with "%s" and %s: retryable is %s', (message, responseBody, retryable) => {
   const error = new APICallError({ message, url: '', requestBodyValues: {}, statusCode: 429, responseBody })
   expect(toModelError(error)).toMatchObject({ code: 'rate_limited', retryable })
 })

@@ -68,7 +68,7 @@ function completionOf(events: readonly ModelEvent[]): Completion {
 describe.each(PROVIDERS)('a stream of $name', (provider) => {
   const frames = provider.frames(COMPLETION)
 
-  it('becomes parts in their order, raw arguments and the metadata that go back with them', async () => {
+  it('is converted into ordered parts with raw arguments and the metadata for later requests', async () => {
     const completion = completionOf(await withReply(provider, { frames }, collect))
     expect(completion.parts.map((part) => part.type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
     expect(completion.parts).toMatchObject([
@@ -83,7 +83,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     if (provider.name !== 'openai-compatible') expect(kept).toContain('c2lnbmVk')
   })
 
-  it('keeps text that comes after a call after the call (promises L5)', async () => {
+  it('stores text that follows a call after the call (promises L5)', async () => {
     const mixed: ScriptedCompletion = {
       parts: [
         { type: 'text', text: 'first' },
@@ -101,14 +101,14 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     ])
   })
 
-  it('of one call without arguments is a call all the same', async () => {
+  it('with one call without arguments still yields the call', async () => {
     const bare: ScriptedCompletion = { parts: [{ type: 'tool_call', id: 'a', name: 'shell', arguments: '' }] }
     const { toolCalls } = completionOf(await withReply(provider, { frames: provider.frames(bare) }, collect))
     expect(toolCalls).toHaveLength(1)
     expect(['', '{}']).toContain(toolCalls[0]?.arguments)
   })
 
-  it('gives deltas that add up to the completion', async () => {
+  it('emits deltas that add up to the completion', async () => {
     const events = await withReply(provider, { frames }, collect)
     const completion = completionOf(events)
     const text = events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join('')
@@ -119,13 +119,13 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     expect(pieces.join('')).toBe(completion.toolCalls[1]?.arguments)
   })
 
-  it('reports usage in our fields and keeps its own', async () => {
+  it('reports usage in our fields and retains the provider’s own fields', async () => {
     const { usage } = completionOf(await withReply(provider, { frames }, collect))
     expect(usage).toMatchObject({ inputTokens: 120, cachedInputTokens: 100, outputTokens: 45, totalTokens: 165 })
     expect(usage.provider).toBeDefined()
   })
 
-  it('keeps reasoning that is nothing but a signature', async () => {
+  it('retains reasoning that consists of a signature only', async () => {
     if (provider.name === 'openai-compatible') return
     const silent: ScriptedCompletion = {
       parts: [
@@ -139,7 +139,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   })
 
   it.each(['close', 'break'] as const)(
-    'cut off (%s) after any frame is an error to retry, or the whole completion',
+    'that is interrupted (%s) after any frame causes a retryable error or yields the whole completion',
     async (end) => {
       const whole = completionOf(await withReply(provider, { frames }, collect))
       for (let count = 0; count < frames.length; count++) {
@@ -158,7 +158,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     },
   )
 
-  it('that the provider filtered is refused', async () => {
+  it('is refused if the provider filtered it', async () => {
     const filtered: ScriptedCompletion = { parts: [{ type: 'text', text: 'I ca' }], finish: 'filtered' }
     expect(await failure(provider, { frames: provider.frames(filtered) })).toMatchObject({
       code: 'refused',
@@ -166,14 +166,14 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
     })
   })
 
-  it('that ran out of tokens is a completion that says so', async () => {
+  it('yields a completion with finish reason "length" if it ran out of tokens', async () => {
     const short: ScriptedCompletion = { parts: [{ type: 'text', text: 'and th' }], finish: 'length' }
     expect(completionOf(await withReply(provider, { frames: provider.frames(short) }, collect)).finishReason).toBe(
       'length',
     )
   })
 
-  it('ends with the reason of an abort, before and within the completion', async () => {
+  it('rejects with the reason of an abort, before and during the completion', async () => {
     const reason = new Error('enough')
     await withReply(provider, { frames: frames.slice(0, 5), end: 'hang' }, async (model) => {
       await expect(collect(model, AbortSignal.abort(reason))).rejects.toBe(reason)
@@ -184,7 +184,7 @@ describe.each(PROVIDERS)('a stream of $name', (provider) => {
   })
 })
 
-describe.each(PROVIDERS)('a refusal of $name', (provider) => {
+describe.each(PROVIDERS)('an error response of $name', (provider) => {
   const reported = (message: string, type = 'error'): string[] => [
     JSON.stringify({ type: 'error', message, error: { type, message } }),
   ]
@@ -202,7 +202,7 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
     [500, 'oops', 'provider_error', true],
     [503, 'overloaded', 'provider_error', true],
     [529, 'overloaded', 'provider_error', true],
-  ] as const)('status %i, "%s", is %s', async (status, message, code, retryable) => {
+  ] as const)('with status %i and "%s" has the code %s', async (status, message, code, retryable) => {
     const error = await failure(provider, { status, frames: reported(message) })
     expect(error).toMatchObject({ code, retryable })
     expect(error.message).toContain(message)
@@ -213,7 +213,7 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
     expect((await failure(provider, reply)).retryAfterMs).toBe(7_000)
   })
 
-  it('by a server that is not there is a network error', async () => {
+  it('has the code "network" if the server is not running', async () => {
     const server = await startRecordingServer(() => ({ frames: [] }))
     const model = await openModel(provider, server)
     await server.close()
@@ -221,7 +221,7 @@ describe.each(PROVIDERS)('a refusal of $name', (provider) => {
   })
 })
 
-it('credentials of AWS that are not found are no network error: only people can mend that', async () => {
+it('missing AWS credentials are an authentication error and are not retried', async () => {
   const credentials = async () => {
     throw new Error('Could not load credentials from any providers')
   }
@@ -268,14 +268,14 @@ const REPORTS: {
 describe.each(PROVIDERS)('an error within a stream of $name', (provider) => {
   const begun = provider.frames(COMPLETION)
 
-  it.each([2, 12])('says that the request may be tried again (after %i frames)', async (count) => {
+  it.each([2, 12])('is retryable (after %i frames)', async (count) => {
     const report = REPORTS[provider.name]?.busy ?? ''
     const error = await failure(provider, { frames: [...begun.slice(0, count), report] })
     expect(error.retryable).toBe(true)
     expect(error.code).toBe(provider.name === 'bedrock' ? 'rate_limited' : 'provider_error')
   })
 
-  it('says that the context is too long', async () => {
+  it('reports that the context is too long', async () => {
     const report = REPORTS[provider.name]?.long ?? ''
     const error = await failure(provider, { frames: [...begun.slice(0, 2), report] })
     expect(error).toMatchObject({ code: 'context_length', retryable: false })

@@ -2,16 +2,16 @@ import { fc } from '../../generators/seeded.ts'
 import { describe, expect, it } from 'vitest'
 import { exactArguments } from '../../../functions/adapters/models/exact-arguments.ts'
 
-describe('arguments that are parsed and serialised again', () => {
+describe('exact arguments', () => {
   it.each([
     '{"n":12345678901234567890,"f":4.0,"e":1E400,"z":-0,"d":0.10000000000000000001}',
     '{"nested":[1.50,{"a":[2.0]}],"text":"12345678901234567890"}',
     '{"__proto__":{"a":1.0},"constructor":2}',
-  ])('are the same JSON: %s', (raw) => {
+  ])('serialise to the same JSON: %s', (raw) => {
     expect(JSON.stringify(exactArguments(raw))).toBe(raw)
   })
 
-  it('mean the same for any object, and are the same bytes every time', () => {
+  it('have the same meaning and the same bytes after each round trip', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const raw = JSON.stringify(value)
@@ -22,12 +22,12 @@ describe('arguments that are parsed and serialised again', () => {
     )
   })
 
-  it.each(['', '  '])('are none where there is no text: "%s"', (raw) => {
+  it.each(['', '  '])('are an empty object for blank text: "%s"', (raw) => {
     expect(exactArguments(raw)).toEqual({})
   })
 
   it.each(['{"broken": ', 'x', '[1]', '"text"', '1', 'null', 'true'])(
-    'are refused when they are no JSON object: %s',
+    'are undefined for text that is no JSON object: %s',
     (raw) => {
       expect(exactArguments(raw)).toBeUndefined()
     },

@@ -74,12 +74,12 @@ test.each([
   ['COMPLETE', 'stop'],
   ['model_length', 'length'],
   ['MAX_TOKENS', 'length'],
-])('a server’s own word %s for a whole completion is understood as %s', async (raw, finishReason) => {
+])('the finish reason %s of a server is mapped to %s', async (raw, finishReason) => {
   const completion = { finishReason, parts: [{ type: 'text', text: 'The answer is' }] }
   expect(await lastEvent('openai-compatible', failed(raw))).toMatchObject({ type: 'completion', completion })
 })
 
-test('a completion that a server’s own filter held back is refused', async () => {
+test('a completion that a server’s own filter blocked is refused', async () => {
   await expect(lastEvent('openai-compatible', failed('sensitive'))).rejects.toMatchObject({
     code: 'refused',
     retryable: false,

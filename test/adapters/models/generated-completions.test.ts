@@ -62,7 +62,7 @@ function merge(parts: readonly Flat[]): Flat[] {
 }
 
 describe.each(PROVIDERS)('any completion of $name', (provider) => {
-  it('comes out of its stream as it went in: order, text and raw arguments', async () => {
+  it('has unchanged order, text and raw arguments after its stream is read', async () => {
     await fc.assert(
       fc.asyncProperty(completions, async (scripted) => {
         const completion = await read(provider, scripted)

@@ -46,7 +46,7 @@ function provider(name: string): Provider {
 }
 
 describe('for any log', () => {
-  it('an OpenAI-compatible server is sent what format=openai shows, byte for byte (promises R6)', async () => {
+  it('an OpenAI-compatible server receives exactly the bytes of format=openai (promises R6)', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (log) => {
         const request = requestOf(log)
@@ -57,7 +57,7 @@ describe('for any log', () => {
     )
   })
 
-  it('the Responses API is sent each call with its raw arguments and its output', async () => {
+  it('the Responses API receives each call with its raw arguments and its output', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (log) => {
         const request = requestOf(log)
@@ -72,7 +72,7 @@ describe('for any log', () => {
   })
 
   it.each(['anthropic', 'bedrock'])(
-    '%s is sent alternating roles, unique plain ids, each call answered, no blank text',
+    '%s receives alternating roles, unique plain ids, an answer to each call, and no blank text',
     async (name) => {
       await fc.assert(
         fc.asyncProperty(anyLog, async (log) => {
@@ -98,7 +98,7 @@ describe('for any log', () => {
 })
 
 it.each(['anthropic', 'bedrock'])(
-  '%s gets a result that quotes malformed arguments, for every outcome of the call',
+  '%s receives a result that quotes malformed arguments, for every outcome of the call',
   async (name) => {
     const call = { id: 'c', name: 'shell', arguments: 'not json' }
     const body = await bodyOf(provider(name), {
@@ -119,7 +119,7 @@ it.each(['anthropic', 'bedrock'])(
 )
 
 describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
-  it('no half of a character is sent: providers refuse the whole request for it', async () => {
+  it('no request contains a lone surrogate, because providers refuse such a request', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (log) => {
         const request = { ...requestOf(log), instructions: 'Be \ud83d brief' }
@@ -131,7 +131,7 @@ describe.each(PROVIDERS)('for any session with $name', (sentTo) => {
     )
   })
 
-  it('each request begins with the one before, byte for byte (promises R5)', async () => {
+  it('each request begins with the bytes of the previous one (promises R5)', async () => {
     await fc.assert(
       fc.asyncProperty(settledLog, async (log) => {
         const requests = requestPoints(log.map(withoutMedia))

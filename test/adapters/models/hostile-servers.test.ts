@@ -37,7 +37,7 @@ async function failureAt(provider: Provider, server: RecordingServer): Promise<M
 
 for (const provider of PROVIDERS) {
   for (const status of [301, 302, 303, 307, 308]) {
-    test(`${provider.name}: a redirect with status ${status} is an error, and its target gets no request`, async () => {
+    test(`${provider.name}: a redirect with status ${status} causes an error, and its target gets no request`, async () => {
       const target = await serve(() => ({ frames: [] }))
       const location = `${target.url}/v1/elsewhere?key=secret`
       const server = await serve(() => ({ status, headers: { location }, frames: ['moved'] }))
@@ -50,13 +50,13 @@ for (const provider of PROVIDERS) {
     })
   }
 
-  test(`${provider.name}: a redirect on the same server is an error, too`, async () => {
+  test(`${provider.name}: a redirect on the same server also causes an error`, async () => {
     const server = await serve(() => ({ status: 307, headers: { location: '/v2' }, frames: [] }))
     expect(await failureAt(provider, server)).toMatchObject({ code: 'invalid_request', retryable: false })
     expect(server.requests).toHaveLength(1)
   })
 
-  test(`${provider.name}: the body of an error response has a limit`, async () => {
+  test(`${provider.name}: the body of an error response has a size limit`, async () => {
     const headers = { 'content-type': 'application/json' }
     const server = await serve(() => ({ status: 400, headers, frames: Array.from({ length: 200 }, () => MEBIBYTE) }))
     const failure = await failureAt(provider, server)
@@ -64,7 +64,7 @@ for (const provider of PROVIDERS) {
     expect(failure.message.length).toBeLessThan(1_000)
   })
 
-  test(`${provider.name}: a stream without any event has a limit`, async () => {
+  test(`${provider.name}: a stream without any event has a size limit`, async () => {
     const frames = Array.from({ length: 200 }, () => MEBIBYTE)
     const server = await serve(() => ({ headers: { 'content-type': provider.contentType }, frames, end: 'hang' }))
     expect(await failureAt(provider, server)).toBeInstanceOf(ModelError)
@@ -106,7 +106,7 @@ test('a completion of many calls fails at 4,096 parts', async () => {
   expect(failure.message).toBe('the completion exceeds the limit of 4,096 parts')
 })
 
-test('what a provider adds to a short completion counts to its limit', async () => {
+test('provider metadata of a short completion counts towards its limit', async () => {
   const [provider] = PROVIDERS
   if (provider === undefined) throw new Error('no provider')
   const end = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }

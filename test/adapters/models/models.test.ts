@@ -3,7 +3,7 @@ import { createModels } from '../../../functions/adapters/models/models.ts'
 
 const server = { baseUrl: 'http://127.0.0.1:1/v1' }
 
-describe('opening a model by name', () => {
+describe('a model opened by name', () => {
   it.each([
     ['anthropic/claude-x', { anthropic: { apiKey: 'k' } }, 'anthropic/claude-x'],
     ['openai/gpt-x', { openai: { apiKey: 'k' } }, 'openai/gpt-x'],
@@ -13,7 +13,7 @@ describe('opening a model by name', () => {
     ['llama', { server }, 'openai-compatible/llama'],
     ['meta-llama/llama-4', { server }, 'openai-compatible/meta-llama/llama-4'],
     ['demo/demo', {}, 'demo/demo'],
-  ])('%s gives a model of its provider', async (name, settings, opened) => {
+  ])('%s belongs to its provider', async (name, settings, opened) => {
     expect((await createModels({ settings }).open(name)).name).toBe(opened)
   })
 
@@ -22,21 +22,21 @@ describe('opening a model by name', () => {
     ['openai/gpt-x', 'OPENAI_API_KEY'],
     ['bedrock/x', 'AWS_REGION'],
     ['openai-compatible/x', 'MODEL_BASE_URL'],
-  ])('%s without credentials says what to set', async (name, advice) => {
+  ])('%s without credentials causes an error that names the missing setting', async (name, advice) => {
     const opening = createModels({ settings: {} }).open(name)
     await expect(opening).rejects.toMatchObject({ code: 'authentication', retryable: false })
     await expect(opening).rejects.toThrow(advice)
   })
 
   it.each(['llama', 'unknown/x', '', 'anthropic/', 'toString/x'])(
-    '"%s" without a server names no model',
+    '"%s" without a server is an unknown model',
     async (name) => {
       const settings = { anthropic: { apiKey: 'k' } }
       await expect(createModels({ settings }).open(name)).rejects.toMatchObject({ code: 'invalid_request' })
     },
   )
 
-  it('twice gives the same model', async () => {
+  it('a second open returns the same model', async () => {
     const models = createModels({ settings: {} })
     expect(await models.open('demo/demo')).toBe(await models.open('demo/demo'))
   })

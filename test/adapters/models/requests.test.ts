@@ -64,19 +64,19 @@ const points = (log: readonly Message[]): Message[][] =>
   })
 
 describe.each(PROVIDERS)('a request to $name', (provider) => {
-  it('has no error message, no note beside its image, and base64 only for images of the current run', async () => {
+  it('excludes error messages, has one note beside its image, and base64 only for images of the current run', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).not.toContain('NEVER-SENT')
     expect(text.split(NOTE)).toHaveLength(2)
     expect(text.split('iVBORw0KGgo')).toHaveLength(provider.name === 'openai-compatible' ? 2 : 3)
   })
 
-  it('is the same bytes every time', async () => {
+  it('has the same bytes every time', async () => {
     const [first, second] = await sent(provider, [requestFor(LOG), requestFor(structuredClone(LOG))])
     expect(second?.body).toBe(first?.body)
   })
 
-  it('begins with the messages of the request before, byte for byte, within a run', async () => {
+  it('begins with the bytes of the previous request’s messages within a run', async () => {
     const inRun = points(LOG).filter((log) => log.at(-1)?.runId === 'run-2')
     const requests = await sent(
       provider,
@@ -92,7 +92,7 @@ describe.each(PROVIDERS)('a request to $name', (provider) => {
     }
   })
 
-  it('has what the agent asks for: temperature, tokens of output, and options of the provider itself', async () => {
+  it('includes the agent’s temperature, output limit and provider options', async () => {
     const own = { anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } }, openai: { user: 'u-1' } }
     const options = { temperature: 0.25, maxOutputTokens: 777, provider: { ...own, openaiCompatible: { user: 'u-1' } } }
     const { text } = await bodyFor({ ...provider, model: plainModel(provider) }, { ...requestFor(LOG), options })
@@ -102,14 +102,14 @@ describe.each(PROVIDERS)('a request to $name', (provider) => {
     if (provider.name.startsWith('openai')) expect(text).toContain('"user":"u-1"')
   })
 
-  it('forces a call of any tool, or of one', async () => {
+  it('can force a call of any tool or of one tool', async () => {
     const forced = async (choice: ModelRequest['toolChoice']): Promise<string> =>
       JSON.stringify(toolChoiceOf((await bodyFor(provider, requestFor(LOG, choice))).body))
     expect(await forced('required')).toMatch(/required|any/)
     expect(await forced({ name: 'screenshot' })).toContain('screenshot')
   })
 
-  it('keeps its tools declared when none may be called', async () => {
+  it('declares its tools even if no call is allowed', async () => {
     const open = (await bodyFor(provider, requestFor(LOG))).body
     const last = (await bodyFor(provider, requestFor(LOG, 'none'))).body
     const tools = (body: Body): unknown => body['tools'] ?? (body['toolConfig'] as Body)['tools']
@@ -119,27 +119,27 @@ describe.each(PROVIDERS)('a request to $name', (provider) => {
 })
 
 describe('raw arguments', () => {
-  it('go to an OpenAI-compatible server as they stand in the log', async () => {
+  it('are sent to an OpenAI-compatible server exactly as stored', async () => {
     const { body } = await bodyFor(named('openai-compatible'), requestFor(LOG))
     const messages = messagesOf(body) as { tool_calls?: { function: { arguments: string } }[] }[]
     const raw = messages.flatMap((message) => message.tool_calls?.map((call) => call.function.arguments) ?? [])
     expect(raw).toEqual([BIG, MALFORMED, '', '{}', '{"cmd":"true"}'])
   })
 
-  it('go to the OpenAI Responses API as they stand in the log', async () => {
+  it('are sent to the OpenAI Responses API exactly as stored', async () => {
     const { body } = await bodyFor(named('openai'), requestFor(LOG))
     const items = messagesOf(body) as { type?: string; arguments?: string }[]
     const raw = items.flatMap((item) => (item.type === 'function_call' ? [item.arguments] : []))
     expect(raw).toEqual([BIG, MALFORMED, '', '{}', '{"cmd":"true"}'])
   })
 
-  it.each(['anthropic', 'bedrock'])('go to %s as the same JSON, numbers as they were written', async (name) => {
+  it.each(['anthropic', 'bedrock'])('are sent to %s as equal JSON with unchanged number formats', async (name) => {
     const { text } = await bodyFor(named(name), requestFor(LOG))
     expect(text).toContain('"input":{"n":12345678901234567890,"f":4.0,"e":1E400,"z":-0,"text":"é😀"}')
   })
 
   it.each(['anthropic', 'bedrock'])(
-    'that are malformed go to %s as {} with an error that quotes them',
+    'are replaced by {} for %s if malformed, with an error that quotes them',
     async (name) => {
       const { text, body } = await bodyFor(named(name), requestFor(LOG))
       expect(text).not.toContain('rawInvalidInput')
@@ -150,8 +150,8 @@ describe('raw arguments', () => {
   )
 })
 
-describe('Chat Completions', () => {
-  it('get exactly what format=openai shows (promises R6)', async () => {
+describe('a Chat Completions request', () => {
+  it('equals the output of format=openai (promises R6)', async () => {
     for (const log of points(LOG)) {
       const request = requestFor(log)
       const { body } = await bodyFor(named('openai-compatible'), request)
@@ -161,16 +161,16 @@ describe('Chat Completions', () => {
     }
   })
 
-  it('ask for usage, for enough output, and for no calls by name', async () => {
+  it('asks for usage and a sufficient output limit, and can forbid calls', async () => {
     const { body } = await bodyFor(named('openai-compatible'), requestFor(LOG, 'none'))
     expect(body).toMatchObject({ stream_options: { include_usage: true }, max_tokens: 8_192, tool_choice: 'none' })
   })
 })
 
-describe('the Anthropic Messages API', () => {
+describe('a request to the Anthropic Messages API', () => {
   const provider = named('anthropic')
 
-  it('gets alternating roles, each batch of calls followed by all its results', async () => {
+  it('has alternating roles, and each batch of calls is followed by all its results', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     const messages = messagesOf(body) as {
       role: string
@@ -191,13 +191,13 @@ describe('the Anthropic Messages API', () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
   })
 
-  it('gets reasoning back with its signature, also when there is nothing but the signature', async () => {
+  it('returns reasoning with its signature, even if it is a signature only', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     expect(JSON.stringify(body)).toContain('{"type":"thinking","thinking":"let me think","signature":"c2lnMQ=="}')
     expect(JSON.stringify(body)).toContain('{"type":"thinking","thinking":"","signature":"c2lnMg=="}')
   })
 
-  it('gets errors and interrupted calls marked as such, images in results as images', async () => {
+  it('marks errors and interrupted calls, and contains images of results as images', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).toContain('"is_error":true')
     expect(text).toContain('"content":"interrupted: this call may or may not have run","is_error":true')
@@ -210,15 +210,15 @@ describe('the Anthropic Messages API', () => {
     expect(JSON.stringify(body['messages'])).not.toContain('cache_control')
   })
 
-  it('keeps tool_choice none with the tools declared', async () => {
+  it('declares its tools with tool_choice none', async () => {
     expect((await bodyFor(provider, requestFor(LOG, 'none'))).body).toMatchObject({ tool_choice: { type: 'none' } })
   })
 })
 
-describe('Bedrock', () => {
+describe('a Bedrock request', () => {
   const provider = named('bedrock')
 
-  it('keeps the history of calls on the last round: auto, with an instruction after the results', async () => {
+  it('retains the call history in the last round: tool choice auto and a final instruction', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG, 'none'))
     expect(body['toolConfig']).toMatchObject({ toolChoice: { auto: {} } })
     expect(JSON.stringify(messagesOf(body))).toContain('"toolUse"')
@@ -226,14 +226,14 @@ describe('Bedrock', () => {
     expect(last.content.at(-1)).toEqual({ text: 'Answer now. Do not call any tool.' })
   })
 
-  it('gets reasoning back with its signature, and no blank text', async () => {
+  it('returns reasoning with its signature and contains no blank text', async () => {
     const { text } = await bodyFor(provider, requestFor(LOG))
     expect(text).toContain('{"reasoningText":{"text":"let me think","signature":"c2lnMQ=="}}')
     expect(text).toContain('{"reasoningText":{"text":"","signature":"c2lnMg=="}}')
     expect(text.replaceAll('{"reasoningText":{"text":""', '')).not.toMatch(/"text":"\s*"/)
   })
 
-  it('is signed for what is sent', async () => {
+  it('has a signature that covers the bytes sent', async () => {
     const [recorded] = await sent(provider, [requestFor(LOG)])
     expect(recorded?.headers.authorization).toMatch(
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\//,
@@ -241,10 +241,10 @@ describe('Bedrock', () => {
   })
 })
 
-describe('the OpenAI Responses API', () => {
+describe('a request to the OpenAI Responses API', () => {
   const provider = named('openai')
 
-  it('keeps nothing on its side, and gets encrypted reasoning back', async () => {
+  it('disables storage at the provider and returns encrypted reasoning', async () => {
     const { body, text } = await bodyFor(provider, requestFor(LOG))
     expect(body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] })
     expect(text).not.toContain('item_reference')
@@ -256,7 +256,7 @@ describe('the OpenAI Responses API', () => {
     })
   })
 
-  it('gets one output per call, in order', async () => {
+  it('has one output for each call, in order', async () => {
     const { body } = await bodyFor(provider, requestFor(LOG))
     const items = messagesOf(body) as { type?: string; call_id?: string }[]
     const ids = (type: string) => items.flatMap((item) => (item.type === type ? [item.call_id] : []))

@@ -26,11 +26,11 @@ test.each([
   [{ 'retry-after': 'Infinity' }, undefined],
   [{ 'retry-after': '1e9' }, undefined],
   [{ 'retry-after': 'soon' }, undefined],
-] as const)('a response 429 with %o asks for a wait of %s ms', async (headers, expected) => {
+] as const)('a 429 response with %o requests a wait of %s ms', async (headers, expected) => {
   expect(await waitAskedFor(headers)).toBe(expected)
 })
 
-test('a response 429 with a date asks for a wait until then', async () => {
+test('a 429 response with a date requests a wait until that date', async () => {
   const waitMs = await waitAskedFor({ 'retry-after': IN_AN_HOUR })
   expect(waitMs).toBeGreaterThan(0)
   expect(waitMs).toBeLessThanOrEqual(3_600_000)

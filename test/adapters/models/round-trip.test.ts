@@ -89,7 +89,7 @@ const EXPECTED: { readonly [provider: string]: readonly string[] } = {
 }
 
 describe.each(PROVIDERS)('$name', (provider) => {
-  it('gets its completion back unchanged, with its attached data, and the results after it', async () => {
+  it('receives its own completion unchanged, with its metadata, followed by the results', async () => {
     const [, second = ''] = await twoRounds(provider)
     const places = (EXPECTED[provider.name] ?? []).map((part) => ({ part, at: second.indexOf(part) }))
     for (const place of places) expect(place).not.toMatchObject({ at: -1 })

@@ -128,13 +128,13 @@ describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as co
     expect([error.size?.maxTokens, error.size?.tokens]).toEqual([maxTokens, tokens])
   })
 
-  test('a refusal that repeats the conversation is no refusal for the length', async () => {
+  test('a refusal that quotes the conversation is not mistaken for a length error', async () => {
     const input = [{ role: 'user', content: 'why is the prompt too long? the context window is 4096 tokens' }]
     const detail = [{ type: 'missing', loc: ['body', 'tools'], msg: 'Field required', input }]
     expect(await refusal(provider, 422, JSON.stringify({ detail }))).toMatchObject({ code: 'invalid_request' })
   })
 
-  test('a refusal in the detail of a body is a refusal for the length', async () => {
+  test('a length error in the detail of a body is recognised', async () => {
     const detail = [{ type: 'value_error', loc: ['body'], msg: 'prompt is too long: 9001 tokens > 8192 maximum' }]
     const error = await refusal(provider, 422, JSON.stringify({ detail }))
     expect(error).toMatchObject({ code: 'context_length', size: { maxTokens: 8192, tokens: 9001 } })
@@ -148,7 +148,7 @@ describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as co
     ],
     [400, 'messages.3: tool_use ids must be unique'],
     [422, 'tools.0.name: string does not match the pattern'],
-  ])('status %i, "%s", is no refusal for the length', async (status, message) => {
+  ])('status %i, "%s", is no length error', async (status, message) => {
     expect(await refusal(provider, status, bodyOf(message))).toMatchObject({ code: 'invalid_request', status })
   })
 })

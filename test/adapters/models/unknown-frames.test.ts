@@ -117,7 +117,7 @@ describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as co
     })
   })
 
-  test('a stream that breaks off after its first known frame is no stream of unknown frames', async () => {
+  test('a stream that ends after its first known frame is not reported as unknown frames', async () => {
     const [first = ''] = provider.frames({ parts: [{ type: 'text', text: 'hello' }] })
     await expect(read(provider, [first])).rejects.toMatchObject({ code: 'network', unknownFrames: undefined })
   })

@@ -29,26 +29,26 @@ function engine(statuses: Readonly<Record<string, readonly (number | Readonly<Re
   return { send, requests, tries: (id: string) => seen.get(id) ?? 0 }
 }
 
-test('stored, older than what is there, and gone already are done at once', async () => {
+test('an item that is stored, outdated or already deleted is done at once', async () => {
   const { send, tries } = engine({ a: [201], b: [200], c: [409], d: [404] })
   const outcomes = await bulk(send, clock, [store('a'), store('b'), store('c'), remove('d')])
   expect(outcomes).toEqual([{ kind: 'done' }, { kind: 'done' }, { kind: 'done' }, { kind: 'done' }])
   expect(['a', 'b', 'c', 'd'].map(tries)).toEqual([1, 1, 1, 1])
 })
 
-test('a busy or broken engine is asked again, only for what it did not take', async () => {
+test('a busy or failing engine gets a retry with only the items that it rejected', async () => {
   const { send, tries } = engine({ a: [429, 503, 201], b: [201] })
   expect(await bulk(send, clock, [store('a'), store('b')])).toEqual([{ kind: 'done' }, { kind: 'done' }])
   expect([tries('a'), tries('b')]).toEqual([3, 1])
 })
 
-test('what stays busy is reported as failed after a few tries', async () => {
+test('an item is reported as failed if the engine stays busy after a few attempts', async () => {
   const { send, tries } = engine({ a: [429] })
   expect(await bulk(send, clock, [store('a'), store('b')])).toMatchObject([{ kind: 'failed' }, { kind: 'done' }])
   expect(tries('a')).toBe(5)
 })
 
-test('what the engine refuses for good is reported with its reason, and never tried again', async () => {
+test('an item that the engine rejects permanently is reported with its reason and not retried', async () => {
   const error = { type: 'mapper_parsing_exception', reason: 'failed to parse field [time]' }
   const { send, tries } = engine({ a: [{ status: 400, error }] })
   const [outcome] = await bulk(send, clock, [store('a')])
@@ -56,7 +56,7 @@ test('what the engine refuses for good is reported with its reason, and never tr
   expect(tries('a')).toBe(1)
 })
 
-test('an index that is gone, or closed to us, is no fault of the document', async () => {
+test('an index that is missing or forbidden does not count as an error of the document', async () => {
   const gone = { status: 404, error: { type: 'index_not_found_exception', reason: 'no such index [i]' } }
   const { send } = engine({ a: [gone], b: [gone], c: [403] })
   expect(await bulk(send, clock, [store('a'), remove('b'), store('c')])).toMatchObject([
@@ -80,7 +80,7 @@ test('a request without a response is sent again', async () => {
   expect(outcomes).toEqual([{ kind: 'done' }])
 })
 
-test('of a request that is refused as a whole, only the documents that are at fault are refused', async () => {
+test('a request that is refused as a whole is split, and only the faulty documents are refused', async () => {
   const { send } = engine({})
   const outcomes = await bulk(
     async (request) =>
@@ -93,7 +93,7 @@ test('of a request that is refused as a whole, only the documents that are at fa
   expect(outcomes.map(({ kind }) => kind)).toEqual(['done', 'done', 'refused', 'done'])
 })
 
-test('requests stay below what the engine takes, and every version goes with its document', async () => {
+test('requests stay below the engine’s limits, and each document is sent with its version', async () => {
   const { send, requests } = engine({})
   const long = (id: string): Operation => ({ index: 'i', id, version: 7, source: { text: 'x'.repeat(100_000) } })
   const operations = [

@@ -75,7 +75,7 @@ test.each(['aoss', 'es'] as const)('requests to %s carry a signature that covers
   }
 })
 
-test('without signing nothing is signed', async () => {
+test('without a signer, requests carry no signature', async () => {
   const { endpoint, seen } = await server()
   const client = createOpenSearchClient({ endpoint })
   await createSend(client)({ method: 'GET', path: '/_alias/history' })
@@ -83,7 +83,7 @@ test('without signing nothing is signed', async () => {
   expect(seen[0]?.headers.authorization).toBeUndefined()
 })
 
-test('a kept connection that was closed meanwhile is replaced, and the request sent once more', async () => {
+test('a reused connection that was closed meanwhile is replaced, and the request is sent once more', async () => {
   const paths: string[] = []
   let requests = 0
   const listener = createServer((request, response) => {
@@ -107,7 +107,7 @@ test('a kept connection that was closed meanwhile is replaced, and the request s
   expect([paths, requests]).toEqual([['/first', '/second'], 3])
 })
 
-test('a server that does not respond is an error that says which request', async () => {
+test('a server that does not respond causes an error that names the request', async () => {
   const client = createOpenSearchClient({ endpoint: 'http://127.0.0.1:1' })
   await expect(createSend(client)({ method: 'GET', path: '/_alias/history' })).rejects.toThrow('GET /_alias/history')
   await client.close()

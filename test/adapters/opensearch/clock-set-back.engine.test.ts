@@ -45,5 +45,5 @@ withEngines(['opensearch'], ({ opensearch }) => {
   test.each([
     ['that continues', 0],
     ['that is set back by an hour', 3_600_000],
-  ] as const)('a search finds what a writer writes with a clock %s', expectFound)
+  ] as const)('a search finds documents of a writer with a clock %s', expectFound)
 })

@@ -18,7 +18,7 @@ test('an unknown word matches words of the found documents that are one typo awa
   expect(term?.soughtTexts.map(({ text }) => text)).toEqual(['crate', 'crates', 'crata'])
 })
 
-test('others get their turn while many documents are read for their words', async () => {
+test('other work proceeds while many documents are read for their words', async () => {
   const letters = 'abcdefghijklmnopqrstuvwxyz'
   const word = (number: number): string =>
     [3, 2, 1, 0].map((at) => letters[Math.floor(number / 26 ** at) % 26]).join('')

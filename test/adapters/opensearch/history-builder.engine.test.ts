@@ -46,7 +46,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       await build.publish()
     }
 
-    test('the first write makes an index of this version, with the mapping, behind both aliases', async () => {
+    test('the first write creates an index of this version with the mapping and both aliases', async () => {
       await harness.writer.write(changesOf([document]))
       expect(await search()).toEqual([messageId])
       const first = [`${harness.alias}-v${INDEX_VERSION}-first`]
@@ -60,7 +60,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
     test.each([
       ['stores', changesOf([document])],
       ['removes', [{ key: KEY, messageId, revision: 2, documents: [], removed: ['u'] }]],
-    ])('a write that %s fails where its index was dropped, and creates none', async (_, changes) => {
+    ])('a write that %s fails if its index was dropped, and creates no index', async (_, changes) => {
       await harness.writer.write(changesOf([document]))
       const dropped = `${harness.alias}-v${INDEX_VERSION}-first`
       await harness.client.indices.delete({ index: dropped })
@@ -74,7 +74,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await search()).toEqual([messageId])
     })
 
-    test('an index of an earlier version, without an alias of its own, is written', async () => {
+    test('an index of an earlier version, without an alias of its own, accepts writes', async () => {
       await harness.writer.write(changesOf([document]))
       const first = `${harness.alias}-v${INDEX_VERSION}-first`
       await harness.client.indices.deleteAlias({ index: first, name: ownAlias(first) })
@@ -86,7 +86,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await all()).toEqual([first])
     })
 
-    test('an index that a dying process left without its aliases is taken into use', async () => {
+    test('an index that a crashed process created without its aliases is used', async () => {
       await harness.client.indices.create({
         index: `${harness.alias}-v${INDEX_VERSION}-first`,
         body: { mappings: MAPPING as object },
@@ -95,7 +95,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await search()).toEqual([messageId])
     })
 
-    test('an index of an older mapping is searched and written until a rebuild replaces it', async () => {
+    test('an index with an older mapping is searched and written until a rebuild replaces it', async () => {
       const index = `${harness.alias}-v0-old`
       const { tenant, ...rest } = MAPPING.properties
       const older = { ...MAPPING, properties: { ...rest, tenant: { ...tenant, ignore_above: 100 } } }
@@ -116,7 +116,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       })
     })
 
-    test('what rebuilds that crashed left, in the aliases or outside of them, is removed by the next', async () => {
+    test('indexes of crashed rebuilds, with or without an alias, are removed by the next rebuild', async () => {
       await search()
       await harness.client.indices.create({ index: `${harness.alias}-v${INDEX_VERSION}-111` })
       const half = { [`${harness.alias}-write`]: {} }

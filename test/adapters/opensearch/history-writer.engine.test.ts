@@ -43,7 +43,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       return (await harness.index.search({ scope, text, filters: {}, limit: 50 })).hits.map(({ snippet }) => snippet)
     }
 
-    test('the greatest revision stays, whatever comes late', async () => {
+    test('the greatest revision remains, even if an older one arrives later', async () => {
       const newer = document('version two')
       const older = { ...newer, text: 'version one' }
       await harness.writer.write(changesOf([newer], 2))
@@ -51,7 +51,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await texts('version')).toEqual(['«version» two'])
     })
 
-    test('a removal is not undone by what is older, and is fine where nothing is', async () => {
+    test('a removal is not undone by an older revision, and succeeds if nothing is stored', async () => {
       const gone = document('vanishing')
       const { key, messageId } = changesOf([gone])[0] ?? { key: { tenant: '', session: '' }, messageId: '' }
       const removal = { key, messageId, revision: 2, documents: [], removed: ['u', 'u1'] }
@@ -62,7 +62,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await texts('vanishing')).toEqual([])
     })
 
-    test('a document that can never be stored is dead-lettered once, with the reason, and blocks nothing', async () => {
+    test('a document that can never be stored is dead-lettered once with the reason and blocks no other', async () => {
       const bad = document('impossible', { time: 1e300 })
       const good = document('possible')
       expect(await harness.writer.write(changesOf([bad, good]))).toEqual([{ done: true }, { done: true }])
@@ -77,7 +77,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await texts('possible')).toHaveLength(1)
     })
 
-    test('an engine that takes nothing fails what was to be written, and nothing is lost by it', async () => {
+    test('a write fails while the engine rejects everything, and succeeds when it is repeated', async () => {
       const late = document('patience')
       proxy.decide(({ path }) => (path === '/_bulk' ? { status: 503 } : 'pass'))
       expect(await harness.writer.write(changesOf([late]))).toMatchObject([{ done: false }])
@@ -86,7 +86,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       expect(await texts('patience')).toHaveLength(1)
     })
 
-    test('strange texts are stored and found', async () => {
+    test('unusual texts are stored and found', async () => {
       const strange = [
         'lone \uD800 surrogate',
         'nul \u0000 byte',

@@ -26,7 +26,7 @@ function withoutIndex(status: number): { readonly client: SearchClient; readonly
 
 const scope = { tenant: 'acme' }
 
-test('a search before anything was written finds nothing, and asks for no right but to search', async () => {
+test('a search before the first write finds nothing and needs only the permission to search', async () => {
   const { client, sent } = withoutIndex(404)
   const index = createOpenSearchHistoryIndex({ client, alias: 'history' })
   expect(await index.search({ scope, text: 'blue crate', filters: {}, limit: 10 })).toEqual({ hits: [] })
@@ -34,14 +34,14 @@ test('a search before anything was written finds nothing, and asks for no right 
   expect(new Set(sent.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(['POST /history/_search']))
 })
 
-test.each([403, 429, 500, 503])('a search that gets %i is no empty page', async (status) => {
+test.each([403, 429, 500, 503])('a search that gets status %i fails and returns no empty page', async (status) => {
   const index = createOpenSearchHistoryIndex({ client: withoutIndex(status).client, alias: 'history' })
   await expect(index.search({ scope, text: 'blue crate', filters: {}, limit: 10 })).rejects.toMatchObject({
     code: 'search_unavailable',
   })
 })
 
-test("a domain's index has copies for its zones and logs slow queries; a collection takes no settings", async () => {
+test('a domain’s index has replicas for its zones and logs slow queries; a collection gets no settings', async () => {
   for (const copies of [undefined, 0, 2]) {
     const { client, sent } = withoutIndex(404)
     const aliases = createHistoryAliases({

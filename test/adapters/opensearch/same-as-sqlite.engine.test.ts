@@ -94,9 +94,9 @@ withEngines(['opensearch'], ({ opensearch }) => {
       if (isExact) expect([...found].toSorted()).toEqual(wanted.toSorted())
     }
 
-    test.each(WORDS)('find the same for the word %s', (text) => expectSame(text, 40, false))
+    test.each(WORDS)('return the same results for the word %s', (text) => expectSame(text, 40, false))
 
-    test.each(SYMBOLS)('find the same for the symbols %s', (text) => expectSame(text, 3, true))
+    test.each(SYMBOLS)('return the same results for the symbols %s', (text) => expectSame(text, 3, true))
 
     test.each([
       ['deploy', 40],

@@ -54,19 +54,19 @@ withEngines(['opensearch'], ({ opensearch }) => {
     }, MEASURING_MS)
     afterAll(() => harness.close())
 
-    test('hit@1 at least .95, hit@10 at least .99', () => {
+    test('reach hit@1 of at least .95 and hit@10 of at least .99', () => {
       const all = Object.values(ranks[CLEAN] ?? {}).flat()
       expect(share(all, 1)).toBeGreaterThanOrEqual(0.95)
       expect(share(all, 10)).toBeGreaterThanOrEqual(0.99)
     })
 
-    test('earlier questions and retellings rank below the events', () => {
+    test('rank earlier questions and retellings below the events', () => {
       const [clean, again] = [CLEAN, RETOLD].map((name) => Object.values(ranks[name] ?? {}).flat())
       expect(share(again ?? [], 1)).toBeGreaterThanOrEqual(share(clean ?? [], 1) - 0.02)
       expect(share(again ?? [], 10)).toBeGreaterThanOrEqual(share(clean ?? [], 10) - 0.01)
     })
 
-    test('every kind of query hit@10 at least .97', () => {
+    test('reach hit@10 of at least .97 for every kind of query', () => {
       for (const [kind, found] of Object.entries(ranks[CLEAN] ?? {}))
         expect(share(found, 10), kind).toBeGreaterThanOrEqual(0.97)
     })

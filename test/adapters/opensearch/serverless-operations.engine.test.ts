@@ -33,7 +33,7 @@ const PUBLISHED: { readonly [permission: string]: readonly RegExp[] } = {
 }
 
 withEngines(['opensearch'], ({ opensearch }) => {
-  describe('what the adapter asks of OpenSearch', () => {
+  describe('each request of the OpenSearch adapter', () => {
     let proxy: Proxy
     let harness: OpenSearchHarness
     beforeAll(async () => {
@@ -46,7 +46,7 @@ withEngines(['opensearch'], ({ opensearch }) => {
       await proxy.close()
     })
 
-    test('is among the operations that OpenSearch Serverless publishes', () => {
+    test('is an operation that OpenSearch Serverless publishes', () => {
       const asked = new Set(proxy.requests.map(({ method, path }) => `${method} ${path}`))
       expect(asked.size).toBeGreaterThan(8)
       for (const operation of asked)
@@ -58,21 +58,21 @@ withEngines(['opensearch'], ({ opensearch }) => {
         ).toBe(true)
     })
 
-    test('needs no script, suggester, join or parameter beyond the operation', () => {
+    test('needs no script, suggester, join or query parameter', () => {
       for (const { path, body } of proxy.requests) {
         expect(path).not.toContain('?')
         expect(body).not.toMatch(/"(script|script_score|suggest|rescore|has_child|percolate)"/)
       }
     })
 
-    test('makes indexes by their mapping alone: no settings, no analyzer of a plugin', () => {
+    test('creates indexes from their mapping alone: no settings, no plugin analyzer', () => {
       const created = proxy.requests.filter(({ method }) => method === 'PUT')
       expect(created.length).toBeGreaterThanOrEqual(2)
       for (const { body } of created) expect(JSON.parse(body)).toEqual({ mappings: MAPPING })
     })
   })
 
-  test('an engine that takes an older version over a newer one is not used', async () => {
+  test('an engine that accepts an older version over a newer one is refused', async () => {
     const proxy = await startProxy(opensearch)
     const harness = openSearchHarness(opensearch, new Client({ node: proxy.endpoint, maxRetries: 0 }))
     proxy.decide(({ path, body }) =>

@@ -45,7 +45,7 @@ withEngines(['s3'], ({ s3 }) => {
     })
 
     test.each(Object.entries(S3_FAULTS))(
-      'every operation comes through when each request first meets %s',
+      'every operation succeeds when the first attempt of each request meets %s',
       async (_name, fault) => {
         const [small, large] = [nextId(undefined, Date.now()), nextId(undefined, Date.now())]
         const bytes = Buffer.alloc(9 * MB, 'tooltrail')
@@ -64,7 +64,7 @@ withEngines(['s3'], ({ s3 }) => {
       },
     )
 
-    test.each(Object.entries(S3_FAULTS))('a store that never gets better than %s fails', async (_name, fault) => {
+    test.each(Object.entries(S3_FAULTS))('an operation fails if every attempt meets %s', async (_name, fault) => {
       const name = nextId(undefined, Date.now())
       disturb(() => () => fault)
       const failure = { code: 'storage_failed', retryable: true }

@@ -30,7 +30,7 @@ withEngines(['s3'], ({ s3 }) => {
     expect(await store.removeAll(key)).toBe(1)
   })
 
-  test('more than 8 MB go in parts and come back whole, in ranges, and with their type', async () => {
+  test('more than 8 MB are uploaded in parts and are read completely, in ranges, and with their type', async () => {
     const key = { tenant: 'default', session: 'large' }
     const name = newName()
     const bytes = Buffer.alloc(20 * MB + 7, 'tooltrail ')
@@ -42,7 +42,7 @@ withEngines(['s3'], ({ s3 }) => {
     await store.removeAll(key)
   })
 
-  test('parts never overwrite an object, and a refused upload leaves nothing behind', async () => {
+  test('parts never overwrite an object, and a refused upload leaves no parts', async () => {
     const key = { tenant: 'default', session: 'large-taken' }
     const name = newName()
     const bytes = Buffer.alloc(9 * MB, 'a')
@@ -56,7 +56,7 @@ withEngines(['s3'], ({ s3 }) => {
     await store.removeAll(key)
   })
 
-  test('a session of more than a thousand objects is removed whole', async () => {
+  test('a session with more than a thousand objects is removed completely', async () => {
     const key = { tenant: 'default', session: 'many' }
     const names = Array.from({ length: 1005 }, newName)
     for (let at = 0; at < names.length; at += 50)
@@ -73,7 +73,7 @@ withEngines(['s3'], ({ s3 }) => {
       return (await store.link(key, name, disposition)) ?? ''
     }
 
-    test('downloads the object without a key, as the attachment that was asked for', async () => {
+    test('downloads the object without credentials, as the requested attachment', async () => {
       const response = await fetch(await linkTo(newName()))
       expect(response.status).toBe(200)
       expect(await response.text()).toBe('<script>alert(1)</script>')
@@ -94,7 +94,7 @@ withEngines(['s3'], ({ s3 }) => {
       expect(Math.abs(Date.parse(signedAt) - Date.now())).toBeLessThan(60_000)
     })
 
-    test('opens nothing but its object, and only as it was signed', async () => {
+    test('opens only its own object, and only with its signed parameters', async () => {
       const [one, other] = [newName(), newName()]
       const link = await linkTo(one)
       await linkTo(other)
@@ -108,12 +108,12 @@ withEngines(['s3'], ({ s3 }) => {
       expect((await fetch(link.split('?')[0] ?? '')).status).toBe(403)
     })
 
-    test.each(['../x', '', 'a/b'])('is not given for a name that is none: %j', async (name) => {
+    test.each(['../x', '', 'a/b'])('is not created for the invalid name %j', async (name) => {
       expect(await store.link(key, name, disposition)).toBeUndefined()
     })
   })
 
-  test('a store that refuses the caller fails with its reason', async () => {
+  test('a store that refuses the caller’s credentials fails with that reason', async () => {
     const stranger = new S3Client({
       endpoint: s3,
       region: 'us-east-1',

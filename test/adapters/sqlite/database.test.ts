@@ -22,7 +22,7 @@ describe('a database file', () => {
   beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'tooltrail-database-'))))
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('processes that open a new file at the same moment all find its tables, made once', async () => {
+  test('is initialised once when processes open it at the same moment', async () => {
     const path = join(folder, 'raced.sqlite')
     const program = `
       const { openDatabase, transaction, write } = await import(${JSON.stringify(DATABASE_MODULE)})
@@ -42,14 +42,14 @@ describe('a database file', () => {
     database.close()
   })
 
-  test('a file keeps every commit through a power cut: write-ahead log, synced at each commit', () => {
+  test('keeps every commit through a power cut: write-ahead log, synced at each commit', () => {
     const database = openDatabase(join(folder, 'durable.sqlite'))
     expect(readOne(database, 'PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' })
     expect(readOne(database, 'PRAGMA synchronous')).toEqual({ synchronous: 2 })
     database.close()
   })
 
-  test('a file of a newer program is refused and stays as it is', () => {
+  test('is refused unchanged if a newer program wrote it', () => {
     const path = join(folder, 'newer.sqlite')
     const database = openDatabase(path)
     database.exec('PRAGMA user_version = 99')
@@ -57,7 +57,7 @@ describe('a database file', () => {
     expect(() => openDatabase(path)).toThrow(/its version is 99/)
   })
 
-  test('a file from before the first release is refused with what to do, and stays as it is', () => {
+  test('from before the first release is refused unchanged, with advice', () => {
     const path = join(folder, 'older.sqlite')
     const before = openDatabase(path)
     before.exec('PRAGMA application_id = 0; PRAGMA user_version = 1')
@@ -66,7 +66,7 @@ describe('a database file', () => {
     expect(() => openDatabase(path)).toThrow(/before the first release/)
   })
 
-  test('a migration that fails leaves the version before it', () => {
+  test('keeps its previous version if a migration fails', () => {
     const database = openDatabase(join(folder, 'failing.sqlite'))
     const version = readOne(database, 'PRAGMA user_version')
     const steps = Array.from({ length: 50 }, () => 'CREATE TABLE half (a)')
@@ -76,11 +76,11 @@ describe('a database file', () => {
     database.close()
   })
 
-  test('a file that is no database is refused with what is wrong', () => {
+  test('is refused with a reason if it is no database', () => {
     expect(() => openDatabase(DATABASE_MODULE.replace('file://', ''))).toThrow(/not a database/)
   })
 
-  test('a write waits for another process only so long, then fails as worth repeating', () => {
+  test('fails a write with a retryable error after waiting too long for another process', () => {
     const path = join(folder, 'busy.sqlite')
     const [first, second] = [openDatabase(path), openDatabase(path)]
     second.exec('PRAGMA busy_timeout = 20')
@@ -94,7 +94,7 @@ describe('a database file', () => {
     second.close()
   })
 
-  test('a full disk fails as worth repeating, and stores nothing of the transaction', () => {
+  test('on a full disk fails with a retryable error and stores nothing of the transaction', () => {
     const database = openDatabase(join(folder, 'full.sqlite'))
     database.exec(
       `PRAGMA max_page_count = ${Number(readOne<{ page_count: number }>(database, 'PRAGMA page_count')?.page_count) + 2}`,
@@ -109,7 +109,7 @@ describe('a database file', () => {
     database.close()
   })
 
-  test('a snapshot does not see what another process commits meanwhile', () => {
+  test('offers snapshots that do not show later commits of another process', () => {
     const path = join(folder, 'snapshot.sqlite')
     const [reader, writer] = [openDatabase(path), openDatabase(path)]
     const count = (): unknown => readOne(reader, 'SELECT count(*) AS count FROM api_keys')
@@ -126,7 +126,7 @@ describe('a database file', () => {
 })
 
 describe('a transaction', () => {
-  test('that throws stores nothing and throws the same', () => {
+  test('that throws stores nothing and rethrows the same error', () => {
     const database = openDatabase(':memory:')
     const reason = new Error('no')
     const work = (): never => {
@@ -137,7 +137,7 @@ describe('a transaction', () => {
     expect(readAll(database, 'SELECT id FROM api_keys')).toEqual([])
   })
 
-  test('that breaks a constraint is a failure of the storage that no repeat can mend', () => {
+  test('that breaks a constraint fails with a storage error that is not retryable', () => {
     const database = openDatabase(':memory:')
     const twice = (): void => {
       write(database, insertKey, 'h', 'k', 't', 0, '{}')
@@ -148,7 +148,7 @@ describe('a transaction', () => {
     )
   })
 
-  test('on a closed database is a failure of the storage', () => {
+  test('on a closed database fails with a storage error', () => {
     const database = openDatabase(':memory:')
     database.close()
     expect(() => transaction(database, () => undefined)).toThrow(expect.objectContaining({ code: 'storage_failed' }))

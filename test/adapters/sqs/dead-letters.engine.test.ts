@@ -5,7 +5,7 @@ import { sqsClient } from '../../engines/clients.ts'
 import { withEngines } from '../../engines/with-engines.ts'
 
 withEngines(['sqs'], ({ sqs }) => {
-  test('messages that come back while others are dealt with are returned once', async () => {
+  test('messages that become visible again during the listing are returned once', async () => {
     const client = sqsClient(sqs)
     const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: `q-${crypto.randomUUID()}` }))
     const ids = ['m1', 'm2', 'm3']

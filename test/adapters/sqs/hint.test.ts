@@ -4,9 +4,9 @@ import { decodeHint, encodeHint } from '../../../functions/adapters/sqs/queue-me
 test.each([
   { tenant: 'acme', session: 's1' },
   { tenant: 'acme', session: 's1', hops: 7 },
-])('%o comes back as it went', (hint) => expect(decodeHint(encodeHint(hint))).toEqual(hint))
+])('%o is unchanged after encoding and decoding', (hint) => expect(decodeHint(encodeHint(hint))).toEqual(hint))
 
-test('hops that are no number count as none', () => {
+test('an invalid number of hops counts as zero', () => {
   expect(decodeHint('{"tenant":"acme","session":"s1","hops":"many"}')).toEqual({ tenant: 'acme', session: 's1' })
 })
 
@@ -18,4 +18,4 @@ test.each([
   '{"tenant":"acme"}',
   '{"tenant":"a/b","session":"s1"}',
   '{"tenant":"a","session":"../s"}',
-])('%j is no hint', (body) => expect(() => decodeHint(body)).toThrow())
+])('%j is not a valid hint', (body) => expect(() => decodeHint(body)).toThrow())

@@ -18,7 +18,7 @@ const SCRIPT = Array.from({ length: 6 }, (_, number) => ({ text: `answer ${numbe
 const A_MINUTE = 60_000
 
 withEngines(['sqs'], ({ sqs }) => {
-  describe('hints in SQS change nothing but the time', () => {
+  describe('hints in SQS affect only the timing', () => {
     const client = sqsClient(sqs)
     let queueUrl: string
     let queue: RunQueue
@@ -58,7 +58,7 @@ withEngines(['sqs'], ({ sqs }) => {
         for (const run of runs) expect((await harness.ports.reader.run(key, run))?.status).toBe('completed')
       })
 
-    test('a hint for later comes, and not before its time', async () => {
+    test('a delayed hint arrives, but not before its time', async () => {
       const key = await session('later')
       const run = await enqueue(key)
       const begun = Date.now()
@@ -69,7 +69,7 @@ withEngines(['sqs'], ({ sqs }) => {
       await consuming.stop()
     })
 
-    test('doubled, reordered and late ones: every input is executed once, in its order', async () => {
+    test('doubled, reordered and late hints execute every input once, in order', async () => {
       const [one, two] = [await session('one'), await session('two')]
       const runs = [await enqueue(one), await enqueue(one), await enqueue(one)]
       const other = await enqueue(two)
@@ -91,7 +91,7 @@ withEngines(['sqs'], ({ sqs }) => {
       expect(reports).toEqual([])
     })
 
-    test('a lost one: the sweeper finds the session and hints again', async () => {
+    test('a lost hint is replaced by the sweeper', async () => {
       const key = await session('lost')
       const run = await enqueue(key)
       await sweep({ ...harness.ports, queue })
@@ -102,7 +102,7 @@ withEngines(['sqs'], ({ sqs }) => {
       expect(harness.requests).toHaveLength(1)
     })
 
-    test('one that finds a live lease, no work, or no session is acknowledged', async () => {
+    test('a hint for a live lease, no work, or no session is acknowledged', async () => {
       const [held, idle] = [await session('held'), await session('idle')]
       await harness.ports.inbox.enqueue(held, newRun({ agent: 'default', startAs: 'somebody else' }))
       const before = await harness.ports.lease.readHeader(held)
@@ -115,7 +115,7 @@ withEngines(['sqs'], ({ sqs }) => {
       expect(await harness.ports.lease.readHeader(held)).toEqual(before)
     })
 
-    test.each([-3, 1.5, 'many', null])('a count of hops that is none (%j) counts as none', async (hops) => {
+    test.each([-3, 1.5, 'many', null])('an invalid number of hops (%j) counts as zero', async (hops) => {
       const key = await session('counted')
       const MessageBody = JSON.stringify({ ...JSON.parse(encodeHint(key)), hops })
       await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))

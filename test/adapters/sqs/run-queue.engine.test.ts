@@ -30,7 +30,7 @@ withEngines(['sqs'], ({ sqs }) => {
 
   runQueueContract('SQS', async () => open(await makeQueue()))
 
-  test('each hint reaches one handler, also those sent before anybody consumed, and is then gone', async () => {
+  test('each hint reaches one handler, even if it was sent before the consumer started, and is then deleted', async () => {
     const queueUrl = await makeQueue()
     const [first, second] = [open(queueUrl), open(queueUrl)]
     const seen: string[] = []
@@ -43,7 +43,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(await counts(queueUrl)).toMatchObject(EMPTY)
   })
 
-  test('a hint whose handler rejects comes again after a wait, is reported, and is gone once handled', async () => {
+  test('a hint whose handler rejects is reported, redelivered after a delay, and deleted once handled', async () => {
     const queueUrl = await makeQueue()
     const reports: unknown[] = []
     const queue = open(queueUrl, reports)
@@ -62,7 +62,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(await counts(queueUrl)).toMatchObject(EMPTY)
   })
 
-  test('a message that is no hint is dead-lettered and blocks no other', async () => {
+  test('a message that is no valid hint is dead-lettered and blocks no other', async () => {
     const dead = await makeQueue()
     const RedrivePolicy = JSON.stringify({
       deadLetterTargetArn: (await counts(dead))['QueueArn'],
@@ -81,7 +81,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(String(reports[0])).toContain('not a hint')
   })
 
-  test('stop waits for handlers that run and takes no further hint', async () => {
+  test('stop waits for running handlers and accepts no further hint', async () => {
     const queueUrl = await makeQueue()
     const queue = open(queueUrl)
     const gate = Promise.withResolvers<void>()
@@ -104,7 +104,7 @@ withEngines(['sqs'], ({ sqs }) => {
     expect(places.map(Number).reduce((sum, count) => sum + count)).toBe(1)
   })
 
-  test('a hint that cannot be handed over rejects, and a poll that fails is reported and tried again', async () => {
+  test('a failed send rejects, and a failed poll is reported and retried', async () => {
     const reports: unknown[] = []
     const queue = open(`${sqs}/000000000000/none`, reports)
     await expect(queue.send(hintOf('lost'))).rejects.toThrow()

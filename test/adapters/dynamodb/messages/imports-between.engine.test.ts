@@ -12,7 +12,7 @@ import { dynamodbEngine } from '../engine.ts'
 import { createInterloper } from '../runs/interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('an import by a clock that is ahead, between what an input reads and what it writes', () => {
+  describe('an import from a fast clock, between the read and the write of an input', () => {
     let stores: Stores
     const { between, amid } = createInterloper()
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)
@@ -46,16 +46,19 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((started?.message?.id ?? '') > (seen.head ?? '')).toBe(true)
     }
 
-    test.each(['queue', 'steer'] as const)('an input into a busy session (%s) comes after it', async (onBusy) => {
-      const fixture = await openFixture(stores)
-      const { lease } = await startRun(fixture)
-      const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
-      const input = () => fixture.inbox.enqueue(fixture.key, newRun({ onBusy }))
-      const { runId } = await amid(() => endAndImport(fixture, end), input)
-      await expectLast(fixture, runId)
-    })
+    test.each(['queue', 'steer'] as const)(
+      'an input into a busy session (%s) comes after the imported turn',
+      async (onBusy) => {
+        const fixture = await openFixture(stores)
+        const { lease } = await startRun(fixture)
+        const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
+        const input = () => fixture.inbox.enqueue(fixture.key, newRun({ onBusy }))
+        const { runId } = await amid(() => endAndImport(fixture, end), input)
+        await expectLast(fixture, runId)
+      },
+    )
 
-    test('an input behind one that was queued, and was cancelled, comes after it', async () => {
+    test('an input behind a queued and cancelled input comes after the imported turn', async () => {
       const fixture = await openFixture(stores)
       const { runId: queued } = await fixture.inbox.enqueue(fixture.key, newRun())
       const end = () => fixture.peer.inbox.cancel(fixture.key, queued)
@@ -64,7 +67,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       await expectLast(fixture, runId)
     })
 
-    test('an input into a session that is busy again by then comes after both', async () => {
+    test('an input into a session that became busy again comes after the import and the other input', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))

@@ -21,7 +21,7 @@ describe('texts of one write', () => {
     maxLength: 70,
   })
 
-  test('stay in their items only below their limits and only as long as the whole fits', () => {
+  test('remain in their items only below their limits and while the whole write fits', () => {
     fc.assert(
       fc.property(texts, (planned) => {
         const spilled = planSpill(planned)
@@ -90,7 +90,7 @@ const outputs: OutputStore = {
 
 // Rounds of many megabytes: they take a busy machine a while.
 describe('an atomic write', () => {
-  test('of 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
+  test('with 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })
     await fc.assert(
       fc.asyncProperty(content, calls, async (completion, sizes) => {
@@ -115,7 +115,7 @@ describe('an atomic write', () => {
     )
   })
 
-  test('of changed rows takes at least one and no more than fit, whatever they hold', () => {
+  test('includes at least one changed row and at most as many as fit, whatever their contents', () => {
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 200 }), (calls) => {
         const { tools } = roundOf('', calls)

@@ -59,7 +59,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test.for(FAULTS)(
-      'nothing is lost and nothing doubled when every request first meets %s',
+      'no write is lost or doubled when the first attempt of every request meets %s',
       async (name, { expect }) => {
         const { proxy, stores, close } = await openHarness(name)
         const met = new Set<string>()
@@ -104,7 +104,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     )
 
     test.for(FAULTS.filter((name) => !name.startsWith('a conflict')))(
-      'a scan gives every row once when each of its requests first meets %s',
+      'a scan returns every row once when the first attempt of each request meets %s',
       async (name, { expect }) => {
         const { proxy, stores, close } = await openHarness(name)
         const fixture = await openFixture(stores)

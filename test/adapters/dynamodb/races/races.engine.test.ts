@@ -29,7 +29,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       return round.assistant.id
     }
 
-    test('concurrent claims of one run have one winner each, and the log has no fork', async () => {
+    test('concurrent claims of one run have one winner each, and the log does not fork', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const written: string[] = []
@@ -45,7 +45,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(messages.map(({ id }) => id).toSorted()).toEqual(messages.map(({ id }) => id))
     })
 
-    test('two holders that both believe in their lease write at once: only the later one is stored', async () => {
+    test('of two holders that write at once under their leases, only the later holder succeeds', async () => {
       const fixture = await openFixture(stores)
       let { lease } = await startRun(fixture)
       for (let number = 0; number < TAKES; number++) {

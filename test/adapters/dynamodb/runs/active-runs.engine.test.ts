@@ -18,7 +18,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   const client = dynamodbClient(dynamodb)
   afterAll(() => client.destroy())
 
-  test('a full list of active runs drops ended runs before its key reaches its cap', async () => {
+  test('a full list of active runs drops ended runs before its key exceeds its limit', async () => {
     const [tableName, clock] = [await createTestTable(client), createManualClock()]
     const ports = dynamodbPorts({ client, tableName, outputs: createDiskOutputStore({ folder: tmpdir() }), clock })
     const stays = async (): Promise<void> => undefined

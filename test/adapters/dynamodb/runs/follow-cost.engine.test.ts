@@ -65,7 +65,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     await Promise.all(waiting)
   })
 
-  test('those who are shown every event of such a run share what they read, and miss nothing', async () => {
+  test('subscribers to all events of one remote run share their reads and miss no event', async () => {
     const fixture = await openFixture(stores)
     const { lease } = await startRun({ ...fixture, ...fixture.peer })
     const round = roundAfter(fixture, lease, lease.head, CALLS)

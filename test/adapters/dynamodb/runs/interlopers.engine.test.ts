@@ -26,14 +26,14 @@ import { dynamodbEngine } from '../engine.ts'
 import { createInterloper } from './interloper.ts'
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('what lands on DynamoDB between what an operation reads and what it writes', () => {
+  describe('a write on DynamoDB between the read and the write of another operation', () => {
     let stores: Stores
     const { between, amid } = createInterloper()
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)
     afterAll(() => stores.close())
     const open = (): Promise<SessionFixture> => openFixture(stores)
 
-    test('a cancel: the run does not end as if there were none', async () => {
+    test('a cancel before the end of a run prevents a normal end', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const cancel = () => fixture.peer.inbox.cancel(fixture.key, lease.runId)
@@ -41,7 +41,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).toMatchObject({ activeRun: lease.runId, cancel: { reason: 'user' } })
     })
 
-    test('an input: the session whose run ends is due', async () => {
+    test('an input before the end of a run makes the session due', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const input = () => fixture.peer.inbox.enqueue(fixture.key, newRun())
@@ -51,7 +51,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(after).toHaveProperty('due')
     })
 
-    test('a cancel: the run does not pause', async () => {
+    test('a cancel before a pause prevents the pause', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
@@ -60,7 +60,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).toMatchObject({ paused: false, cancel: { reason: 'user' } })
     })
 
-    test('a cancel: no call is resolved any more', async () => {
+    test('a cancel before a resolution prevents the resolution of the call', async () => {
       const fixture = await open()
       const { started, round } = await pausedRun(fixture, [{ name: 'ask', id: 'one', needs: 'result' }])
       const { runId } = started.lease
@@ -70,7 +70,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.reader.message(fixture.key, callOf(round, 0).id)).toMatchObject({ status: 'waiting' })
     })
 
-    test('the end of the run: a cancel marks nothing', async () => {
+    test('the end of a run before a cancel is stored: the cancel changes nothing', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const end = () => fixture.peer.log.endRun(lease, endAfter(fixture, lease, lease.head))
@@ -78,7 +78,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('a take and a hand-over: a take of before is refused, for its generation has been', async () => {
+    test('a take and a release by another process make an earlier take fail, because its generation was used', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)
@@ -92,7 +92,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((await header(fixture)).generation).toBeGreaterThan(seen.generation + 1)
     })
 
-    test('a notice of the holder of before: a take does not write over it', async () => {
+    test('a notice of the previous holder makes a take fail, so that the notice is not overwritten', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       fixture.clock.advance(LEASE_MS + 1)
@@ -105,7 +105,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(run?.notices?.map(({ type }) => type)).toEqual(['context.nearly_full', 'run.resumed'])
     })
 
-    test('a later holder: a claim of before takes no call from it', async () => {
+    test('a later holder’s take makes an earlier claim fail, and the later holder keeps its calls', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'pay' }])
@@ -123,7 +123,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.peer.log.completeCall(later, result)).toMatchObject({ status: 'completed' })
     })
 
-    test('an input with a greater id: an input comes after it', async () => {
+    test('an input with a greater id makes the other input choose an even greater id', async () => {
       const fixture = await open()
       await startRun(fixture)
       let first = ''
@@ -136,7 +136,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(second.runId > first).toBe(true)
     })
 
-    test('a whole run with a smaller id: one that starts at once gets a generation of its own', async () => {
+    test('a complete run with a smaller id makes an input that starts at once use its own generation', async () => {
       const fixture = await open()
       const before = await header(fixture)
       const behind = async (): Promise<void> => {
@@ -150,7 +150,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect((await fixture.reader.runs(fixture.key, { limit: 9 })).runs).toHaveLength(2)
     })
 
-    test('the same input by its idempotency key: it is one run', async () => {
+    test('an input with the same idempotency key makes both inputs one run', async () => {
       const fixture = await open()
       await startRun(fixture)
       const run = newRun({ idempotency: { keyHash: 'key', bodyHash: 'body' } })
@@ -169,7 +169,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.reader.queued(fixture.key)).toHaveLength(1)
     })
 
-    test('a take that has claimed nothing yet: the holder of before repairs nothing', async () => {
+    test('a take without a claim prevents repairs by the previous holder', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'pay' }])
@@ -186,7 +186,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await fixture.reader.message(fixture.key, call)).toMatchObject({ status: 'running' })
     })
 
-    test('the same result by a later holder: it is not the result of the holder of before', async () => {
+    test('a result stored by a later holder is not accepted as the result of the previous holder', async () => {
       const fixture = await open()
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'read' }])
@@ -203,7 +203,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
   })
 
-  test('a page of deliveries continues after a delivery that was deleted meanwhile', async () => {
+  test('a page of deliveries continues after a delivery that is deleted during the read', async () => {
     const client = dynamodbClient(dynamodb)
     let remove: (() => Promise<unknown>) | undefined
     client.middlewareStack.add(
@@ -244,7 +244,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     }
   })
 
-  test('all reads by key are strong', async () => {
+  test('all reads by key are strongly consistent', async () => {
     const client = dynamodbClient(dynamodb)
     const weak: unknown[] = []
     let reads = 0

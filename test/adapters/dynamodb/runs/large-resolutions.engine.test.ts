@@ -12,7 +12,7 @@ import { dynamodbEngine } from '../engine.ts'
 const LARGE = 100_000
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('results of 64 large calls are stored at once, in a write that AWS takes', async () => {
+  test('results of 64 large calls are stored at once, in a write that AWS accepts', async () => {
     const direct = dynamodbClient(dynamodb)
     const proxy = await startFaultProxy(dynamodb)
     proxy.decide(tooLarge(direct))

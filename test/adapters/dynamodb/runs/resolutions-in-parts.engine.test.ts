@@ -18,7 +18,7 @@ import { dynamodbEngine } from '../engine.ts'
 const CALLS = 60
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  describe('results for more calls than one write takes', () => {
+  describe('results for more calls than one write can store', () => {
     let stores: Stores
     /** Does the write, or something instead. */
     let atWrite = (send: () => Promise<unknown>): Promise<unknown> => send()

@@ -11,7 +11,7 @@ const QUEUED = 300
 const TEXT = 'x'.repeat(4_000)
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('behind a long queue of inputs, finding those that steer reads those alone', async () => {
+  test('finding steering inputs reads only those, even behind a long queue of other inputs', async () => {
     const client = dynamodbClient(dynamodb)
     const meter = countReadUnits(client)
     const stores = await dynamodbEngine(dynamodb, client).open()

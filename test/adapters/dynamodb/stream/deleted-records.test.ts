@@ -34,7 +34,7 @@ async function none(): Promise<never> {
   throw new Error('nothing is read')
 }
 
-test('of a deleted session stays what its documents are removed by, and nothing of what was said', async () => {
+test('the record of a deleted session retains the ids of its documents but no text', async () => {
   const strip = stripDeleted(async ({ session }) => session === 'gone')
   expect(await strip(stored('gone'))).toBeUndefined()
   const stripped = await strip(removal('gone'))
@@ -45,7 +45,7 @@ test('of a deleted session stays what its documents are removed by, and nothing 
   expect(stripped && (await strip(stripped))).toBe(stripped)
 })
 
-test('records of other sessions and of no session are unchanged, and each session is read once', async () => {
+test('records of other sessions and of no session remain unchanged; each session is read once', async () => {
   const asked: string[] = []
   const strip = stripDeleted(async ({ session }) => {
     asked.push(session)

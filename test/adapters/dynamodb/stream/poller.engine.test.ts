@@ -79,7 +79,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       return { tableName, proxy, dependencies, seen, warnings, errors, write }
     }
 
-    test('gets records in order, again from the first that failed, and none after it has stopped', async () => {
+    test('emits records in order, repeats from the first failed record, and emits none after it has stopped', async () => {
       const { dependencies, write } = await harness()
       for (const name of ['a', 'b', 'c', 'd']) await write(name)
       const batches: string[][] = []
@@ -102,7 +102,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(batches.flat().join('')).toMatch(/^abcd(cd){2}e$/)
     })
 
-    test("continues at another process's position, and an earlier position never replaces a later one", async () => {
+    test('continues at another process’s position, and an earlier position never replaces a later one', async () => {
       const { dependencies, tableName, write, seen } = await harness()
       const positions = createStreamPositions({ client, tableName })
       const read = async (name: string): Promise<string> => {
@@ -120,7 +120,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(await positions.read('of-a-test')).toBe('123')
     })
 
-    test('makes a new iterator where it was when one has expired, without a word', async () => {
+    test('silently creates a new iterator at the same position when one has expired', async () => {
       const { dependencies, proxy, write, seen, warnings, errors } = await harness()
       await write('a')
       const poller = startStreamPoller(dependencies)
@@ -155,7 +155,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     })
 
     test.each(['GetRecords', 'GetShardIterator'])(
-      'starts at the oldest record when %s says that its position was dropped, and warns once',
+      'starts at the oldest record when %s shows that its position was dropped, and warns once',
       async (operation) => {
         const { dependencies, proxy, write, seen, warnings, errors } = await harness()
         await write('a')
@@ -205,7 +205,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(other.warnings).toEqual([expect.stringContaining('npm run rebuild')])
     })
 
-    test('polls less often while the table is missing, and reads the stream of the new table', async () => {
+    test('polls less often while the table is missing, and then reads the stream of the new table', async () => {
       const { dependencies, tableName, proxy, write, seen } = await harness()
       await write('a')
       const clock = createHastyClock()
@@ -234,7 +234,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       expect(seen.join('')).toBe('ab')
     })
 
-    test('asks a stream in which nothing happens less than twice a second', async () => {
+    test('polls an idle stream less than twice a second', async () => {
       const { dependencies, proxy, write, seen } = await harness()
       await write('a')
       const clock = createHastyClock()

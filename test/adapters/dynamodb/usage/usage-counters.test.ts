@@ -25,7 +25,7 @@ function added(all: readonly (readonly [string, Usage])[]): Record<string, numbe
   return sums
 }
 
-test('counters hold the sum of the completions of each agent, and know an agent whose tokens are unknown', () => {
+test('counters contain the sum of each agent’s completions, including agents with unknown token counts', () => {
   fc.assert(
     fc.property(completions, (all) => {
       const expected = new Map<string, Usage>()
@@ -37,14 +37,14 @@ test('counters hold the sum of the completions of each agent, and know an agent 
   )
 })
 
-test('no other attribute is taken for a counter', () => {
+test('other attributes are not read as counters', () => {
   expect(counterNames(toItem({ 'u:"a"': 1, 'u5:"a"': 2, 'u6:"a"': 3, u0: 4, queued: 5, until: 6 }))).toEqual([
     'u:"a"',
     'u5:"a"',
   ])
 })
 
-test('joined sums are the sums of both sides, agent by agent', () => {
+test('joined sums add the sums of both sides for each agent', () => {
   fc.assert(
     fc.property(completions, completions, (left, right) => {
       const joined = joinUsages(usageOf(toItem(added(left))), usageOf(toItem(added(right))))

@@ -43,7 +43,7 @@ const calls = async (input: string, change: Partial<ModelRequest> = {}): Promise
   (await completion(request([user(input)], change))).toolCalls.map((call) => `${call.name} ${call.arguments}`)
 
 describe('the demo model', () => {
-  it('looks for phrases in the beginning of a long input alone, and quotes as little of it', async () => {
+  it('matches and quotes only the beginning of a long input', async () => {
     expect(await calls(`what time is it, then ${'😀"'.repeat(1_000_000)}`)).toEqual(['current_time {}'])
     const late = await completion(request([user(`${'q'.repeat(100_000)}, then what time is it`)]))
     expect(late.toolCalls).toEqual([])
@@ -98,7 +98,7 @@ describe('the demo model', () => {
     ['use approve-me with {"do": "a, then b and c at once"}', ['approve-me {"do": "a, then b and c at once"}']],
     ['search history for "salt and pepper, ground" at once', ['search_history {"query":"salt and pepper, ground"}']],
     ['use approve-me with {"a": and what time is it at once', ['approve-me {"a":', 'current_time {}']],
-  ])('divides a request outside braces and quotes only: %s', async (input, expected) => {
+  ])('splits a request at separators outside braces and quotes only: %s', async (input, expected) => {
     expect(await calls(input)).toEqual(expected)
   })
 
@@ -116,7 +116,7 @@ describe('the demo model', () => {
     expect(text(await completion(request([user('use your head with care')])))).not.toContain('unknown')
   })
 
-  it('cites the first source of a result, and says what it is sent of images', async () => {
+  it('cites the first source of a result and describes the images that it receives', async () => {
     expect((await completion(request([user('cite the hours')]))).toolCalls).toMatchObject([
       { name: 'demo_sources', arguments: '{"topic":"the hours"}' },
     ])
@@ -130,26 +130,26 @@ describe('the demo model', () => {
     expect(text(await completion(request([user('describe the image')])))).toContain('no image')
   })
 
-  it('lists on help no phrase for a tool that is not declared', async () => {
+  it('omits phrases for undeclared tools from its help', async () => {
     const help = text(await completion({ ...request([user('help')]), tools: [] }))
     expect(help).toContain('fail once')
     for (const phrase of ['publish', 'search history', 'wait 20', 'delegate']) expect(help).not.toContain(phrase)
   })
 
-  it('lists what it understands on help, and points to it otherwise', async () => {
+  it('lists its phrases in its help and mentions the help for other inputs', async () => {
     const help = text(await completion(request([user('help')])))
     for (const phrase of ['what time is it', 'publish', 'long report', 'wait 20', 'fail once'])
       expect(help).toContain(phrase)
     expect(text(await completion(request([user('hello')])))).toContain('Say "help"')
   })
 
-  it('fails once when asked to, and succeeds when it is asked the same again', async () => {
+  it('fails once on request, and succeeds when the request is repeated', async () => {
     const asking = request([user(`fail once, please: ${Math.random()}`)])
     await expect(completion(asking)).rejects.toMatchObject({ code: 'provider_error', retryable: false })
     expect(text(await completion(asking))).toContain('this time it succeeds')
   })
 
-  it('takes one step after the other, then completes from the results', async () => {
+  it('executes one step after the other, then answers from the results', async () => {
     const input = user('what time is it, then search history for cats')
     expect((await completion(request([input]))).toolCalls.map((call) => call.name)).toEqual(['current_time'])
     const second = await completion(request([input, asked, result('current_time', 'noon')]))
@@ -161,24 +161,24 @@ describe('the demo model', () => {
     expect(text(last)).toContain('search_history failed: no such tool')
   })
 
-  it('reads the newest pointer in sight when none is named', async () => {
+  it('reads the newest visible pointer if the input names none', async () => {
     const history = [user('x'), asked, result('shell', `preview\n\n[Full output: ${POINTER}, 1.2 MB]`), user('read it')]
     expect((await completion(request(history))).toolCalls[0]?.arguments).toBe(`{"pointer":"${POINTER}"}`)
   })
 
-  it('says in every completion that it is no real model', async () => {
+  it('states in every completion that it is no real model', async () => {
     for (const input of ['hello', 'what time is it']) {
       expect(text(await completion(request([user(input)])))).toContain('no real model')
     }
   })
 
-  it('does not call when it must not, and calls what it must', async () => {
+  it('obeys the tool choice: none, required, or a named tool', async () => {
     expect(await calls('what time is it', { toolChoice: 'none' })).toEqual([])
     expect(await calls('hello', { toolChoice: { name: 'search_history' } })).toEqual(['search_history {}'])
     expect(await calls('hello', { toolChoice: 'required' })).toEqual(['current_time {}'])
   })
 
-  it('gives the same completion again, with unique call ids and usage from lengths', async () => {
+  it('repeats a completion exactly, with unique call ids and usage computed from lengths', async () => {
     const asking = request([user('what time is it and fetch https://a.b at once')])
     const first = await completion(asking)
     expect(await completion(asking)).toEqual(first)
@@ -192,7 +192,7 @@ describe('the demo model', () => {
     expect(usage.inputTokens).toBeLessThan(1_000)
   })
 
-  it('streams its completion, thinking first', async () => {
+  it('streams its thinking before its completion', async () => {
     const seen = await events(request([user('think about lunch')]))
     const streamed = (type: string): string =>
       seen.flatMap((event) => (event.type === type && 'text' in event ? [event.text] : [])).join('')
@@ -206,14 +206,14 @@ describe('the demo model', () => {
     expect(seen.length).toBeGreaterThan(4)
   })
 
-  it('fails as a model when asked to', async () => {
+  it('fails with a model error on request', async () => {
     await expect(completion(request([user('fail model')]))).rejects.toMatchObject({
       code: 'provider_error',
       retryable: false,
     })
   })
 
-  it('stops with the reason of an abort', async () => {
+  it('rejects with the reason of an abort', async () => {
     const abort = new AbortController()
     const stream = createDemoModel()
       .stream(request([user('hello')]), abort.signal)

@@ -35,4 +35,4 @@ test.each([
   ['history_index', 'istory_index'],
   ['https://example.com/a-b', 'example.com/a-'],
   ['v1.22.3', '1.22.'],
-])('a text with %s is found by %s', expectFound)
+])('a text with %s is found by the query %s', expectFound)

@@ -67,7 +67,7 @@ async function contents(): Promise<unknown> {
 }
 
 describe('the SQLite history', () => {
-  test('a message written twice, or late, gives the same index', async () => {
+  test('a message written twice, or late, produces the same index', async () => {
     const { log } = writeLog().user('hello there').assistant(callTo('shell', '{}')).result(0, 'On branch main')
     store(log)
     const once = await contents()
@@ -76,7 +76,7 @@ describe('the SQLite history', () => {
     expect(await contents()).toEqual(once)
   })
 
-  test('a result replaces what stood there while its call was running', async () => {
+  test('a result replaces the placeholder of its running call', async () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'On branch main')
     const [, done] = log
     if (done?.role !== 'tool') throw new TypeError('no tool message')
@@ -87,7 +87,7 @@ describe('the SQLite history', () => {
     expect(readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyDocuments')?.n).toBe(2)
   })
 
-  test('removing messages removes all of them, their words included, and counts their documents', async () => {
+  test('removing messages removes all of them with their words and counts their documents', async () => {
     const { log } = writeLog()
       .user('a zebra')
       .assistant('a giraffe', callTo('shell', '{}'))
@@ -105,7 +105,7 @@ describe('the SQLite history', () => {
     expect(await find('zebra')).toEqual([])
   })
 
-  test('the same message id in another session or tenant is another message', async () => {
+  test('an equal message id in another session or tenant is a different message', async () => {
     const { log } = writeLog().user('a zebra')
     store(log)
     await projection.merge()
@@ -114,14 +114,14 @@ describe('the SQLite history', () => {
     expect(await find('zebra')).toHaveLength(1)
   })
 
-  test('an offloaded result is found by all of its text', async () => {
+  test('an offloaded result is found by any word of its full text', async () => {
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'the object' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output })
     store(log)
     expect(await find('needle')).toEqual([log[1]?.id])
   })
 
-  test('of a result whose output is gone, the preview is found; that is reported', async () => {
+  test('a result whose output is missing is found by its preview, and the missing output is reported', async () => {
     outputs = { read: () => Promise.reject(new TooltrailError('output_not_found', 'no such output')) }
     const output = { bytes: 9, lines: 1, sha256: '', mediaType: 'text/plain', object: 'the object' }
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'preview', { output })
@@ -149,7 +149,7 @@ describe('the SQLite history', () => {
     expect(await find('needle')).toEqual([log[1]?.id])
   })
 
-  test('a message that is written again while its documents are made is indexed as it is then', async () => {
+  test('a message that is rewritten while its documents are built is indexed with its new content', async () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'a zebra')
     const [, done] = log
     if (done?.role !== 'tool') throw new TypeError('no tool message')
@@ -163,7 +163,7 @@ describe('the SQLite history', () => {
     expect(readAll(database, 'SELECT * FROM historyMarks')).toEqual([])
   })
 
-  test('a message that goes while its documents are made leaves none', async () => {
+  test('a message that is deleted while its documents are built leaves no documents', async () => {
     const { log } = writeLog().user('a zebra').assistant(callTo('shell', '{}')).result(0, '', { output: OFFLOADED })
     store(log)
     meanwhile = () =>
@@ -176,7 +176,7 @@ describe('the SQLite history', () => {
     expect(await contents()).toEqual({ documents: [], words: [], vocabulary: [] })
   })
 
-  test('what two processes index at once is indexed once', async () => {
+  test('messages that two processes index at once are indexed once', async () => {
     const { log } = Array.from({ length: 100 }, (_, number) => `zebra ${number}`).reduce(
       (writer, text) => writer.user(text),
       writeLog(),
@@ -190,7 +190,7 @@ describe('the SQLite history', () => {
     ).toBe(100)
   })
 
-  test('a claim, which changes no word, marks nothing', async () => {
+  test('a claim, which changes no text, marks no message', async () => {
     const { log } = writeLog().assistant(callTo('shell', '{}')).result(0, 'done')
     store(log)
     await projection.merge()
@@ -198,7 +198,7 @@ describe('the SQLite history', () => {
     expect(readAll(database, 'SELECT * FROM historyMarks')).toEqual([])
   })
 
-  test('secrets are nowhere in the index', async () => {
+  test('secrets do not appear in the index', async () => {
     const { log } = writeLog()
       .user(`the token ${SECRET}`)
       .assistant(callTo('shell', '{}'))
@@ -209,7 +209,7 @@ describe('the SQLite history', () => {
     expect(JSON.stringify(readAll(database, 'SELECT * FROM historyMessages'))).not.toContain(SECRET)
   })
 
-  test('texts of any kind are kept as they are', async () => {
+  test('texts of any kind are stored unchanged', async () => {
     const texts = [
       'a\u0000b zebra',
       'lone \ud800 zebra',
@@ -222,7 +222,7 @@ describe('the SQLite history', () => {
     expect(new Set(await find('zebra'))).toEqual(new Set(log.map(({ id }) => id)))
   })
 
-  test('a word that is common elsewhere is corrected for an owner who never used it', async () => {
+  test('a word that is common in other tenants is corrected for an owner who never used it', async () => {
     const { log } = writeLog().user('the amount')
     store(log)
     const other = writeLog()
@@ -232,7 +232,7 @@ describe('the SQLite history', () => {
     expect(await find('amouet')).toEqual([log[0]?.id])
   })
 
-  test('words go with the last document of their session, where no other session has them', async () => {
+  test('words are removed with the last document of the last session that contains them', async () => {
     const other = { tenant: 'acme', session: 'other' }
     store(writeLog().user('a zebra and a giraffe').log)
     const { log } = writeLog().user('a zebra')
@@ -256,21 +256,21 @@ describe('the SQLite history', () => {
     expect(readAll(database, "SELECT rowid FROM historyWordParts WHERE historyWordParts MATCH 'zeb'")).toEqual([])
   })
 
-  test('a deleted session is not indexed any more', async () => {
+  test('a deleted session is no longer indexed', async () => {
     store(writeLog().user('a zebra').log)
     write(database, 'UPDATE sessions SET live = 0')
     await projection.merge()
     expect(readAll(database, 'SELECT * FROM historyDocuments')).toEqual([])
   })
 
-  test('unknown words hide nothing: what has the known ones is found', async () => {
+  test('unknown words in a query do not prevent matches of the known words', async () => {
     const { log } = writeLog().user('the zebra crossing')
     store(log)
     expect(await find('qqxx zebra yyzz wwvv')).toEqual([log[0]?.id])
     expect(await find('zebra qqxx')).toEqual([log[0]?.id])
   })
 
-  test('symbols are found in texts that have them, newest first', async () => {
+  test('symbols are found in texts that contain them, newest first', async () => {
     const { log } = writeLog().user('a => b').user('a = b > c').user('x => {}').user('🎉 party')
     store(log)
     expect(await find('=>')).toEqual([log[2]?.id, log[0]?.id])
@@ -279,7 +279,7 @@ describe('the SQLite history', () => {
     expect(await find('§§')).toEqual([])
   })
 
-  test('no two of these are the same page: symbols in more texts than fit', async () => {
+  test('pages of a symbol query with many matches have no hit in common', async () => {
     const { log } = Array.from({ length: 30 }, (_, index) => `${index} => x`).reduce(
       (writer, text) => writer.user(text),
       writeLog(),

@@ -86,7 +86,7 @@ async function expectWhole(process: Process, long: ToolMessage): Promise<void> {
 }
 
 describe('a message of many documents', () => {
-  test('is indexed in several transactions: the process and others go on between them', async () => {
+  test('is indexed in several transactions, and other work proceeds between them', async () => {
     const [writer, other] = [open(), open()]
     const long = storeLong(writer)
     const merged = writer.projection.merge()
@@ -104,7 +104,7 @@ describe('a message of many documents', () => {
     expect(await writer.find('giraffe')).toHaveLength(1)
   })
 
-  test('is completed after a crash by the next search', async () => {
+  test('is completed by the next search after a crash', async () => {
     const crashed = open()
     const long = storeLong(crashed)
     const merged = crashed.projection.merge()
@@ -120,7 +120,7 @@ describe('a message of many documents', () => {
     await expectWhole(survivor, long)
   })
 
-  test('is begun anew when a program after the crash makes other documents of it', async () => {
+  test('is indexed from the start if a new program version builds different documents after a crash', async () => {
     const crashed = open()
     const long = storeLong(crashed)
     const merged = crashed.projection.merge()
@@ -141,7 +141,7 @@ describe('a message of many documents', () => {
     await expectWhole(two, long)
   })
 
-  test('is indexed as it is at last when it is changed in the midst of that', async () => {
+  test('is indexed with its latest content when it changes during indexing', async () => {
     const process = open()
     const long = storeLong(process)
     const merged = process.projection.merge()
@@ -154,7 +154,7 @@ describe('a message of many documents', () => {
     await expectWhole(process, long)
   })
 
-  test('is wholly in the index at every moment while it is indexed again', async () => {
+  test('remains completely searchable while it is indexed again', async () => {
     const process = open()
     const long = storeLong(process)
     await process.projection.merge()
@@ -171,7 +171,7 @@ describe('a message of many documents', () => {
     await expectWhole(process, long)
   })
 
-  test('is removed in several transactions, and leaves nothing', async () => {
+  test('is removed in several transactions and leaves no rows', async () => {
     const process = open()
     storeLong(process)
     const { database, projection: history, documents } = process
@@ -189,7 +189,7 @@ describe('a message of many documents', () => {
       expect(readAll(database, `SELECT * FROM ${table}`), table).toEqual([])
   })
 
-  test('counts pending documents among those that a deletion removed', async () => {
+  test('includes its pending documents in the count of a deletion', async () => {
     const process = open()
     storeLong(process)
     const { database, projection: history } = process

@@ -84,7 +84,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(await open().find('zebra')).toEqual(['m1'])
   })
 
-  test('are not there when their transaction is undone', async () => {
+  test('disappear when their transaction is rolled back', async () => {
     const { database, store, find } = open()
     const undone = (): void =>
       transaction(database, () => {
@@ -95,7 +95,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(await find('zebra')).toEqual([])
   })
 
-  test('count by their last state only', async () => {
+  test('count only with their latest state', async () => {
     const { store, find, indexed } = open()
     store('m1', 'a zebra')
     store('m1', 'a giraffe')
@@ -108,7 +108,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(indexed()).toBe(0)
   })
 
-  test('are removed with their message, and counted', async () => {
+  test('are removed and counted with their message', async () => {
     const { database, projection, store, find, pending } = open()
     store('m1', 'a zebra')
     store('m2', 'another zebra')
@@ -121,7 +121,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(await find('zebra')).toEqual(['m2'])
   })
 
-  test('enter the tables by themselves once nothing is written for a moment', async () => {
+  test('enter the tables automatically after a moment without writes', async () => {
     const { store, pending, indexed } = open()
     for (let n = 0; n < 100; n++) store(`m${n}`, `zebra number${n}`)
     expect(pending()).toBe(100)
@@ -130,7 +130,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(indexed()).toBe(100)
   })
 
-  test('do not pile up while writes go on without a pause', async () => {
+  test('do not accumulate during continuous writes', async () => {
     const { store, pending } = open()
     let most = 0
     for (let n = 0; n < 3_000; n++) {
@@ -142,7 +142,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(most).toBeLessThan(2_000)
   })
 
-  test('say when they cannot enter the tables, and stay until they can', async () => {
+  test('report an error if they cannot enter the tables, and remain pending until they can', async () => {
     const { database, store, find, pending } = open()
     store('m1', 'a zebra')
     database.exec('ALTER TABLE historyMessages RENAME TO elsewhere')
@@ -154,7 +154,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(await find('zebra')).toEqual(['m1'])
   })
 
-  test('are reported as missing where indexing them takes longer than a search may wait', async () => {
+  test('are reported as missing if indexing takes longer than a search may wait', async () => {
     const { database, store, projection } = open()
     store('m1', 'a zebra')
     await projection.merge()
@@ -165,7 +165,7 @@ describe('messages that are durable and not yet in the full-text tables', () => 
     expect(page).toMatchObject({ hits: [{ messageId: idOf('m1') }], incomplete: true })
   })
 
-  test('leave a closed database alone', async () => {
+  test('are not indexed after the database is closed', async () => {
     const { database, projection, store } = open()
     store('m1', 'a zebra')
     database.close()

@@ -19,7 +19,7 @@ import { storeMessages } from '../log/stored-messages.ts'
 
 const query = (text: string) => ({ scope: { tenant: 'default' }, text, filters: {}, limit: 10 })
 
-test('a rebuild brings back what the index had lost and removes what the log no longer has', async () => {
+test('a rebuild restores missing index entries and removes those that the log no longer has', async () => {
   const echo = makeTool('echo', async () => ({ text: 'a purple result '.repeat(5_000) }))
   const harness = await openHarness({
     script: [{ calls: [{ name: 'echo' }] }, { text: 'the green answer' }],
@@ -47,7 +47,7 @@ test('a rebuild brings back what the index had lost and removes what the log no 
   await harness.close()
 })
 
-test('searches go on and find everything while a rebuild and the program write', async () => {
+test('searches find everything during a rebuild and during writes of the program', async () => {
   const harness = await openHarness({ script: Array.from({ length: 80 }, (_, n) => ({ text: `answer number${n}` })) })
   for (let turn = 0; turn < 40; turn++) await harness.settled(await harness.submit(`question ${turn}`))
   let done = false
@@ -88,7 +88,7 @@ test('an empty log is rebuilt at once', async () => {
   await harness.close()
 })
 
-describe('the messages that an earlier version indexed', () => {
+describe('messages that an earlier version indexed', () => {
   let database: Database
   let stopping: AbortController
   let waits: number[]
@@ -120,7 +120,7 @@ describe('the messages that an earlier version indexed', () => {
   }
   const marks = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyMarks')?.n ?? 0
 
-  test('are retried with a growing wait until all are indexed', async () => {
+  test('are retried with growing delays until all are indexed', async () => {
     meanwhile = () => {
       if (waits.length < 8) throw new Error('the disk is full')
     }
@@ -130,7 +130,7 @@ describe('the messages that an earlier version indexed', () => {
     expect([needsReindex(database), marks()]).toEqual([false, 0])
   })
 
-  test('stay marked for the next start when the program stops during a wait', async () => {
+  test('remain marked for the next start when the program stops during a wait', async () => {
     meanwhile = () => {
       throw new Error('the disk is full')
     }

@@ -215,7 +215,7 @@ async function play(actions: readonly Action[], removals: readonly number[]) {
   }
 }
 
-test('removals in any order, beside searches, rebuilds and crashes, leave nothing when they are complete', async () => {
+test('removals in any order, with concurrent searches, rebuilds and crashes, leave no rows', async () => {
   const removals = fc.array(session, { maxLength: 60 })
   await fc.assert(fc.asyncProperty(fc.array(action, { maxLength: 25 }), removals, play), { numRuns: 40 })
 })

@@ -70,8 +70,8 @@ async function find(
   return hits.map(({ messageId }) => messageId)
 }
 
-describe('words that SQLite knows', () => {
-  test('are removed with the last document of their owner, and then of their tenant', () => {
+describe('the stored vocabulary of SQLite', () => {
+  test('loses a word with the last document of its owner, and then of its tenant', () => {
     say({ session: 's-1', message: 'm-1', text: 'a zebra and a giraffe', owner: 'ann' })
     say({ session: 's-2', message: 'm-2', text: 'a zebra', owner: 'ann' })
     say({ session: 's-3', message: 'm-3', text: 'a giraffe', owner: 'bob' })
@@ -85,7 +85,7 @@ describe('words that SQLite knows', () => {
   test.each([
     ['one after the other', ['s-1 m-1', 's-1 m-2', 's-2 m-3']],
     ['at the same time', ['s-1 m-1', 's-2 m-3', 's-1 m-2']],
-  ])('are forgotten with the last document of each owner where two owners are deleted %s', (_how, order) => {
+  ])('loses the words of two owners with their last documents, deleted %s', (_how, order) => {
     say({ session: 's-1', message: 'm-1', text: 'shared', owner: 'ann' })
     say({ session: 's-1', message: 'm-2', text: 'own', owner: 'ann' })
     say({ session: 's-2', message: 'm-3', text: 'shared', owner: 'bob' })
@@ -96,7 +96,7 @@ describe('words that SQLite knows', () => {
     expect(leftovers(database)).toEqual([])
   })
 
-  test('are forgotten in one piece of the index of their parts, however they are ordered', () => {
+  test('removes the words of a message from the word-part index in one segment', () => {
     const next = randomNumbers(7)
     const text = Array.from({ length: 90 }, () => `w${next().toString(36).slice(2, 9)}`).join(' ')
     say({ session: 's-1', message: 'm-1', text })
@@ -107,7 +107,7 @@ describe('words that SQLite knows', () => {
     expect([known(), pieces()]).toEqual([[], 2])
   })
 
-  test('and that were forgotten are known again when a session says again what it had said before', async () => {
+  test('contains a removed word again when its session uses it again', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a zebra' })
     say({ session: 's-1', message: 'm-1', text: 'a horse' })
     say({ session: 's-2', message: 'm-2', text: 'a zebra' })
@@ -118,7 +118,7 @@ describe('words that SQLite knows', () => {
     expect(await find('zebar', { session: 's-1' })).toEqual(['m-3'])
   })
 
-  test('are unknown after the transaction that added them rolled back', async () => {
+  test('excludes words whose transaction was rolled back', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
     const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
     const undone = (): void =>
@@ -132,7 +132,7 @@ describe('words that SQLite knows', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
-  test('are unknown until they are written', async () => {
+  test('excludes words until they are written', async () => {
     say({ session: 's-1', message: 'm-1', text: 'a horse', owner: 'ann' })
     const said = { session: 's-1', message: 'm-2', text: 'a zebra', owner: 'ann' }
     database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
@@ -142,7 +142,7 @@ describe('words that SQLite knows', () => {
     for (const scope of [{}, { owner: 'ann' }, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual(['m-2'])
   })
 
-  test('are unknown when their commit failed, also if another process added as many since', async () => {
+  test('excludes words of a failed commit, even if another process has added as many since', async () => {
     const merging = projectionOn({ database, outputs: { read: async () => new Uint8Array() }, report: () => undefined })
     const { log } = writeLog().user('a zebra')
     storeMessages(database, { tenant: 'acme', session: 's-1' }, log)
@@ -158,7 +158,7 @@ describe('words that SQLite knows', () => {
     for (const scope of [{}, { session: 's-1' }]) expect(await find('zebar', scope)).toEqual([log[0]?.id])
   })
 
-  test('of many in one session are all known and all forgotten, a bounded number at a time', async () => {
+  test('adds and removes many words of a session in bounded steps', async () => {
     const words = Array.from({ length: 450 }, (_, place) => `word${(place + 1_000).toString(36)}x`)
     say({ session: 's-1', message: 'm-1', text: words.join(' '), owner: 'ann' })
     expect(knownTo('ann')).toEqual(words.toSorted())
@@ -172,7 +172,7 @@ describe('words that SQLite knows', () => {
     expect(list("SELECT rowid AS word FROM historyWordParts WHERE historyWordParts MATCH 'wor'")).toEqual([])
   })
 
-  test('are those of their session, owner and tenant, in any order and beyond the counted number', () => {
+  test('lists words by session, owner and tenant, in any order and beyond the counted number', () => {
     const random = randomNumbers(20_261_124)
     const pick = (count: number): number => Math.floor(random() * count)
     const wanted = {
@@ -214,7 +214,7 @@ describe('words that SQLite knows', () => {
       ).toEqual([...words].toSorted())
   })
 
-  test('are known once, also when there are more than are remembered', () => {
+  test('stores each word once, even if there are more words than the cache contains', () => {
     const letters = (place: number): string =>
       (place + 100_000).toString().replaceAll(/\d/gu, (digit) => 'abcdefghij'.charAt(Number(digit)))
     const lists = ['x', 'y'].map((letter) => Array.from({ length: 51_000 }, (_, place) => letter + letters(place)))
@@ -226,7 +226,7 @@ describe('words that SQLite knows', () => {
     expect(knownTo('ann')).toEqual([...first, ...second])
   })
 
-  test('of owners whose sessions an older program has deleted are removed with its file’s next start', () => {
+  test('loses words of owners whose sessions an older program deleted, at the next start', () => {
     const old = new DatabaseSync(':memory:')
     migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_PENDING_WORDS_SCHEMA)))
     old.exec(`INSERT INTO historyTenants (id, tenant) VALUES (1, 'acme');
@@ -243,7 +243,7 @@ describe('words that SQLite knows', () => {
     expect(readAll(old, 'SELECT owner, word FROM historyOwnerWords')).toEqual([{ owner: 3, word: 1 }])
   })
 
-  test('of a file from before are those of the same sessions, owners and tenants', async () => {
+  test('is unchanged for the sessions, owners and tenants of an older file', async () => {
     const old = new DatabaseSync(':memory:')
     migrate(old, MIGRATIONS.slice(0, MIGRATIONS.indexOf(HISTORY_WORDS_SCHEMA)))
     const words = Array.from({ length: 250 }, (_, place) => `word${place + 100}`)

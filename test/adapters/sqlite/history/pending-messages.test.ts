@@ -64,15 +64,15 @@ async function mergeAnd(then: () => void): Promise<void> {
   await merged
 }
 
-describe('words that are stored after their documents', () => {
-  test('are those of all messages, none of which stays marked', async () => {
+describe('pending words', () => {
+  test('are stored for all messages, and no message remains marked', async () => {
     const ids = store(MANY)
     await mergeAnd(() => expect(count('historyMarks')).toBe(MANY))
     expect([count('historyMarks'), count('historyDocuments'), count('historyVocabulary')]).toEqual([0, MANY, MANY + 2])
     expect(await find('wrod7x')).toEqual([ids[7]])
   })
 
-  test('are stored later when they could not be: their messages stay marked', async () => {
+  test('are stored later if the first attempt fails: their messages remain marked', async () => {
     const ids = store(MANY)
     database.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON historyVocabulary BEGIN SELECT RAISE(ABORT, 'full'); END`)
     await expect(projection.merge()).rejects.toThrow('full')
@@ -97,7 +97,7 @@ describe('words that are stored after their documents', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('of an assistant are stored by the next process when their process has crashed', async () => {
+  test('of an assistant are stored by the next process after a crash', async () => {
     const { log } = Array.from({ length: MANY }).reduce<ReturnType<typeof writeLog>>(
       (writer, _, place) => writer.assistant(`the zebra of word${place}x`),
       writeLog(),
@@ -125,7 +125,7 @@ describe('words that are stored after their documents', () => {
     expect(readAll(database, "SELECT 1 FROM historyDocuments WHERE text LIKE '%word0x'")).toEqual([])
   })
 
-  test('are dropped when their session is deleted meanwhile', async () => {
+  test('are dropped if their session is deleted meanwhile', async () => {
     const ids = store(MANY)
     await mergeAnd(() => {
       dropMessages(database, key, ids)
@@ -135,7 +135,7 @@ describe('words that are stored after their documents', () => {
       expect(count(table), table).toBe(0)
   })
 
-  test('are dropped when the transaction that stored their documents rolled back', async () => {
+  test('are dropped if the transaction that stored their documents rolled back', async () => {
     const ids = store(MANY)
     database.exec(`CREATE TABLE parents (id INTEGER PRIMARY KEY);
       CREATE TABLE children (parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
@@ -164,7 +164,7 @@ describe('words that are stored after their documents', () => {
     expect([second.unmark(), count('historyMarks')]).toEqual([[], 0])
   })
 
-  test('are stored once where all tenants and one are indexed side by side', async () => {
+  test('are stored once if a flush of all tenants and a flush of one run at once', async () => {
     store(MANY)
     await Promise.all([projection.merge(), projection.merge('acme')])
     expect(readAll(database, 'SELECT documents, lastDocument FROM historyTenants')).toEqual([

@@ -25,7 +25,7 @@ interface Column {
   readonly notnull: 0 | 1
 }
 
-test('a deletion leaves a row of the session in no table but that of what it has removed', async () => {
+test('a deletion leaves no rows of the session except the record of the deletion', async () => {
   const database = openDatabase(':memory:')
   const outputs = { read: () => Promise.reject(new Error('nothing here is offloaded')) }
   const history = projectionOn({ database, outputs, report: (error) => expect.unreachable(String(error)) })

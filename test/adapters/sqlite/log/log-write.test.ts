@@ -102,7 +102,7 @@ async function expectInStep({ database, reader, history }: Opened): Promise<void
 }
 
 describe('the history index and the log', () => {
-  test('are in step after every write, with the session’s owner', async () => {
+  test('agree after every write, including the session’s owner', async () => {
     const opened = open()
     const { sessions, inbox, lease, log, clock, database } = opened
     await sessions.create({ ...KEY, agent: 'helper', owner: 'ada', metadata: {} })
@@ -134,7 +134,7 @@ describe('the history index and the log', () => {
     expect(readAll(database, 'SELECT DISTINCT owner FROM historyMessages')).toEqual([{ owner: 'ada' }])
   })
 
-  test('are current soon after a write, also without a search', async () => {
+  test('are current soon after a write, even without a search', async () => {
     const { sessions, inbox, database } = open()
     await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
     await inbox.enqueue(KEY, newRun({ startAs: 'me' }))
@@ -144,7 +144,7 @@ describe('the history index and the log', () => {
     expect(marks()).toEqual([])
   })
 
-  test('are both as before when a message cannot be marked', async () => {
+  test('both remain unchanged if a message cannot be marked', async () => {
     const opened = open()
     const { sessions, inbox, lease, reader, database } = opened
     await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
@@ -155,7 +155,7 @@ describe('the history index and the log', () => {
     expect(await lease.readHeader(KEY)).not.toHaveProperty('activeRun')
   })
 
-  test('an input that meets a session which another has made busy in the same moment is queued', async () => {
+  test('an input is queued if another input makes the session busy at the same moment', async () => {
     const { sessions, inbox, lease } = open()
     await sessions.create({ ...KEY, agent: 'helper', metadata: {} })
     const [faster, slower] = await Promise.all([

@@ -144,7 +144,7 @@ const columnsOf = (message: Message): MessageColumns => {
 }
 
 describe('the stored form of a message', () => {
-  test('gives back every message as it was, character by character', () => {
+  test('decodes to every message unchanged, character by character', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         expect(decodeBody(columnsOf(message), encodeBody(message))).toStrictEqual(message)
@@ -152,7 +152,7 @@ describe('the stored form of a message', () => {
     )
   })
 
-  test('survives its row, whatever the text', () => {
+  test('is read from its row unchanged, whatever the text', () => {
     const database = openDatabase(':memory:')
     const empty = { agent: 'a', status: 'running', trigger: 'input', onBusy: 'queue', clientTools: [] } as const
     const counts = { createdAt: 0, rounds: 0, usage: NO_USAGE, usageByAgent: {} }
@@ -183,7 +183,7 @@ describe('the stored form of a message', () => {
 })
 
 describe('a packed text', () => {
-  test('comes back as it was', () => {
+  test('unpacks to the original text', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(60), (piece, times) => {
         const whole = JSON.stringify(piece.repeat(times))
@@ -192,14 +192,14 @@ describe('a packed text', () => {
     )
   })
 
-  test.each([65_535, 65_536, 500_000])('comes back as it was when it has %i characters', (length) => {
+  test.each([65_535, 65_536, 500_000])('unpacks to the original text of %i characters', (length) => {
     for (const piece of ['Größe 12 🚢 ', 'a', '\u0000'])
       expect(unpack(pack(piece.repeat(length).slice(0, length))).length).toBe(length)
     const words = Array.from({ length }, (_, at) => String.fromCharCode(97 + ((at * at * 31) % 26))).join('')
     expect(unpack(pack(words))).toBe(words)
   })
 
-  test('of 64 KB or more is packed in the fast way; what was deflated before is still read', () => {
+  test('of 64 KB or more uses the fast compression; older deflated texts are still readable', () => {
     const long = 'Twelve blue crates. '.repeat(10_000)
     expect(Buffer.from(pack(long)).subarray(0, 4).toString('hex')).toBe('28b52ffd')
     expect(unpack(deflateRawSync(long))).toBe(long)

@@ -107,7 +107,7 @@ test('the next write of a session of an earlier version stores its title and cou
   })
 })
 
-test('a session that cannot be read holds up no others', async () => {
+test('an unreadable session does not block others', async () => {
   storeOld('damaged', 10 * HOUR, {}, [2_000, 3_000])
   storeOld('sound', 20 * HOUR, {}, [2_000, 3_000])
   const { janitor } = openMigrated()

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openDatabase, readAll } from '../../../../functions/adapters/sqlite/database.ts'
 import { PENDING_DELIVERIES } from '../../../../functions/adapters/sqlite/log/deliveries/delivery-rows.ts'
 
-test('finding the pending deliveries of a session goes through none that is over', () => {
+test('finding the pending deliveries of a session reads no finished delivery', () => {
   const database = openDatabase(':memory:')
   const plan = readAll<{ detail: string }>(
     database,

@@ -44,7 +44,7 @@ test.each<Partial<SessionFilter>>([{}, { sort: 'created_at' }, { sort: 'updated_
   },
 )
 
-test('a page of one indexed condition is full, whatever the order', async () => {
+test('a page with one indexed condition is full, whatever the sort order', async () => {
   const { database, sessions } = await openSessions()
   const source = [{ key: 'source', value: 'codex', isPrefix: false }]
   for (const sort of ['updated_at', 'created_at'] as const)

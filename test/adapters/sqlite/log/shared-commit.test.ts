@@ -24,7 +24,7 @@ const insert = (id: string): void => void write(database, INSERT, id, id, 't', 0
 const stored = (): string[] =>
   readAll<{ id: string }>(watcher, 'SELECT id FROM api_keys ORDER BY id').map(({ id }) => id)
 
-describe('writes of one turn of the event loop', () => {
+describe('writes of one event-loop tick', () => {
   test('share one commit, and each is durable when its promise resolves', async () => {
     const seen: string[][] = []
     await Promise.all(
@@ -41,7 +41,7 @@ describe('writes of one turn of the event loop', () => {
     ])
   })
 
-  test('do not wait for those of a later turn', async () => {
+  test('do not wait for the writes of a later tick', async () => {
     const order: string[] = []
     const first = sharedTransaction(database, () => insert('a')).then(() => order.push('a is durable'))
     await new Promise((resolve) => setImmediate(resolve))
@@ -50,7 +50,7 @@ describe('writes of one turn of the event loop', () => {
     expect(order).toEqual(['a is durable', 'next turn'])
   })
 
-  test('that throw are undone alone, with what they threw', async () => {
+  test('are rolled back individually if they throw, and rethrow their errors', async () => {
     const reason = new Error('no')
     const work = (): never => {
       insert('b')
@@ -72,7 +72,7 @@ describe('writes of one turn of the event loop', () => {
     expect(stored()).toEqual(['a', 'd'])
   })
 
-  test('all fail, and store nothing, when the disk is full for all', async () => {
+  test('all fail and store nothing if the disk is full', async () => {
     const { page_count: pages = 0 } = readOne<{ page_count: number }>(database, 'PRAGMA page_count') ?? {}
     database.exec(`PRAGMA max_page_count = ${pages + 2}`)
     const fill = (name: string) => (): void => {

@@ -91,7 +91,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
 
   const folderIs = (value: string) => ({ metadata: [{ key: 'folder', value, isPrefix: false }] })
 
-  test('sessions of an earlier version are in all lists, beside those of this one', async () => {
+  test('sessions of an earlier version appear in all lists beside sessions of this version', async () => {
     const tenant = fresh('tenant')
     await storeOld(tenant, 'a')
     const b = await openFixture(stores, { tenant, session: 'b', owner: 'ada' })
@@ -118,7 +118,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect(shown?.metadata).toMatchObject({ folder: '/p' })
   })
 
-  test('the next write of such a session stores its places, and counts on', async () => {
+  test('the next write of a session of an earlier version stores its list entries and continues its counters', async () => {
     const old = await storeOld(fresh('tenant'), 'a')
     const { tenant } = old.key
     const before = await old.sessions.read(old.key)
@@ -131,7 +131,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     expect((await newRows(old)).length).toBeGreaterThan(3)
   })
 
-  test('the sweeper gives all of them their places in small steps, once, and looks again a day later', async () => {
+  test('the sweeper stores the list entries of old sessions once, in small steps, and checks daily', async () => {
     const tenant = fresh('tenant')
     const made: SessionFixture[] = []
     for (let n = 0; n < 7; n++) made.push(await storeOld(tenant, `s${n}`))

@@ -34,7 +34,7 @@ const DEATHS = [
 ] as const
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  test('a session of 10,000 messages whose deletion is killed twice is removed whole, each message counted once', async () => {
+  test('a deletion of 10,000 messages that is killed twice removes all of them and counts each once', async () => {
     const client = dynamodbClient(dynamodb)
     const tableName = await createTestTable(client)
     const folder = await mkdtemp(join(tmpdir(), 'tooltrail-deletion-'))
@@ -79,7 +79,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     }
   }, 1_200_000)
 
-  test('a session of rows of 300 KB is removed whole, in writes that AWS takes', async () => {
+  test('a session with rows of 300 KB is removed completely, in writes that AWS accepts', async () => {
     const client = dynamodbClient(dynamodb)
     const proxy = await startFaultProxy(dynamodb)
     proxy.decide(tooLarge(client))

@@ -91,8 +91,8 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     return { names: sessions.map(({ session }) => session), next, units: meter.units - units, rows: rows - read }
   }
 
-  describe.each(SORTS)('a list by %s', (sort) => {
-    test.each(FILTERS)('costs the same beside 100 and 1,000 sessions: %s', async (_name, filter) => {
+  describe.each(SORTS)('a session list by %s', (sort) => {
+    test.each(FILTERS)('costs the same for 100 and for 1,000 sessions: %s', async (_name, filter) => {
       const [small, large] = [
         await page({ tenant: 'small', sort, limit: LIMIT, ...filter }),
         await page({ tenant: 'large', sort, limit: LIMIT, ...filter }),
@@ -112,7 +112,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     ['q', { q: 'unheard' }],
     ['a field of the metadata', exact('branch', 'rare')],
     ['the beginning of a field', { metadata: [{ key: 'folder', value: '/ra', isPrefix: true }] }],
-  ])('a page reads a bounded number of rows, and the next one begins behind them: %s', async (_name, filter) => {
+  ])('a page reads a bounded number of rows, and the next page continues after them: %s', async (_name, filter) => {
     const found: string[] = []
     let [pages, after] = [0, undefined as string | undefined]
     do {
