@@ -142,15 +142,15 @@ describe('tooltrail', () => {
     const own = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
     const env = { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: own }
     const key = await tooltrail(['keys', 'create', '--tenant', 'acme', '--scope', 'admin'], { env })
-    expect(key.out).toMatch(/^tt_/)
+    expect([key.out, key.error]).toEqual([expect.stringMatching(/^tt_\S+\n$/), expect.stringContaining('Keep the key')])
     expect((await tooltrail(['--tenant', 'acme', 'chat', 'hello'], { env })).code).toBe(0)
     expect(lines((await tooltrail(['--tenant', 'acme', 'sessions', '--json'], { env })).out)).toHaveLength(1)
     expect((await tooltrail(['sessions'], { env })).error).toBe('There are no sessions. Begin one: tooltrail chat\n')
-    const secret = key.out.split('\n')[0] ?? ''
+    const secret = key.out.trim()
     const held = await tooltrail(['--key', secret, 'sessions', '--json'], { env })
     expect([held.code, lines(held.out)]).toEqual([0, expect.objectContaining({ length: 1 })])
     const reader = ['keys', 'create', '--tenant', 'acme', '--scope', 'read']
-    const readOnly = (await tooltrail(reader, { env })).out.split('\n')[0] ?? ''
+    const readOnly = (await tooltrail(reader, { env })).out.trim()
     const refused = await tooltrail(['--key', readOnly, 'chat', 'hello'], { env })
     expect([refused.code, refused.error]).toEqual([1, 'this key lacks the scope write\n'])
     const unknown = await tooltrail(['sessions'], { env: { ...env, TOOLTRAIL_KEY: 'tt_wrong' } })

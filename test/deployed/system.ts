@@ -58,8 +58,8 @@ export async function startSystem(assembly: Assembly, engines: Engines): Promise
   const keys = createDynamoKeyStore({ client: dynamodbClient(engines.dynamodb), tableName: table, clock })
   const clientOf = async (tenant: string, ...caps: readonly string[]): Promise<Client> => {
     const words = ['create', '--tenant', tenant, '--scope', 'admin', ...caps]
-    const [key = ''] = (await runKeyCommand({ keys, clock }, words)).split('\n')
-    return createClient(deployment.apiUrl, { authorization: `Bearer ${key}` })
+    const { output } = await runKeyCommand({ keys, clock }, words)
+    return createClient(deployment.apiUrl, { authorization: `Bearer ${output.trim()}` })
   }
   return {
     deployment,

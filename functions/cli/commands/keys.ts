@@ -4,6 +4,7 @@ import { definedFields } from '../../domain/defined-fields.ts'
 import { readAgentNames } from '../../runtime/settings/agents-file.ts'
 import { runCommand, UsageError } from '../../runtime/command.ts'
 import { readOperationSettings, readSettings } from '../../runtime/settings/config.ts'
+import { note } from '../terminal.ts'
 import { openPorts } from '../../runtime/local/open-ports.ts'
 
 await runCommand(KEYS_USAGE, async ({ environment, argv }) => {
@@ -14,7 +15,10 @@ await runCommand(KEYS_USAGE, async ({ environment, argv }) => {
   // Not read for a deployed environment, whose agents may differ from the local file.
   const declared = environment === undefined ? () => readAgentNames(readSettings().agentsFile) : undefined
   try {
-    return await runKeyCommand({ keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }, argv)
+    const dependencies = { keys: ports.keys, clock: ports.clock, ...definedFields({ declared }) }
+    const printed = await runKeyCommand(dependencies, argv)
+    note(printed.note)
+    return printed.output
   } catch (error) {
     throw error instanceof KeyCommandError ? new UsageError(error.message, { cause: error }) : error
   } finally {

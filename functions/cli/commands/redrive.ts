@@ -1,6 +1,6 @@
 import { environmentOf, readFlags, runCommand } from '../../runtime/command.ts'
 import { readOperationSettings } from '../../runtime/settings/config.ts'
-import { print } from '../terminal.ts'
+import { note, print } from '../terminal.ts'
 import { openOperations } from '../../runtime/aws/operations.ts'
 
 const USAGE = `Retries the dead letters of a deployed environment: messages that could not be indexed (from their rows as they are now), and
@@ -19,7 +19,8 @@ await runCommand(USAGE, async (line) => {
     const failures = failed.map(({ messageId, error }) => `  ${messageId}: ${error}\n`).join('')
     const text = `brought ${done} messages up to date, ${failed.length} failed again, sent ${deadLetters} dead letters back\n${failures}`
     if (stoppedBy === undefined) return text
-    print(`${text}The other dead letters stay, because of this error:\n`)
+    print(text)
+    note('The other dead letters stay, because of this error:\n')
     throw stoppedBy
   } finally {
     await operations.close()

@@ -17,7 +17,7 @@ caps: [--rps <n>] [--active-runs <n>] [--open-calls <n>] [--tokens-per-day <n>]
 
 These work on this machine, or with --env <environment> on a deployed one.
 
-create prints the key once; only its hash is kept. read: GET requests. write: all others. admin: both.
+create prints the key once, alone on standard output; only its hash is kept. read: GET requests. write: all others. admin: both.
 --owner binds the key to the sessions of one owner, whatever its agents may search. --agent names the agents it may use; by
 default all. --name labels the key in lists. --expires takes days from now, a date (its start in UTC) or a time.
 --rps caps its requests per second, --active-runs its runs at a time,
@@ -30,6 +30,9 @@ list shows the day of each key's last use. --json prints one key a line.
 const LOCKED_OUT =
   'All keys are revoked or expired: no request is accepted until you make another one: npx tooltrail keys create --tenant <tenant> --scope admin\n'
 
+const CAPPED =
+  'The caps hold from the next request on. Cancel runs in flight: POST /v1/sessions/<session>/runs/<run>/cancel\n'
+
 const COMMANDS = ['create', 'list', 'cap', 'revoke'] as const
 type Command = (typeof COMMANDS)[number]
 
@@ -40,15 +43,23 @@ interface Dependencies {
   readonly declared?: () => ReadonlySet<string>
 }
 
-/** Creates, lists, caps or revokes API keys; returns text that a terminal may show. Rejects with `KeyCommandError`. */
-export async function runKeyCommand(dependencies: Dependencies, argv: readonly string[]): Promise<string> {
-  return harmless(await execute(dependencies, argv))
+interface Printed {
+  /** The text for standard output, which scripts read. */
+  readonly output: string
+  /** The explanation for a person, for standard error. */
+  readonly note?: string
 }
 
-async function execute(dependencies: Dependencies, argv: readonly string[]): Promise<string> {
+/** Creates, lists, caps or revokes API keys; returns text that a terminal may show. Rejects with `KeyCommandError`. */
+export async function runKeyCommand(dependencies: Dependencies, argv: readonly string[]): Promise<Required<Printed>> {
+  const { output, note = '' } = await execute(dependencies, argv)
+  return { output: harmless(output), note: harmless(note) }
+}
+
+async function execute(dependencies: Dependencies, argv: readonly string[]): Promise<Printed> {
   const { values: options, positionals } = parseKeyOptions(argv)
   const [command, id, ...more] = positionals
-  if (options.help === true) return KEYS_USAGE
+  if (options.help === true) return { output: KEYS_USAGE }
   if (command === undefined) throw new KeyCommandError('name what to do: create, list, cap or revoke')
   if (!isCommand(command)) throw new KeyCommandError(`there is no command ${command}`)
   const takesId = command === 'cap' || command === 'revoke'
@@ -62,37 +73,38 @@ async function execute(dependencies: Dependencies, argv: readonly string[]): Pro
 
 const isCommand = (text: string): text is Command => COMMANDS.some((command) => command === text)
 
-async function create({ keys, clock, declared }: Dependencies, options: KeyOptions): Promise<string> {
+async function create({ keys, clock, declared }: Dependencies, options: KeyOptions): Promise<Printed> {
   const secret = newKeySecret()
   const key = newKey(options, clock.now())
   const unknown = unknownAgents(key, declared)
   const isFirst = !(await keys.any())
   await keys.create(hashKeySecret(secret), key)
   const keep = 'Keep the key: it is not shown again. Send it as: Authorization: Bearer <key>'
-  return `${secret}\n\n${describeKey(key, clock.now())}\n${keep}\n${unknown}${isFirst ? ofFirst(key) : ''}`
+  const note = `${describeKey(key, clock.now())}\n${keep}\n${unknown}${isFirst ? ofFirst(key) : ''}`
+  return { output: `${secret}\n`, note }
 }
 
-async function list({ keys, clock }: Dependencies, { tenant, json = false }: KeyOptions): Promise<string> {
+async function list({ keys, clock }: Dependencies, { tenant, json = false }: KeyOptions): Promise<Printed> {
   const found = await keys.list(tenant)
-  if (json) return found.map((key) => `${keyJson(key)}\n`).join('')
-  if (found.length === 0) return 'There are no keys.\n'
-  return found.map((key) => `${describeKey(key, clock.now())}\n`).join('')
+  if (json) return { output: found.map((key) => `${keyJson(key)}\n`).join('') }
+  if (found.length === 0) return { output: '', note: 'There are no keys.\n' }
+  return { output: found.map((key) => `${describeKey(key, clock.now())}\n`).join('') }
 }
 
-async function cap({ keys, clock }: Dependencies, id: string, options: KeyOptions): Promise<string> {
+async function cap({ keys, clock }: Dependencies, id: string, options: KeyOptions): Promise<Printed> {
   const changed = await keys.cap(id, readCapChange(options))
-  if (changed !== undefined)
-    return `${describeKey(changed, clock.now())}\nThe caps hold from the next request on. Cancel runs in flight: POST /v1/sessions/<session>/runs/<run>/cancel\n`
+  if (changed !== undefined) return { output: `${describeKey(changed, clock.now())}\n`, note: CAPPED }
   const isRevoked = (await keys.list()).some((key) => key.id === id)
   throw new KeyCommandError(
     isRevoked ? `key ${id} is revoked: no request uses it` : `there is no key ${id}: list them with "keys list"`,
   )
 }
 
-async function revoke({ keys, clock }: Dependencies, id: string): Promise<string> {
+async function revoke({ keys, clock }: Dependencies, id: string): Promise<Printed> {
   if (!(await keys.revoke(id, clock.now())))
     throw new KeyCommandError(`there is no key ${id}: list them with "keys list"`)
-  return `Key ${id} is revoked.\n${(await isLockedOut(keys, clock.now())) ? LOCKED_OUT : ''}`
+  const isLast = await isLockedOut(keys, clock.now())
+  return { output: `Key ${id} is revoked.\n`, note: isLast ? LOCKED_OUT : '' }
 }
 
 /** A warning about unknown agents. It is no error, because agents may be configured later. */

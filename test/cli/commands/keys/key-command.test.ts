@@ -31,12 +31,16 @@ function harness(declared?: () => ReadonlySet<string>) {
     leave: async () => undefined,
   }
   const clock = createManualClock()
-  const run = (line: string): Promise<string> =>
+  const print = (line: string) =>
     runKeyCommand(
       { keys, clock, ...(declared && { declared }) },
       line.split(' ').filter((word) => word !== ''),
     )
-  return { stored, clock, run }
+  const run = async (line: string): Promise<string> => {
+    const { output, note } = await print(line)
+    return output + note
+  }
+  return { stored, clock, print, run }
 }
 
 describe('tooltrail keys', () => {
@@ -55,6 +59,23 @@ describe('tooltrail keys', () => {
     })
     expect(JSON.stringify([...stored])).not.toContain(secret)
     expect(await run('list')).not.toContain(secret)
+  })
+
+  test('scripts get results alone, and explanations go to standard error', async () => {
+    const { stored, print } = harness()
+    expect(await print('list')).toEqual({ output: '', note: 'There are no keys.\n' })
+    const created = await print('create --tenant a --scope read')
+    expect(isKeySecret(created.output.trim())).toBe(true)
+    expect(created.note).toMatch(/^key_\S+ {2}tenant a [^]*not shown again[^]*first key/)
+    const [{ id } = { id: '' }] = stored.values()
+    expect(await print(`cap ${id} --rps 2`)).toMatchObject({
+      output: expect.stringMatching(/^key_[^\n]+ 2 requests\/s [^\n]+\n$/) as string,
+      note: expect.stringContaining('Cancel runs in flight') as string,
+    })
+    expect(await print(`revoke ${id}`)).toMatchObject({
+      output: `Key ${id} is revoked.\n`,
+      note: expect.stringContaining('All keys are revoked') as string,
+    })
   })
 
   test('--agent names the agents that a key may use, and list shows them', async () => {
