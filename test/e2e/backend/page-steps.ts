@@ -29,7 +29,7 @@ export const stepsOf = (text: string): Step[] =>
 function comparable(output: string): string[] {
   const lines = output
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?/g, '<time>')
-    .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<id>')
+    .replaceAll(/(?<![0-9A-Za-z])[0-9A-HJKMNP-TV-Z]{26}\b/g, '<id>')
     .replaceAll(/completed \d+(?:\.\d+)? m?s/g, 'completed <duration>')
     .replaceAll(/\d+ tokens/g, '<tokens>')
     .replaceAll(/\([A-Z][a-z]+day\)/g, '(<day>)')
