@@ -22,9 +22,14 @@ export interface ToolContext extends SessionKey {
    */
   progressed(howFar?: CallProgress): void
   /** Searches within the agent's scope, without the current run. Rejects if the search is unavailable. */
-  searchHistory(text: string, filters: HistoryFilters, limit: number, listing?: HistoryListing): Promise<HistoryEntries>
+  searchHistory(text: string, filters: HistoryFilters, limit: number, listing?: HistoryListing): Promise<FoundHistory>
   /** The output that `output:<message id>` points to, within the agent's scope; undefined if there is none. */
   readOutput(pointer: string): Promise<ReadableOutput | undefined>
+}
+
+interface FoundHistory extends HistoryEntries {
+  /** Whether only this session was searched, because the agent searches its owner's sessions and it has no owner. */
+  readonly lacksOwner?: boolean
 }
 
 /** A tool result that can be read, whatever its length. */

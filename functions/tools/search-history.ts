@@ -14,6 +14,11 @@ const NONE_COMPARED = 'Nothing found so far.'
 /** Note for a search that reached its limit of entries before it compared all with the folder. */
 const CUT = 'There may be more: search for rarer words, for a longer path, or between two times.'
 
+/** Note for a search without a result in a session without an owner. */
+const LACKS_OWNER =
+  'Only this session was searched, because it has no owner. An agent searches other sessions if they have the same owner, ' +
+  'or if its "search_scope" is "tenant".'
+
 /** Schema of a date or a time. A time without a zone is in UTC. */
 export const dateOrTime = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
   error: 'a date such as 2026-11-22 or a time such as 2026-11-22T09:30:00Z',
@@ -64,10 +69,14 @@ export const searchHistory = defineTool({
   async execute({ query, limit, folder, sort, group, ...written }, context) {
     const filters = filtersOf({ ...written, ...sessionFilter({ folder }) })
     const listing = { sort, ...definedFields({ group }) }
-    const { entries, next, incomplete } = await context.searchHistory(query, filters, limit, listing)
+    const { entries, next, incomplete, lacksOwner } = await context.searchHistory(query, filters, limit, listing)
     const isCut = next !== undefined && entries.length < limit
     const found = entries.length > 0 ? renderEntries(entries) : isCut ? NONE_COMPARED : nothingFound(query, filters)
-    const notes = [...(isCut ? [CUT] : []), ...(incomplete === true ? [INCOMPLETE] : [])]
+    const notes = [
+      ...(isCut ? [CUT] : []),
+      ...(entries.length === 0 && lacksOwner === true ? [LACKS_OWNER] : []),
+      ...(incomplete === true ? [INCOMPLETE] : []),
+    ]
     return { text: [found, ...notes].join('\n') }
   },
 })

@@ -55,6 +55,15 @@ describe('search_history', () => {
     expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
   })
 
+  it('says that it searched one session only, if that has no owner and nothing is found', async () => {
+    const textOf = async (entries: readonly HistoryEntry[]): Promise<string> => {
+      const context = toolContext({ searchHistory: async () => ({ entries, lacksOwner: true }) })
+      return (await searchHistory.execute({ query: 'git' }, context)).text
+    }
+    expect(await textOf([])).toMatch(/^Nothing in .*\nOnly this session was searched, because it has no owner\./)
+    expect(await textOf([entry])).not.toContain('no owner')
+  })
+
   it('says when something is not indexed yet', async () => {
     const context = toolContext({ searchHistory: async () => ({ entries: [entry], incomplete: true }) })
     const { text } = await searchHistory.execute({ query: 'git' }, context)

@@ -168,7 +168,9 @@ export function createToolContext(
     progressed: at.progressed,
     async searchHistory(text, filters, limit, listing) {
       const scope = await searchScope(dependencies, agent, session)
-      return search({ scope, text, filters: { ...filters, notRun: row.runId }, limit, ...listing })
+      const found = await search({ scope, text, filters: { ...filters, notRun: row.runId }, limit, ...listing })
+      const lacksOwner = agent.policies.searchScope === 'owner' && session.owner === undefined
+      return lacksOwner ? { ...found, lacksOwner } : found
     },
     async readOutput(pointer) {
       const scope = () => searchScope(dependencies, agent, session)

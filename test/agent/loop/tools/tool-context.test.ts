@@ -98,7 +98,8 @@ test.each([
   ['tenant', 'ada', { tenant: 't' }],
 ] as const)('with scope %s and owner %s a tool sees %j, without the run that asks', async (scope, owner, expected) => {
   const { context, queries, scopes } = contextOf(owner, scope)
-  await context.searchHistory('words', { role: 'user' }, 7)
+  const { lacksOwner = false } = await context.searchHistory('words', { role: 'user' }, 7)
+  expect(lacksOwner).toBe(scope === 'owner' && owner === undefined)
   expect(queries).toEqual([{ scope: expected, text: 'words', filters: { role: 'user', notRun: 'run-1' }, limit: 7 }])
   await context.readOutput(`output:${THERE}`)
   expect(scopes).toEqual([expected])
