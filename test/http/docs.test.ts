@@ -1,5 +1,6 @@
 /* Evidence, page: The docs page contacts no other server, and works under its policy. */
 import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleOf, type ApiDocument } from '../../functions/http/docs/document.ts'
 import { docsPage } from '../../functions/http/docs/page.ts'
@@ -36,6 +37,26 @@ describe('the docs', () => {
       const article = page.split(`<article id="${name}">`)[1]?.split('</article>')[0] ?? ''
       for (const field of Object.keys(properties)) expect(article).toContain(`<code class="name">${field}</code>`)
     }
+  })
+
+  test('have every request that docs/operations names', () => {
+    const folder = new URL('../../docs/operations/', import.meta.url)
+    const text = readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+      .join('\n')
+    const named = [...text.matchAll(/\b(GET|POST|DELETE) (\/v1[^\s`?]*)(?:\?(\w+)=)?/g)]
+    expect(named.length).toBeGreaterThan(5)
+    const plain = (path: string): string => path.replaceAll(/<\w+>|\{\w+\}/g, '{}')
+    const known = Object.entries(harness.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { parameters = [] }]) => ({
+        request: `${method.toUpperCase()} ${plain(path)}`,
+        names: new Set<string | undefined>([undefined, ...parameters.map(({ name }) => name)]),
+      })),
+    )
+    const isKnown = ([, method, path = '', name]: RegExpExecArray): boolean =>
+      known.some(({ request, names }) => request === `${method} ${plain(path)}` && names.has(name))
+    expect(named.filter((found) => !isKnown(found)).map(([found]) => found)).toEqual([])
   })
 
   test('lead nowhere but to themselves and the document for programs', () => {

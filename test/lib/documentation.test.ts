@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { newKey, parseKeyOptions, readCapChange } from '../../functions/cli/commands/keys/key-options.ts'
 import { environmentNamed, ofType, synthesise } from './synthesise.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -89,3 +90,87 @@ describe('the construct', () => {
     )
   })
 })
+
+describe('docs/operations', () => {
+  const pages = readdirSync(join(ROOT, 'docs/operations')).filter((name) => name.endsWith('.md'))
+  const whole = pages.map((name) => read(`docs/operations/${name}`).replaceAll('\\\n', ' ')).join('\n')
+  const text = whole
+    .replaceAll(/\$\(\(.*?\)\)|\$\(date [^)]*\)/g, 'x')
+    .replaceAll(/(--[\w-]+) ("[^"\n]*"|'[^'\n]*')/g, '$1 x')
+  /** Commands that begin with these words: the words behind them, without comments and what follows in the sentence. */
+  const argumentsOf = (start: string): string[][] =>
+    [...text.matchAll(new RegExp(`${RegExp.escape(start)}([^\\n\`#|;)]*)`, 'g'))].map(([, rest = '']) =>
+      rest
+        .replaceAll(/<[^>]*>/g, 'x')
+        .split(' ')
+        .filter((word) => word !== ''),
+    )
+  const optionsOf = (words: readonly string[]): string[] => words.filter((word) => word.startsWith('-'))
+
+  test.each(['status', 'rebuild', 'redrive', 'smoke'])(
+    'names only options of %s that its usage text has',
+    (command) => {
+      const file = command === 'status' ? 'environment-status' : command
+      const usage = /USAGE = `([^`]*)`/.exec(read(`functions/cli/commands/${file}.ts`))?.[1] ?? ''
+      const commands = argumentsOf(`npm run ${command} -- `)
+      expect(commands.length).toBeGreaterThan(0)
+      for (const option of commands.flatMap(optionsOf)) expect(usage).toContain(option)
+    },
+  )
+
+  test('names commands of keys that its parser accepts', () => {
+    const commands = [
+      ...argumentsOf('npm run keys -- --env dev '),
+      ...argumentsOf('npm run --silent keys -- --env dev '),
+    ]
+    expect(new Set(commands.map(([name]) => name))).toEqual(new Set(['create', 'list', 'cap', 'revoke']))
+    for (const [name, ...words] of commands) {
+      const { values } = parseKeyOptions(words)
+      if (name === 'create') expect(newKey(values, 0)).toMatchObject({ tenant: expect.any(String) as string })
+      if (name === 'cap' && words[0] === 'x') expect(Object.keys(readCapChange(values))).not.toEqual([])
+    }
+  })
+
+  test('names only settings of deploy that the app reads', () => {
+    const contexts = argumentsOf('npm run deploy -- ').flatMap((words) =>
+      words.flatMap((word, place) => (word === '-c' ? [words[place + 1]?.split('=')[0]] : [])),
+    )
+    const known = [...read('bin/app.ts').matchAll(/tryGetContext\('(\w+)'\)/g)].map(([, name]) => name)
+    expect(new Set(contexts).isSubsetOf(new Set(known))).toBe(true)
+    expect(contexts).toContain('canary')
+  })
+
+  test('names only operations and options that the services of AWS have', () => {
+    const clients = {
+      cloudformation: 'cloudformation',
+      dynamodb: 'dynamodb',
+      logs: 'cloudwatch-logs',
+      secretsmanager: 'secrets-manager',
+      s3api: 's3',
+    }
+    const checked = Object.entries(clients).flatMap(([service, client]) => {
+      const folder = join(ROOT, `node_modules/@aws-sdk/client-${client}/dist-types/models`)
+      const types = readdirSync(folder)
+        .filter((name) => name.startsWith('models_'))
+        .map((name) => readFileSync(join(folder, name), 'utf8'))
+        .join('\n')
+      return argumentsOf(`aws ${service} `)
+        .filter(([operation]) => operation !== 'wait')
+        .map(([operation = '', ...words]) => {
+          const input =
+            new RegExp(`interface ${toPascal(operation)}(?:Input|Request) [^]*?\\n}`, 'i').exec(types)?.[0] ?? ''
+          const unknown = optionsOf(words).filter((option) => !isMember(input, option))
+          return { operation, unknown: input === '' ? ['the operation'] : unknown }
+        })
+    })
+    expect(checked.length).toBeGreaterThan(10)
+    expect(checked.filter(({ unknown }) => unknown.length > 0)).toEqual([])
+  })
+})
+
+const toPascal = (name: string): string => name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Whether an option of the AWS CLI is a member of an operation's input, or an option of every command. */
+const isMember = (input: string, option: string): boolean =>
+  ['--query', '--output'].includes(option) ||
+  new RegExp(`^ +${toPascal(option.replace(/^--(?:no-)?/, ''))}\\??:`, 'im').test(input)
