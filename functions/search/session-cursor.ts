@@ -2,7 +2,7 @@ import { sha256 } from '../domain/hash.ts'
 import { TooltrailError } from '../domain/errors.ts'
 import type { SessionFilter } from '../domain/session-filter.ts'
 
-/** A cursor has at most 40 characters, the limit of MCP's lists (`docs/guides/mcp.md`). */
+/** A cursor has at most 40 characters, the limit of MCP's lists (`docs/reference/mcp.md`). */
 const CURSOR = /^s([\w-]{8})([\w.-]{1,31})$/
 
 /**

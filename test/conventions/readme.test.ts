@@ -81,7 +81,13 @@ describe('docs/reference/agents.md', () => {
   })
 
   test('explains every field, with the pages on servers and channels', () => {
-    const said = ['docs/reference/agents.md', 'docs/guides/mcp.md', 'docs/guides/slack.md', 'docs/guides/webhooks.md']
+    const said = [
+      'docs/reference/agents.md',
+      'docs/reference/mcp.md',
+      'docs/reference/slack.md',
+      'docs/reference/webhooks.md',
+      'docs/guides/webhooks.md',
+    ]
       .map((page) => read(page).split('\n## The whole file\n')[0] ?? '')
       .join('\n')
     const names = new Set([...fieldsOf(JSON.parse(agentsSchema()) as SchemaNode)].map((path) => path.split('.').at(-1)))

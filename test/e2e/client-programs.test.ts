@@ -14,7 +14,7 @@ const programsOf = (page: string): string[] =>
   [...readFileSync(join(ROOT, 'docs', `${page}.md`), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(
     ([, program = '']) => program,
   )
-const [chatCompletions = '', responses = '', agUi = ''] = programsOf('guides/clients')
+const [chatCompletions = '', responses = '', agUi = ''] = programsOf('reference/clients')
 const [ours = ''] = programsOf('reference/api')
 const [tutorial = ''] = programsOf('guides/put-it-behind-your-app')
 

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../domain/json.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { IncomingMedia } from '../../ports/tool.ts'
 
-/** Bytes of one image or file (docs/guides/mcp.md, "Limits"). */
+/** Bytes of one image or file (docs/reference/mcp.md, "Limits"). */
 const MAX_MEDIA_BYTES = 20 * 1024 * 1024
 /** Characters of a type's name that a text shows. */
 const MAX_TYPE_CHARACTERS = 40

@@ -1,6 +1,6 @@
 /*
  * Approvals for MCP tools whose schema cannot be read, or whose `format` means something else to the server. The server
- * checks what we cannot check (docs/guides/mcp.md), and a person is asked.
+ * checks what we cannot check (docs/reference/mcp.md), and a person is asked.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openWire, WIRES } from '../../http/wire-harness.ts'

@@ -6,7 +6,7 @@ import { jsonObject, metadata, person, ulid } from '../fields.ts'
 
 const MAX_PARTS = 64
 const MAX_TOOLS = 128
-/** Limit of a tool's description. A whole tool of an MCP server has the same limit (docs/guides/mcp.md, "Limits"). */
+/** Limit of a tool's description. A whole tool of an MCP server has the same limit (docs/reference/mcp.md, "Limits"). */
 const MAX_DESCRIPTION_CHARACTERS = 65_536
 /** Limit of the values in client tools, because each step of a run reads them. */
 const MAX_TOOL_VALUES = 20_000
