@@ -104,6 +104,8 @@ export const LISTS: readonly { readonly mutants: readonly Mutant[]; readonly sui
         'test/adapters/sqlite/log/shared-commit.test.ts',
         'test/adapters/sqlite/log/deletion-steps.test.ts',
         'test/adapters/sqlite/database.test.ts',
+        'test/adapters/sqlite/process-lock.test.ts',
+        'test/runtime/local/ports.test.ts',
       ),
       otherSeeds,
     ],

@@ -18,7 +18,10 @@ export const keyOf = ({ tenant, session }: SessionKey): SessionKey => ({ tenant,
 /** The right to extend one session's log. The holder passes it to every write, which compares its `generation`. */
 export interface Lease extends SessionKey {
   readonly generation: number
-  /** A new nonce for each attempt. After a lost response, it shows whether a start or an acquisition was our own. */
+  /**
+   * A new nonce for each attempt. After a lost response, it shows whether a start or an acquisition was our own. A store
+   * may put the process before it.
+   */
   readonly owner: string
   readonly runId: string
   /** Expiry of the lease, in milliseconds since 1970. */

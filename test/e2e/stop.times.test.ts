@@ -1,5 +1,7 @@
 /* Evidence, durability: A stop in the middle of a completion leaves no lease behind; a program without a port
  * executes no runs. */
+/* Evidence, durability: On one machine, the run of a killed program resumes as soon as the next program starts. */
+/* Evidence, durability: A starting program leaves the runs of living and of suspended processes alone. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { definedFields } from '../../functions/domain/defined-fields.ts'
@@ -10,13 +12,17 @@ import type { RunBody } from './backend/client.ts'
 import { localBackend } from './backend/local-backend.ts'
 import type { RunningProgram } from './backend/program.ts'
 import { startProgram } from './backend/program.ts'
-import { eventually, PROMISED_TIME_RETRIES } from '../eventually.ts'
+import { eventually, PROMISED_TIME_RETRIES, until } from '../eventually.ts'
 
 const HURRIED = 'test/e2e/backend/hurried-program.ts'
 /** The program's time limit for a stop (20 s), plus its end, where every wait is ten times shorter. */
 const STOP_MS = 2_500
 /** The lease of a dead process would last for a minute. */
 const SOON_MS = 30_000
+/** Time from the start of the next program until the run of a killed one resumes (promises T5). */
+const RESUMED_MS = 2_000
+/** Longer than a program takes from its start to its first sweep. */
+const SWEPT_MS = 1_500
 
 const cut = { parts: [{ type: 'text', text: 'this completion was never to come to its end' }] } as const
 const whole = { parts: [{ type: 'text', text: 'this one is whole' }] } as const
@@ -122,3 +128,30 @@ test('SIGHUP of a closed terminal hands a run off, and a repeated one does not e
   await next.client.runUntil('s', id, ['completed'])
   expect(Date.now() - started).toBeLessThan(SOON_MS)
 })
+
+test(
+  'a run stays with a suspended program, and resumes within 2 s of the start after its kill',
+  asPromised,
+  async () => {
+    const one = await start()
+    const { id } = await startRun(one)
+    process.kill(one.pid, 'SIGSTOP')
+    await start()
+    await sleep(SWEPT_MS)
+    process.kill(one.pid, 'SIGCONT')
+    // A holder that lost its lease would stop at its next poll.
+    await sleep(SWEPT_MS)
+    expect([model.requests.length, await one.client.get(`/v1/sessions/s/runs/${id}`)]).toMatchObject([
+      1,
+      { status: 'running' },
+    ])
+    await one.kill('SIGKILL')
+    const next = await start()
+    const started = Date.now()
+    await until(() => model.requests.length === 2)
+    const resumedMs = Date.now() - started
+    console.log(`resumed ${resumedMs} ms after the program listened`)
+    expect(resumedMs).toBeLessThan(RESUMED_MS)
+    await next.client.runUntil('s', id, ['completed'])
+  },
+)

@@ -30,6 +30,7 @@ import { SettingsError, type Settings } from '../settings/config.ts'
 import { createLogger } from '../logger.ts'
 import { emptyLogAfterwards } from './emptied-log.ts'
 import { createHistoryThread } from './history-thread.ts'
+import { registerProcess, type LiveProcess } from './live-process.ts'
 import type { OpenPorts } from '../program.ts'
 import { DATABASE, privateData } from './private-data.ts'
 import { writeToTerminal } from '../terminal-output.ts'
@@ -55,7 +56,8 @@ export function openLocalPorts(
   history.written()
   // The thread applies a new version of the tokenizer as soon as it starts.
   if (needsReindex(database)) thread.merge(undefined).catch(report)
-  const rows = { database, clock, history }
+  const live = registerProcess({ database, dataFolder: settings.dataFolder, clock, logger })
+  const rows = { database, clock, history, process: live.id }
   return {
     sessions: createSqliteSessionStore(rows),
     inbox: createSqliteRunInbox(rows),
@@ -83,15 +85,19 @@ export function openLocalPorts(
     clock,
     logger,
     rebuildHistory: (onProgress) => rebuildSqliteHistory(rows, onProgress),
-    close: () => closeAll(history, database),
+    close: () => closeAll(history, live, database),
   }
 }
 
-async function closeAll(history: HistoryProjection, database: Database): Promise<void> {
+async function closeAll(history: HistoryProjection, live: LiveProcess, database: Database): Promise<void> {
   try {
     await history.close()
   } finally {
-    database.close()
+    try {
+      live.close()
+    } finally {
+      database.close()
+    }
   }
 }
 

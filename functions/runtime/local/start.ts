@@ -39,7 +39,7 @@ const AWS_SWEEP_MS = 5_000
 const CUT_OFF_MS = 15_000
 /**
  * Time for the hand-off after that. A running tool keeps its lease: while its call is open, no process may take the run
- * before the lease expires.
+ * before the lease expires or this process ends.
  */
 const HAND_OFF_MS = 5_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])

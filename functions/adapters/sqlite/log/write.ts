@@ -6,6 +6,8 @@ import { sharedTransaction } from './shared-commit.ts'
 export interface LogDependencies {
   readonly database: Database
   readonly clock: Clock
+  /** Names this process in its leases. Undefined: its leases last until they expire (`process-leases.ts`). */
+  readonly process?: string | undefined
   readonly history: Pick<HistoryProjection, 'written'>
 }
 

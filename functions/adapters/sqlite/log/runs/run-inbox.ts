@@ -12,6 +12,7 @@ import { runStatusCode } from '../codes.ts'
 import { readOne, snapshot, transaction, write, type Database } from '../../database.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 import { insertMessage } from '../messages/message-rows.ts'
+import { leaseOwnerOf } from './process-leases.ts'
 import { insertRun, resolvedRun, saveRun } from './run-rows.ts'
 import { atStart, withRun, woken } from '../sessions/session-changes.ts'
 import { counted, introduced } from '../sessions/session-outline.ts'
@@ -35,7 +36,7 @@ export function createSqliteRunInbox(dependencies: LogDependencies): RunInbox {
 }
 
 function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun): Promise<Enqueued> {
-  const { database, clock } = dependencies
+  const { database, clock, process } = dependencies
   const now = clock.now()
   return writeLog(dependencies, () => {
     const row = liveSession(database, key)
@@ -51,7 +52,7 @@ function enqueue(dependencies: LogDependencies, key: SessionKey, newRun: NewRun)
     const opened = introduced(database, counted(database, row), run.input && openingOf(run.input.parts))
     const accepted: SessionRow = { ...opened, tail: run.id, run: run.id, runStatus: runStatusCode(run.status) }
     return newRun.startAs !== undefined && isIdle(row)
-      ? startAtOnce(database, row, accepted, run, { owner: newRun.startAs, now })
+      ? startAtOnce(database, row, accepted, run, { owner: leaseOwnerOf(process, newRun.startAs), now })
       : putInQueue(database, row, accepted, run, now)
   })
 }

@@ -6,6 +6,7 @@ import type { RunLease, Started } from '../../../../ports/run-lease.ts'
 import { reading, transaction, write, type Database } from '../../database.ts'
 import { writeLog, type LogDependencies } from '../write.ts'
 import { firstMessage, insertMessage, openCalls } from '../messages/message-rows.ts'
+import { leaseOwnerOf } from './process-leases.ts'
 import { findRun, queuedRuns, saveRun } from './run-rows.ts'
 import { heldSession, leased, leaseOf, released, atStart, withRun } from '../sessions/session-changes.ts'
 import { counted } from '../sessions/session-outline.ts'
@@ -16,12 +17,12 @@ const DUE_STEP_MS = 60_000
 
 /** Creates the lease store of sessions on SQLite. */
 export function createSqliteRunLease(dependencies: LogDependencies): RunLease {
-  const { database, clock } = dependencies
+  const { database, clock, process } = dependencies
   return {
     readHeader: async (key) => readHeader(database, key),
     readHeaderEventually: async (key) => readHeader(database, key),
-    start: (seen, owner) => start(dependencies, seen, owner),
-    take: async (seen, owner) => take(database, clock, seen, owner),
+    start: (seen, nonce) => start(dependencies, seen, leaseOwnerOf(process, nonce)),
+    take: async (seen, nonce) => take(database, clock, seen, leaseOwnerOf(process, nonce)),
     claim: async (lease) => claim(database, lease),
     heartbeat: async (lease, until) => heartbeat(database, lease, until),
     release: async (lease) => release(database, clock, lease),

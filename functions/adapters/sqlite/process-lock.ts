@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+const LOCK_FILE = /^([0-9a-f-]{36})\.lock$/
+/** Attempts to lock a new file. A starting process may remove the file before it is locked. */
+const LOCK_ATTEMPTS = 10
+
+/**
+ * Shows other processes on the same folder that this process is alive. The operating system releases the lock when the
+ * process ends, also if it is killed. A suspended process keeps its lock.
+ */
+export interface ProcessLock {
+  /** A random id. The process number of a container repeats after a restart. */
+  readonly id: string
+  /** Releases the lock and removes its file. */
+  release(): void
+}
+
+/** Connections that hold a lock. The garbage collector would close a connection without a reference. */
+const held = new Set<DatabaseSync>()
+
+/** Locks a new file in the folder for this process. Throws if the file system supports no locks. */
+export function lockProcess(folder: string): ProcessLock {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  let refusal: unknown
+  for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+    const id = randomUUID()
+    const path = join(folder, `${id}.lock`)
+    try {
+      const lock = lockFile(path)
+      // A removed file locks nothing. Only the holder of its lock removes a file, so this one stays from here on.
+      if (!existsSync(path)) {
+        lock.close()
+        continue
+      }
+      held.add(lock)
+      return { id, release: () => release(lock, path) }
+    } catch (error) {
+      refusal = error
+    }
+  }
+  throw new Error('no file could be locked', { cause: refusal })
+}
+
+function release(lock: DatabaseSync, path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } finally {
+    held.delete(lock)
+    lock.close()
+  }
+}
+
+/**
+ * Calls `work` for each process that ended without releasing its lock, and removes the file of its lock. Meanwhile no
+ * other process calls it for the same process. If `work` throws, the file stays for the next call.
+ */
+export function forEachEndedProcess(folder: string, work: (id: string) => void): void {
+  for (const name of readdirSync(folder)) {
+    const [, id] = LOCK_FILE.exec(name) ?? []
+    const path = join(folder, name)
+    const lock = id === undefined ? undefined : lockFreeFile(path)
+    if (id === undefined || lock === undefined) continue
+    try {
+      work(id)
+      rmSync(path, { force: true })
+    } finally {
+      lock.close()
+    }
+  }
+}
+
+/** Returns undefined if another process holds the lock, and also if the file system refuses to say so. */
+function lockFreeFile(path: string): DatabaseSync | undefined {
+  try {
+    return lockFile(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Locks the file by an exclusive transaction of SQLite, because Node has no other lock. Creates a missing file. */
+function lockFile(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    // A journal in a file would stay after a kill.
+    database.exec('PRAGMA journal_mode = MEMORY')
+    database.exec('BEGIN EXCLUSIVE')
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
