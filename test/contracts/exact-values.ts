@@ -11,7 +11,7 @@ const EXACT = `{"id":9007199254740993,"total":10.00,"values":[${fc.sample(jsonTe
 const value = readJson(EXACT) as JsonObject
 const written = JSON.stringify(value)
 
-/** Values from outside keep the spelling of their numbers, and a repeated write of them is recognised. */
+/** Contract: values from outside keep the spelling of their numbers, and a repeated write of them is detected. */
 export function exactValuesContract(engine: Engine): void {
   describe(`values from outside on ${engine.name}`, () => {
     let stores: Stores

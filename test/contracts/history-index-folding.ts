@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** A word is found with and without the marks and unseen characters that people leave out. */
+/** Contract: search finds a word with and without diacritics and invisible characters. */
 export function historyIndexFoldingContract(harness: () => HistoryIndexHarness): void {
   describe('a search ignores marks and unseen characters', () => {
     const pairs: readonly (readonly [string, string, string])[] = [

@@ -12,7 +12,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
     const login = document('the log-in page of the shop', scope)
     beforeAll(() => harness().store([house, sentence, zebra, login]))
 
-    /** All pages. */
+    /** Returns the hits of all pages. */
     const found = async (text: string): Promise<string[]> => {
       const ids: string[] = []
       for (let after: string | undefined = ''; after !== undefined && ids.length < 20;) {

@@ -2,12 +2,12 @@ import type { HistoryDocument } from '../../functions/domain/history.ts'
 import { nextId } from '../../functions/domain/ids.ts'
 import type { HistoryIndex } from '../../functions/ports/history-index.ts'
 
-/** An index that is empty at first. */
+/** An index, initially empty. */
 export interface HistoryIndexHarness {
   readonly index: HistoryIndex
-  /** Findable when it resolves. */
+  /** Writes documents. They can be found when it resolves. */
   store(documents: readonly HistoryDocument[]): Promise<void>
-  /** From now on the index cannot be read. */
+  /** Makes later reads of the index fail. */
   breakDown(): Promise<void>
   stop(): Promise<void>
 }

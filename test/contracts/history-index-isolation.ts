@@ -44,7 +44,7 @@ function texts(round: number): string[] {
   ])
 }
 
-/** The bytes of a result say nothing about what its caller may not see. */
+/** Contract: the bytes of a result do not depend on documents that the caller may not see. */
 export function historyIndexIsolationContract(harness: () => HistoryIndexHarness): void {
   describe('whatever others store, the bytes of a result are the same', () => {
     const tenant = 'quiet'

@@ -8,7 +8,7 @@ const MAX_PAGES = 300
 
 /** Orders and groups of hits, and their pages. */
 export function historyIndexListsContract(harness: () => HistoryIndexHarness): void {
-  /** All hits of a query, in pages; `between` runs after each. */
+  /** Returns all hits of a query, page by page; `between` runs after each. */
   async function allHits(
     query: Omit<HistoryQuery, 'filters'> & Partial<HistoryQuery>,
     between?: () => Promise<void>,
@@ -30,7 +30,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
   describe('hits sorted by time', () => {
     const scope = { tenant: 'times' }
     const start = Date.UTC(2024, 0, 1)
-    // Written in one order, and of another: an import of several years.
+    // Documents whose order of writing differs from the order of their times, as in an import of several years.
     const texts = Array.from({ length: 60 }, (_, place) =>
       document(`ledger entry ${place}`, { ...scope, time: start + ((place * 37) % 60) * 11 * DAY }),
     )
@@ -41,7 +41,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
         call: 'book(entry="ledger")',
         time: start + place * 11 * DAY + 1,
       })
-      // The result comes when much else has happened.
+      // The result is stored long after its call.
       const time = call.time + (number + 20) * 11 * DAY
       return [call, document('ledger booked', { ...call, role: 'tool_result', part: 'r0', time })] as const
     })
@@ -104,7 +104,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
   describe('hits grouped by session', () => {
     const scope = { tenant: 'groups' }
     const of = (session: string, text: string, change = {}) => document(text, { ...scope, session, ...change })
-    // More sessions than are ranked. Each mentions the harbour, every third twice, and one very often.
+    // More sessions than are ranked. Each contains the word harbour, every third twice, and one very often.
     const mentions = Array.from({ length: 110 }, (_, place) => [
       of(`g-${place}`, `the harbour of town ${place}`),
       ...(place % 3 === 0 ? [of(`g-${place}`, `a harbour again, ${place}`)] : []),

@@ -3,7 +3,7 @@ import type { HistoryFilters } from '../../functions/domain/history.ts'
 import { document, IDS } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Text about earlier searches ranks below real events, and is found where a query asks for it. */
+/** Contract: text about earlier searches ranks below real events, and is found if a query asks for it. */
 export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHarness): void {
   describe('what was looked up before', () => {
     const scope = { tenant: 'echoes' }
@@ -103,7 +103,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     const request = 'Find the customs papers of the jade crate for me.'
     const later = [0, 1, 2].flatMap((at) => asked(`looked-up-${at}`, request, searched))
     const done = asked('done', 'Print the labels of the jade barrel for me.', {})
-    // A run of the same name says nothing of this one.
+    // A run with the same id in another session has no effect.
     const others = asked('done', 'Print the labels of the jade barrel for me.', searched, 'short-answers-too')
     const noted = document('the jade barrel has labels', scope)
     beforeAll(() => harness().store([event, ...later, noted, ...others, ...done]))
@@ -155,7 +155,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
         document(reported, { ...base, role: 'assistant' }),
       ]
     })
-    // A member that worked beside those: its call is what happened.
+    // The call of a member that worked at the same time is a real event.
     const beside = document('paint(what="the teal crate")', { ...run('team-0'), role: 'tool_call', toolName: 'paint' })
     beforeAll(() => harness().store([event, ...team, ...outside, beside]))
 

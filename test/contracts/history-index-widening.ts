@@ -3,7 +3,7 @@ import { definedFields } from '../../functions/domain/defined-fields.ts'
 import { document } from './history-index-harness.ts'
 import type { HistoryIndexHarness } from './history-index-harness.ts'
 
-/** Words stand for more than themselves where that finds more. */
+/** Contract: a query that finds little is widened to similar words. */
 export function historyIndexWideningContract(harness: () => HistoryIndexHarness): void {
   describe('a query of which no event has more than half', () => {
     const scope = { tenant: 'half' }
@@ -11,7 +11,7 @@ export function historyIndexWideningContract(harness: () => HistoryIndexHarness)
       typo: document('the invoice of the warehouse was paid', scope),
       piece: document('we changed planes at the airport of lisbon', scope),
     }
-    // Each word by itself is common enough to be taken for what was meant.
+    // Each word alone is too common to be treated as a typing error.
     const others = Array.from({ length: 6 }, (_, number) => [
       document(`invoice number ${number} is open`, scope),
       document(`wharehouse is how customer ${number} spells it`, scope),

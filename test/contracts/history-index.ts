@@ -10,7 +10,7 @@ import { historyIndexIsolationContract } from './history-index-isolation.ts'
 import { historyIndexListsContract } from './history-index-lists.ts'
 import { historyIndexWideningContract } from './history-index-widening.ts'
 
-/** Every index finds the same things by the same words, within the same bounds. */
+/** Contract of every index: the same words find the same events, within the same limits. */
 export function historyIndexContract(name: string, start: () => Promise<HistoryIndexHarness>): void {
   describe(`history index: ${name}`, () => {
     let harness: HistoryIndexHarness

@@ -12,7 +12,7 @@ import type { Engine, Stores } from './stores.ts'
 /** More than the 400 KB of an item of DynamoDB, each letter of four bytes. */
 const LONG = '𐐷'.repeat(150_000)
 
-/** Writes that bring a session to a limit of one item; returns the log's last id, or how the run ends. */
+/** Writes that fill one item of a session up to its limit. Returns the log's last id, or the end of the run. */
 type ToLimit = (fixture: SessionFixture, lease: Lease) => Promise<string | undefined | RunEnd>
 
 const withMessage = (end: RunEnd, more: Partial<NonNullable<RunEnd['message']>>): RunEnd => ({
@@ -95,7 +95,7 @@ const LIMITS: readonly (readonly [name: string, toLimit: ToLimit])[] = [
   ],
 ]
 
-/** A run ends whatever its session has stored: no item is too large for the write that ends it. */
+/** Contract: each run can end, because no stored item is too large for the write that ends it. */
 export function itemLimitsContract(engine: Engine): void {
   describe(`limits of items on ${engine.name}`, () => {
     let stores: Stores

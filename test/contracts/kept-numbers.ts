@@ -22,7 +22,7 @@ import type { Engine, Stores } from './stores.ts'
 
 const text = (one: string) => ({ parts: [{ type: 'text', text: one }] }) as const
 
-/** A round of one call, whose id is that of all others; its result has two sources. */
+/** A round of one call, whose id is the same in all rounds. Its result has two sources. */
 function look(title: string): { readonly call: MemberCall; readonly messages: readonly ClosedMessage[] } {
   const of: ClosedAssistantMessage = {
     ...{ role: 'assistant', parts: [] },
@@ -43,7 +43,7 @@ function look(title: string): { readonly call: MemberCall; readonly messages: re
   return { call, messages: [of, result] }
 }
 
-/** Turns of which every third numbers the results of three, the last of them first. */
+/** Turns of which every third assigns numbers to the results of three turns, the last result first. */
 function log(turns: number): { readonly messages: ClosedMessage[]; readonly titles: string[] } {
   const [messages, titles]: [ClosedMessage[], string[]] = [[], []]
   let results: MemberCall[] = []
@@ -74,7 +74,7 @@ async function titlesOf(reader: LogReader, key: SessionKey): Promise<(string | u
 const numberedFrom = (first: number, titles: readonly string[]): string[] =>
   titles.map((title, place) => `${first + place} ${title}`)
 
-/** Numbers of sources that come with other logs. */
+/** Contract for source numbers in imported and forked logs. */
 export function keptNumbersContract(engine: Engine): void {
   describe(`kept numbers of sources on ${engine.name}`, () => {
     let stores: Stores
@@ -133,7 +133,7 @@ export function keptNumbersContract(engine: Engine): void {
   })
 }
 
-/** Brings a log, or that of another session, into this one; a write of it may break off. */
+/** Imports a log into this session, or forks another session's log. A write of it may fail. */
 async function importInto(
   fixture: SessionFixture,
   messages: readonly ClosedMessage[],
@@ -170,7 +170,7 @@ async function importInto(
   return { steps }
 }
 
-/** Stores a completion that gives the next number, as the loop does. */
+/** Stores a completion that assigns the next number, like the loop. */
 async function numberNext(fixture: SessionFixture): Promise<void> {
   const { lease } = await startRun(fixture)
   const { numbered } = await fixture.reader.sources(fixture.key, { order: 'descending', limit: 1 })

@@ -5,7 +5,7 @@ import type { ApiKey } from '../../functions/domain/keys/api-key.ts'
 import { fresh } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** API keys: found by the hash of their secret until they are revoked. */
+/** Contract for API keys: the hash of the secret finds the key until it is revoked. */
 export function keyStoreContract(engine: Engine): void {
   describe(`key store on ${engine.name}`, () => {
     let stores: Stores
@@ -174,10 +174,10 @@ export function keyStoreContract(engine: Engine): void {
       expect([await enter('a', 0), await enter('b', 0), await enter('c', 999)]).toEqual([true, true, false])
       expect(await enter('a', 900)).toBe(true)
       expect([await enter('c', 1_000), await enter('d', 1_000)]).toEqual([true, false])
-      // One that was away too long has its place back only if there is room.
+      // A process whose slot has expired gets it back only below the cap.
       expect(await enter('b', 1_000)).toBe(false)
       expect([await enter('b', 1_900), await enter('d', 1_900)]).toEqual([true, false])
-      // One that no longer fits below a lower cap keeps its place.
+      // A slot above a reduced cap stays valid.
       expect([await enter('b', 1_950, 1), await enter('e', 1_950, 1)]).toEqual([true, false])
     })
 

@@ -16,7 +16,7 @@ const name = (more: Partial<ImportName> = {}): ImportName => ({
   ...more,
 })
 
-/** One turn of two messages after the session's last. */
+/** A turn of two messages after the session's last message. */
 async function stepAfter(fixture: SessionFixture, more: Partial<ImportStep> = {}, run?: Run): Promise<ImportStep> {
   const { head, tail } = await header(fixture)
   const now = fixture.clock.now()

@@ -21,7 +21,7 @@ import type { Engine, Stores } from './stores.ts'
 
 const idsOf = (entries: readonly { readonly id: string }[]): string[] => entries.map((entry) => entry.id)
 
-/** Reading a log: strong, whole, in order, and loud when it cannot. */
+/** Contract for reading a log: consistent, complete, in order, and with an error if it is unreadable. */
 export function logReaderContract(engine: Engine): void {
   describe(`log reader on ${engine.name}`, () => {
     let stores: Stores
@@ -112,7 +112,7 @@ export function logReaderContract(engine: Engine): void {
         const query = { order: 'ascending', limit: 13, ...definedFields({ after }) } as const
         const reading = fixture.peer.reader.messages(fixture.key, query)
         if (number < 60) {
-          // A clock that jumps back between the writes does not make an entry appear behind the reader.
+          // A clock set back between writes must not place an entry before the reader's position.
           fixture.clock.advance(number % 3 === 0 ? -7000 : 2000)
           const round = roundAfter(
             fixture,

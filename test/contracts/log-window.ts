@@ -3,7 +3,7 @@ import { readAround } from '../../functions/agent/events/log-window.ts'
 import { headOf, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** Windows around a message, as both stores read them. */
+/** Contract for windows around a message. */
 export function logWindowContract(engine: Engine): void {
   describe(`log window on ${engine.name}`, () => {
     let stores: Stores

@@ -11,7 +11,7 @@ import { allMessages } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const text = (one: string) => ({ parts: [{ type: 'text', text: one }] }) as const
-/** A round whose calls are named anew in each; `bytes` of each result. */
+/** A round with unique call ids; `bytes` of each result. */
 function round(count: number, name: string, bytes: number): ClosedMessage[] {
   const toolCalls = Array.from({ length: count }, (_, n) => ({
     id: `call_${n}`,
@@ -36,7 +36,7 @@ const turn = (count: number, bytes: number): ClosedMessage[] => [
   { role: 'assistant', ...text('done'), toolCalls: [] },
 ]
 
-/** Imports whose rounds are long or large, with an input and its run in their middle. */
+/** Contract for imports with long or large rounds, interrupted by an input and its run. */
 export function longImportsContract(engine: Engine): void {
   describe(`long rounds of imports on ${engine.name}`, () => {
     let stores: Stores
@@ -46,11 +46,11 @@ export function longImportsContract(engine: Engine): void {
     interface Played {
       readonly messages: readonly Message[]
       readonly writes: number
-      /** Messages that the model was sent in the middle of the import. */
+      /** Messages sent to the model in the middle of the import. */
       readonly sent: readonly object[] | undefined
     }
 
-    /** Imports a turn under a name, twice, with a run before this write of the first. */
+    /** Imports a turn under a name twice. A run starts before this write of the first import. */
     async function play(source: readonly ClosedMessage[], at: number): Promise<Played> {
       const fixture = await openFixture(stores)
       const { key, reader, lease, clock, imports } = fixture

@@ -23,7 +23,7 @@ const ratings = async ({ peer, key }: SessionFixture, id: string): Promise<reado
   return message?.role === 'assistant' ? message.feedback : undefined
 }
 
-/** Contract for feedback on completions, which is stored with them. */
+/** Contract for feedback, which is stored with its completion. */
 export function messageFeedbackContract(engine: Engine): void {
   describe(`feedback on ${engine.name}`, () => {
     let stores: Stores

@@ -4,7 +4,7 @@ import type { Engine, Stores } from './stores.ts'
 
 const DAY_MS = 86_400_000
 
-/** How a delivery that comes again is known. */
+/** Contract for detecting repeated deliveries. */
 export function receivedContract(engine: Engine): void {
   describe(`what was received on ${engine.name}`, () => {
     let stores: Stores

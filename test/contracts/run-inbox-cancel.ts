@@ -13,7 +13,7 @@ import {
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** Cancels, in every state that a run can be in. */
+/** Contract for cancels in every state of a run. */
 export function runInboxCancelContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: cancel`, () => {
     let stores: Stores

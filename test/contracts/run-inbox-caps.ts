@@ -141,7 +141,7 @@ export function runInboxCapsContract(engine: Engine): void {
       const { lease } = await startRun(priced)
       const end = endAfter(priced, lease, lease.head)
       if (end.message === undefined) throw new Error('it has a message')
-      // 7 × $2 + 3 × $10 for a million.
+      // Per million tokens: 7 × $2 + 3 × $10.
       await priced.log.endRun(lease, { ...end, message: { ...end.message, model: 'anthropic/claude-sonnet-5-5' } })
       const refused = priced.inbox.enqueue(priced.key, newRun({ budget: { tenantDollars: 0.000_044 } }))
       await expectCode(refused, 'tenant_budget_used_up')

@@ -3,7 +3,7 @@ import { endAfter, expectCode, fresh, header, newRun, openFixture, startRun } fr
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** Runs that are handed in again: the same request twice, and the next attempt after a failure. */
+/** Contract for repeated inputs: the same request twice, and a new attempt after a failure. */
 export function runInboxRepeatsContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: repeats`, () => {
     let stores: Stores

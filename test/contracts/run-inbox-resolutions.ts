@@ -21,7 +21,7 @@ import type { Engine, Stores } from './stores.ts'
 const ASK: Call = { name: 'ask', needs: 'result' }
 const APPROVE: Call = { name: 'send', needs: 'approval' }
 
-/** Resolutions of waiting calls: each counts once, from any number of clients, the last one waking the session. */
+/** Contract for resolutions of waiting calls: each is applied once, and the last one wakes the session. */
 export function runInboxResolutionsContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: resolutions`, () => {
     let stores: Stores

@@ -16,7 +16,7 @@ import {
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** Contract for accepted runs: in their order, each once. Resolutions and cancels have their own suites. */
+/** Contract for accepted runs: each starts once, in order. Resolutions and cancels have their own suites. */
 export function runInboxContract(engine: Engine): void {
   describe(`run inbox on ${engine.name}: enqueue`, () => {
     let stores: Stores

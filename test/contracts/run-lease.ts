@@ -17,7 +17,7 @@ import {
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** One holder at a time: who may start, take, keep and give back a session. */
+/** Contract for leases: one holder at a time starts, takes, renews and releases a session. */
 export function runLeaseContract(engine: Engine): void {
   describe(`run lease on ${engine.name}`, () => {
     let stores: Stores
@@ -57,7 +57,7 @@ export function runLeaseContract(engine: Engine): void {
       const seen = await header(fixture)
       const started = await fixture.lease.start(seen, 'owner-1')
       const now = fixture.clock.now()
-      // After it was accepted, whatever the clock says: that shows that it was queued.
+      // The start is always after the acceptance, whatever the clock says, which shows that the run was queued.
       expect(started?.run).toMatchObject({ id: first.runId, status: 'running', startedAt: now + 1 })
       expect(started?.run).not.toHaveProperty('input')
       expect(started?.message).toMatchObject({ role: 'user', runId: first.runId, user: 'ada', parts: [{ text: '1' }] })

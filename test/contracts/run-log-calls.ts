@@ -23,8 +23,8 @@ import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
 /**
- * Contract for other changes of calls and inputs: approvals begin, open calls are closed, inputs are steered, repeats
- * return the stored result.
+ * Contract for other writes to calls and inputs: start of approved calls, closing of open calls, steered inputs, and repeated
+ * writes.
  */
 export function runLogCallsContract(engine: Engine): void {
   describe(`run log on ${engine.name}: calls and steering`, () => {

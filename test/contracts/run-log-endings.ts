@@ -20,7 +20,7 @@ import type { SessionFixture } from './session-fixture.ts'
 import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** How a run leaves its holder: pause, end, and every way of losing the lease. */
+/** Contract for the end of a lease: pause, end of the run, and every kind of loss. */
 export function runLogEndingsContract(engine: Engine): void {
   describe(`run log on ${engine.name}: pause and end`, () => {
     let stores: Stores
@@ -256,7 +256,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    // A claim may ask the rows alone: what it raises before the next holder's claim, that one raises again.
+    // A claim may check the rows alone, because the next holder's claim raises the same rows again.
     const heldCalls = headerCalls.filter((call) => call !== 'claim')
     test.each(heldCalls)('%s is refused as soon as another holder has taken the lease', async (call) => {
       const fixture = await openFixture(stores)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { endAfter, header, headOf, openFixture, roundAfter, startRun } from './session-fixture.ts'
 import type { Engine } from './stores.ts'
 
-/** Writes of a holder that land after it has given up on them, while its next one is under way. */
+/** Contract for a holder's writes that land after their timeout, during its next write. */
 export function runLogLateWritesContract(engine: Engine): void {
   describe(`run log on ${engine.name}: late writes`, () => {
     test("a round of the holder's own that lands late, while its run ends, leaves no call open", async () => {

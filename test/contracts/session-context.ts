@@ -29,7 +29,7 @@ const notice = (after: string): RunNotice => ({
   after,
 })
 
-/** Contract for decisions of policies about a session's requests, by a holder and by hand. */
+/** Contract for policy decisions about a session's requests, made by a holder or by a user. */
 export function sessionContextContract(engine: Engine): void {
   describe(`session context on ${engine.name}`, () => {
     let stores: Stores

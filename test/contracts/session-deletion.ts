@@ -17,12 +17,12 @@ import type { SessionFixture } from './session-fixture.ts'
 import { allMessages } from './snapshot.ts'
 import type { Engine, SessionPorts, Stores } from './stores.ts'
 
-/** Removes all rows in steps of `limit`; returns how many steps it took. */
+/** Removes all rows in steps of `limit`; returns the number of steps. */
 async function removeAll(ports: SessionPorts, fixture: SessionFixture, limit: number): Promise<number> {
   for (let steps = 1; ; steps++) if (!(await ports.deletion.removeRows(fixture.key, limit)).more) return steps
 }
 
-/** Contract for deletion: first a fence, then step by step everything else. Any process may do the next step. */
+/** Contract for deletion: first a fence, then the removal of all rows, step by step. Any process may execute the next step. */
 export function sessionDeletionContract(engine: Engine): void {
   describe(`session deletion on ${engine.name}`, () => {
     let stores: Stores

@@ -57,7 +57,7 @@ export async function header(fixture: SessionFixture): Promise<SessionHeader> {
   return found
 }
 
-/** Lets the lease end, takes the run over and claims its calls, as another process. */
+/** Lets the lease expire, then takes over the run and claims its calls as another process. */
 export async function takeOver(
   fixture: SessionFixture,
   ports: SessionPorts = fixture.peer,
@@ -204,7 +204,7 @@ export const expectCode = async (promise: Promise<unknown>, code: ErrorCode): Pr
   await expect(promise).rejects.toMatchObject({ code })
 }
 
-/** Texts that stores are known to mangle. */
+/** Texts that stores often change. */
 export const HOSTILE_TEXTS: readonly (readonly [string, string])[] = [
   ['empty', ''],
   ['NUL', 'a\u0000b\u0000'],
@@ -214,6 +214,6 @@ export const HOSTILE_TEXTS: readonly (readonly [string, string])[] = [
   ['quotes and wildcards', `'; DROP TABLE x; -- "%_\\`],
   ['combining and bidirectional', 'e\u0301 \u202eabc\u202c \ufeff'],
   ['line ends', '\r\n\n\r\u2028\u2029'],
-  // 396,000 bytes of UTF-8: DynamoDB's items end at 409,600.
+  // 396,000 bytes of UTF-8. DynamoDB's limit of an item is 409,600.
   ['400 kB', 'päpä 漢 '.repeat(36_000)],
 ]

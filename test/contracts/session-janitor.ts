@@ -7,7 +7,7 @@ import { snapshot } from './snapshot.ts'
 import type { Engine, Stores } from './stores.ts'
 
 const DAY = 86_400_000
-/** More than the sessions of one suite. */
+/** A limit above the number of sessions of one suite. */
 const ALL = 10_000
 
 /** Contract for scheduled work: finding sessions with work, removing others from the list, and expiry. */

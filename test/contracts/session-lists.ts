@@ -10,14 +10,14 @@ const SORTS = ['last_message_at', 'updated_at', 'created_at'] as const
 const ORDERS = ['desc', 'asc'] as const
 const MAX_PAGES = 100
 
-/** Lists of sessions: three orders, filters, and pages that miss nothing. */
+/** Contract for lists of sessions: three orders, filters, and complete pages. */
 export function sessionListsContract(engine: Engine): void {
   describe(`lists of sessions on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    /** Ids of all pages. */
+    /** Returns the ids of all pages. */
     async function listed(filter: Omit<SessionFilter, 'limit'> & { readonly limit?: number }): Promise<string[]> {
       const ids: string[] = []
       let after: string | undefined

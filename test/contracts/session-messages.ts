@@ -15,7 +15,7 @@ import {
 } from './session-fixture.ts'
 import type { Engine, Stores } from './stores.ts'
 
-/** Counts and times of messages: kept by every write that appends some, each once. */
+/** Contract for message counts and times: each write that appends messages updates them once. */
 export function sessionMessagesContract(engine: Engine): void {
   describe(`messages of sessions on ${engine.name}`, () => {
     let stores: Stores

@@ -4,7 +4,7 @@ import type { Engine, Stores } from './stores.ts'
 
 const DAY_MS = 86_400_000
 
-/** How sessions are found again under names. */
+/** Contract for names of sessions. */
 export function sessionNamesContract(engine: Engine): void {
   describe(`names of sessions on ${engine.name}`, () => {
     let stores: Stores

@@ -33,7 +33,7 @@ import { sourceNumbersContract } from './source-numbers.ts'
 import type { Engine } from './stores.ts'
 import { usageLedgerContract } from './usage-ledger.ts'
 
-/** Everything that the session ports promise: an engine that passes can hold Tooltrail's sessions. */
+/** Contract of all session ports. An engine that passes can store Tooltrail's sessions. */
 export function sessionPortsContract(engine: Engine): void {
   sessionStoreContract(engine)
   sessionTitlesContract(engine)

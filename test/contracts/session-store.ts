@@ -15,7 +15,7 @@ import type { Engine, Stores } from './stores.ts'
 
 const DAY = 86_400_000
 
-/** Sessions as their users see them: made once, changed in part, listed by activity, gone when deleted. */
+/** Contract for sessions: created once, changed in part, listed by activity, absent when deleted. */
 export function sessionStoreContract(engine: Engine): void {
   describe(`session store on ${engine.name}`, () => {
     let stores: Stores

@@ -11,7 +11,7 @@ import type { Engine, Stores } from './stores.ts'
 const said = (text: string): Partial<NewRun> => ({ input: { parts: [{ type: 'text', text }] } })
 const work = { model: 'demo/small', createdAt: Date.UTC(2026, 0, 5, 9), usage: { ...NO_USAGE, totalTokens: 12 } }
 
-/** Titles: made of the first input in the write that accepts it, replaced by rank, and never against a given one. */
+/** Contract for titles: set from the first input in the write that accepts it, replaced by rank, never if given by a user. */
 export function sessionTitlesContract(engine: Engine): void {
   describe(`titles of sessions on ${engine.name}`, () => {
     let stores: Stores

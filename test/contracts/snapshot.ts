@@ -5,7 +5,7 @@ import type { Session, SessionHeader, SessionKey } from '../../functions/domain/
 import type { LogReader } from '../../functions/ports/log-reader.ts'
 import type { SessionPorts } from './stores.ts'
 
-/** Everything that the ports show of one session. */
+/** Everything that the ports return for one session. */
 export interface Snapshot {
   readonly header: SessionHeader | undefined
   readonly session: Session | undefined

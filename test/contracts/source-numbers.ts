@@ -11,7 +11,7 @@ const pageOf = async (
   query: { readonly order?: 'ascending' | 'descending'; readonly after?: number; readonly limit?: number } = {},
 ) => peer.reader.sources(key, { order: 'ascending', limit: 100, ...query })
 
-/** Sources of results, and the numbers that completions record for them. */
+/** Contract for the sources of results, and the numbers that completions assign. */
 export function sourceNumbersContract(engine: Engine): void {
   describe(`sources on ${engine.name}`, () => {
     let stores: Stores

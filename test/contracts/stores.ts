@@ -41,22 +41,22 @@ export interface SessionPorts {
 /** Ports of an engine for the suites, over a clock that the suites move. */
 export interface Stores extends SessionPorts {
   readonly clock: ManualClock
-  /** The data as another process reads them. */
+  /** The ports of another process on the same data. */
   readonly peer: SessionPorts
-  /** From now on every call of `ports` (and only of those) fails in the store: closed file, dead endpoint. */
+  /** Makes every later call of `ports` (and only these) fail in the store, as with a closed file or a dead endpoint. */
   breakDown(): Promise<void>
   close(): Promise<void>
 }
 
-/** Kind of a request, reported by engines whose every write is such a request. */
+/** Kind of a request, reported by engines that send each write as a request. */
 export type RequestKind = 'read' | 'write'
 
 export interface Opening {
-  /** Makes every request between which another process's write can land inside one port call; schedules step in there. */
+  /** Executes each request of a port call. Another process's write can land between two requests, so schedules interrupt here. */
   readonly between?: <T>(request: () => Promise<T>, kind?: RequestKind) => Promise<T>
 }
 
-/** An engine under test. Suites open it once each and keep apart by tenant, so it need not start empty. */
+/** An engine under test. Each suite opens it once and uses its own tenants, so it may contain data. */
 export interface Engine {
   readonly name: string
   open(opening?: Opening): Promise<Stores>

@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000
 const ONE = { ...NO_USAGE, inputTokens: 7, outputTokens: 3, totalTokens: 10 }
 const TWO = { ...NO_USAGE, inputTokens: 14, outputTokens: 6, totalTokens: 20 }
 
-/** A run of two completions, one of them with a call; each is stored twice, as after a lost response. */
+/** Stores a run of two completions, one with a call. Each is stored twice, as after a lost response. */
 async function runOnce(fixture: SessionFixture, owner?: string): Promise<void> {
   const account = owner === undefined ? {} : { owner }
   const { lease } = await startRun(fixture)

@@ -4,7 +4,7 @@ import { codeOf } from './harness.ts'
 import { storeRound, storeTask, threadsOf } from './threads.ts'
 import type { Holding, Thread } from './threads.ts'
 
-/** Executes what a thread has to execute now beside it, as calls of a round run beside each other; members are at work, too. */
+/** Executes the calls of a thread concurrently with it, including delegate calls, whose members then work. */
 export function launch(holding: Holding, process: Process, thread: Thread): void {
   const { todo } = thread
   thread.todo = []

@@ -8,7 +8,7 @@ import { codeOf, portsOf, Violation } from './harness.ts'
 import type { Plan, Harness } from './harness.ts'
 import { removeRest } from './worker.ts'
 
-/** An input that some client hands in. */
+/** An input sent by a client. */
 export interface Input {
   readonly client: number
   readonly onBusy: OnBusy
@@ -30,7 +30,7 @@ async function unless<T>(codes: readonly string[], write: Promise<T>): Promise<T
   }
 }
 
-/** Hands in a client's inputs one after the other, each until it is acknowledged or refused. */
+/** Sends a client's inputs one after the other, each until it is acknowledged or refused. */
 export async function post(
   harness: Harness,
   process: Process,
@@ -66,7 +66,7 @@ export async function post(
   }
 }
 
-/** Resolves waiting calls, one or all of them, its own way, until its tries are used up (`Infinity`: for ever). */
+/** Resolves one or all waiting calls in its own way, until its attempts are used up (`Infinity`: for ever). */
 export async function resolve(
   harness: Harness,
   process: Process,
@@ -77,7 +77,7 @@ export async function resolve(
   const { inbox } = portsOf(harness, process.name)
   const waiting = (): ToolMessage[] =>
     harness.seen.messages.filter((row) => row.role === 'tool').filter((row) => row.status === 'waiting')
-  // Ids repeat over the members of a team.
+  // Different members of a team use the same ids.
   const hasTeam = (runId: string): boolean =>
     harness.seen.messages.some((row) => row.runId === runId && row.role === 'tool' && isDelegation(row))
   for (let tried = 0; tried < tries; tried++) {
@@ -122,13 +122,13 @@ async function requireStored(
   }
 }
 
-/** A cancel of the run of an input, at some time when it is in this state. */
+/** A cancel of an input's run, at any time while the run is in this state. */
 export interface Cancel {
   readonly input: number
   readonly when: RunStatus | 'accepted'
 }
 
-/** Cancels a run when its time has come, at the latest when all else is fair. */
+/** Cancels a run at its time, at the latest in the fair phase of the schedule. */
 export async function cancel(harness: Harness, process: Process, { input, when }: Cancel): Promise<void> {
   const { accepted } = harness.ghosts
   await process.at(`decide to cancel ${input}`, () => {
@@ -147,14 +147,14 @@ export async function cancel(harness: Harness, process: Process, { input, when }
   if (!harness.fair) harness.hints++
 }
 
-/** Deletes the session some time. */
+/** Deletes the session at any time. */
 export async function remove(harness: Harness, process: Process): Promise<void> {
   const { deletion } = portsOf(harness, process.name)
   if (await process.write({ name: 'delete' }, () => deletion.tombstone(harness.key))) harness.ghosts.deleted = true
   await removeRest(harness, process)
 }
 
-/** Deletes the session if it is found expired, some time after it was. */
+/** Deletes the session at any time after it has expired. */
 export async function expire(harness: Harness, process: Process): Promise<void> {
   const { deletion, janitor } = portsOf(harness, process.name)
   for (;;) {
@@ -166,7 +166,7 @@ export async function expire(harness: Harness, process: Process): Promise<void> 
   }
 }
 
-/** Changes what users see of the session, some time. */
+/** Changes the title and metadata of the session at any time. */
 export async function rename(harness: Harness, process: Process): Promise<void> {
   const { sessions } = portsOf(harness, process.name)
   const change = { title: 'renamed' }

@@ -10,16 +10,16 @@ import type { Processes } from './processes.ts'
  */
 export type CallKind = 'tool' | 'idempotent' | 'client' | 'approval'
 
-/** A call, or what is given to a member of the team. */
+/** A call, or the task of a team member. */
 export type PlannedCall = CallKind | { readonly team: Plan }
 
-/** The model's plan for an input or a task. It travels in the text, so that any holder can continue with it. */
+/** The model's plan for an input or a task. The text contains it, so any holder can continue with it. */
 export interface Plan {
   readonly rounds: readonly (readonly PlannedCall[])[]
   readonly fails: boolean
 }
 
-/** Something that must never be. */
+/** A violated promise. */
 export class Violation extends Error {
   readonly rule: string
 
@@ -38,26 +38,25 @@ export function must(rule: string, holds: boolean, detail = ''): void {
 export interface Ghosts {
   /** Runs that were acknowledged, by the number of their input. */
   readonly accepted: Map<number, string>
-  /** The order of acknowledgement: each began after the response to the one before. */
+  /** Inputs in the order of acknowledgement, if each was sent after the response to the one before. */
   readonly sent: { readonly input: number; readonly after: readonly string[] }[]
   /** Runs whose cancel was acknowledged. */
   readonly cancelled: Set<string>
-  /** How often a call's tool was started, by message id. */
+  /** Number of starts of a call's tool, by message id. */
   readonly starts: Map<string, number>
   /** The highest generation whose holder has read the log. */
   readGeneration: number
-  /** A crash, an expiry, a late or a lost write has happened. */
+  /** Whether a crash, an expiry, a late write or a lost write has happened. */
   disturbed: boolean
   /**
-   * A round may land although its holder got an error that says it failed for good. The error that ends the run has the
-   * same number.
+   * A round may land although its holder got a final error. The error that ends the run has the same number.
    */
   readonly disowned?: boolean
-  /** A deletion was acknowledged. */
+  /** Whether a deletion was acknowledged. */
   deleted: boolean
 }
 
-/** One session, the processes around it, and what is known of them. */
+/** One session, its processes, and the facts about them. */
 export interface Harness {
   readonly key: SessionKey
   readonly stores: Stores
@@ -67,18 +66,18 @@ export interface Harness {
   seen: Snapshot
   /** The last state in which the session was live. */
   lastLive: Snapshot
-  /** Hints that are on their way to some worker. */
+  /** Hints in flight to a worker. */
   hints: number
   /** The next holder that polls hands over. */
   handOff: boolean
   /** Set when hints and adversaries are gone, and only the sweeper wakes workers. */
   fair: boolean
-  /** The latest time that the clock has shown. */
+  /** The latest time shown by the clock. */
   latest: number
   readonly trace: string[]
 }
 
-/** Says who works where: processes are spread over both connections. */
+/** Assigns processes to the two connections. */
 export const portsOf = (harness: Harness, name: string): SessionPorts =>
   name.length % 2 === 0 ? harness.stores : harness.stores.peer
 
@@ -88,11 +87,11 @@ export function isDue(harness: Harness): boolean {
   return due !== undefined && due <= harness.stores.clock.now()
 }
 
-/** A lease has not ended: who looks now finds nothing to do. */
+/** A lease is held, so a worker finds nothing to do. */
 export const isLeased = ({ seen: { header }, stores: { clock } }: Harness): boolean =>
   header !== undefined && !isFree(header, clock.now())
 
-/** Whether the session has work now, or soon will have. */
+/** Whether the session has work now or will have some soon. */
 export const hasWork = (header: SessionHeader): boolean =>
   header.activeRun === undefined
     ? header.queued > 0

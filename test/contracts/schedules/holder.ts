@@ -89,7 +89,7 @@ async function loop(holding: Holding): Promise<void> {
   }
 }
 
-/** One look at the header and what follows from it. Returns false when the lease is gone. */
+/** Reads the header and acts on it. Returns false if the lease is lost. */
 async function resume(holding: Holding): Promise<boolean> {
   const { harness, process, ports, lease, leader } = holding
   if (leader.running === 0 && !holding.stopping) launch(holding, process, leader)
@@ -131,7 +131,7 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
     await process.write({ name: 'hand off', generation: lease.generation }, () => ports.lease.release(lease))
     return true
   }
-  // A hand-over that was asked for is over: its members go on.
+  // The requested hand-off is over: the members continue.
   if (leader.members.size > 0) return false
   const calls = plan.rounds[leader.round]
   if (calls === undefined) return end(holding, plan.fails ? 'failed' : 'completed')
@@ -139,7 +139,7 @@ async function betweenRounds(holding: Holding, queued: boolean): Promise<boolean
   return false
 }
 
-/** Returns false when a cancel has come in before. */
+/** Returns false if a cancel was stored before. */
 async function end(holding: Holding, outcome: RunOutcome): Promise<boolean> {
   const { harness, process, ports, lease, leader } = holding
   const now = harness.stores.clock.now()

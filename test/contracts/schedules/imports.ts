@@ -13,11 +13,11 @@ import { runSchedule, SESSION_SCHEDULES, type Schedule } from './schedule.ts'
 
 interface WithImports {
   readonly session: Schedule
-  /** Turns of other logs, and by how many milliseconds the clock is ahead that brings them. */
+  /** Turns of other logs, and how far the importing process's clock is ahead, in milliseconds. */
   readonly imports: readonly number[]
 }
 
-/** Schedules of one session into which turns of other logs come. */
+/** Generates schedules of one session with imported turns. */
 export const IMPORT_SCHEDULES: Kind<WithImports> = {
   schedules: (steps) =>
     fc.record({
@@ -48,7 +48,7 @@ async function bring(harness: Harness, process: Process, imports: readonly numbe
   }
 }
 
-/** A turn of two messages behind what was seen. */
+/** A turn of two messages after the last read message. */
 function turnAfter({ tail, head }: SessionHeader, now: number): ImportStep {
   const run: Run = {
     id: nextId(latestId([tail, head]), now),

@@ -34,13 +34,13 @@ const CALL_STEPS: { readonly [status in ToolMessage['status']]: readonly ToolMes
 /** Facts about the processes around a session that are needed to judge a step. */
 export interface Watched {
   readonly stores: { readonly clock: { now(): number } }
-  /** The latest time that the clock has shown, where it may jump back between a write's start and its landing. */
+  /** The latest time shown by the clock, which may jump back between a write's start and its landing. */
   readonly latest?: number
   readonly ghosts: Pick<Ghosts, 'cancelled' | 'starts' | 'readGeneration' | 'disturbed' | 'disowned'>
 }
-/** A sweep that has hinted at a session looks at it again 10 s later, and the clocks of processes differ. */
+/** A sweep repeats a hint after 10 s, and the clocks of processes differ. */
 const POSTPONED_MS = 15_000
-/** Writes that check the row of a call alone. They may land until the next holder has claimed that row. */
+/** Writes whose only condition is the row of a call. They may land until the next holder has claimed that row. */
 const BY_ROW: readonly string[] = ['complete', 'claim']
 
 const callsIn = (messages: readonly Message[]): ToolMessage[] => messages.filter((row) => row.role === 'tool')
@@ -147,7 +147,7 @@ function checkCall(
   is: Message,
 ): void {
   if (was.role !== 'tool' || is.role !== 'tool') throw new Violation('a message is never rewritten', was.id)
-  // Its run ended first: what the member did is in the log.
+  // Its run ended first: the member's messages are in the log.
   const isLeft = was.status === 'running' && is.status === 'cancelled' && isDelegation(was)
   const isStep = isLeft || CALL_STEPS[was.status].includes(is.status)
   must('an ended call never changes', isStep, `${was.status} to ${is.status}`)
@@ -170,7 +170,7 @@ function checkRuns(harness: Watched, before: Snapshot, after: Snapshot): void {
     known.delete(run.id)
     if (was === undefined) checkAccepted(before, after, run)
     else if (was.status !== run.status) checkRunStep(harness, before, after, was, run)
-    // The next step of its import may go on with one.
+    // The next step of its import may continue an open one.
     else if (isEnded(run.status) && run.stopReason !== 'imported')
       must('an ended run never changes', isDeepStrictEqual(was, run), run.id)
   }
@@ -213,7 +213,7 @@ function checkRunStep(harness: Watched, before: Snapshot, after: Snapshot, was: 
       'a run pauses only for calls that wait, and not when cancelled',
       (after.header?.waiting ?? 0) > 0 && header?.cancel === undefined,
     )
-  // Its client may not have heard of it yet.
+  // Its client may not have received the response yet.
   const isCancelled = header?.cancel !== undefined || harness.ghosts.cancelled.has(run.id)
   if (run.status === 'completed' || run.status === 'failed')
     must('an acknowledged cancel ends cancelled', !isCancelled, step)
@@ -281,7 +281,7 @@ export function checkEnd(harness: Harness, { header, runs, messages }: Snapshot)
   for (const row of callsIn(messages)) if (isDelegation(row)) checkDelegation(row, messages)
 }
 
-/** Throws a `Violation` when a finished deletion has left something, or has counted wrongly. */
+/** Throws a `Violation` if a finished deletion has left rows or has counted wrongly. */
 export async function checkGone(harness: Harness): Promise<void> {
   const { deletion, reader, sessions } = harness.stores
   const { messages, runs } = harness.lastLive

@@ -3,11 +3,11 @@ import { unlessRefused } from './harness.ts'
 import type { Harness } from './harness.ts'
 import { work } from './worker.ts'
 
-/** How much of each trouble a schedule may still make. */
+/** Remaining number of faults of each kind in a schedule. */
 export interface Budget {
   readonly crash: number
   readonly expiry: number
-  /** Writes that land after their sender has given them up, or once more. */
+  /** Writes that land after their timeout, or land twice. */
   readonly late: number
   /** Writes whose response is lost. */
   readonly lost: number
@@ -21,7 +21,7 @@ export interface Budget {
 }
 type Spending = { -readonly [trouble in keyof Budget]: number }
 
-/** Lets a process go on and looks at what it did. */
+/** Lets a process continue and checks its effects. */
 type Step = (state: ProcessState, fate: Fate) => Promise<void>
 
 export interface Option {
@@ -31,7 +31,7 @@ export interface Option {
 const DAY = 86_400_000
 const TICK_MS = 7_000
 const JUMP_MS = 20 * 60_000
-/** How many times as likely an ordinary step is as any one trouble. */
+/** Weight of an ordinary step, relative to one fault. */
 const ORDINARY = 10
 
 /** Possible next steps. More likely steps are listed more often. */
@@ -93,7 +93,7 @@ function crash(harness: Harness, state: ProcessState): void {
   replace(harness, state)
 }
 
-/** A worker that died has a successor; a client is gone. */
+/** A dead worker gets a successor, a dead client does not. */
 export function replace(harness: Harness, { root }: ProcessState): void {
   const { name } = root.process
   if (name.startsWith('worker')) harness.processes.spawn(`${name}'`, (process) => work(harness, process))
@@ -138,7 +138,7 @@ export function arrive(harness: Harness, flight: Flight): ProcessState {
   })
 }
 
-/** Time passes to the point where the session is due. Until then, no process can act. */
+/** Advances the time until the session is due. Until then, no process can act. */
 function idlesOf({ seen: { header }, stores: { clock }, trace }: Harness): Option[] {
   const { due, lease } = header ?? {}
   if (due === undefined) return []

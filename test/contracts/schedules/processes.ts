@@ -3,16 +3,16 @@ import type { RequestKind } from '../stores.ts'
 
 /** Decision of the scheduler about a write when it is sent. */
 export type Fate =
-  /** It lands and its sender learns of it. */
+  /** The write lands and its sender gets the response. */
   | 'lands'
-  /** It lands, its response is lost, and the sender repeats it. */
+  /** The write lands, its response is lost, and the sender repeats it. */
   | 'response lost'
-  /** It lands, and a retried copy of it is still on its way. */
+  /** The write lands, and a retried copy is still in flight. */
   | 'lands twice'
-  /** The sender dies; the write is still on its way. */
+  /** The sender dies; the write is still in flight. */
   | 'lands late'
 
-/** Description of a write, by which its effects are judged. */
+/** Description of a write, used to check its effects. */
 export interface Act {
   readonly name: string
   /** Generation of the lease under which the write is sent, or of the header that a start or take has read. */
@@ -25,12 +25,12 @@ export interface Flight extends Act {
   land(): Promise<unknown>
 }
 
-/** A scripted process: it stops at each of its steps until the scheduler lets it go on. */
+/** A scripted process. It stops at each step until the scheduler resumes it. */
 export interface Process {
   readonly name: string
-  /** Stops before a read or a local step; `enabled` says whether it makes sense to go on. */
+  /** Stops before a read or a local step; `enabled` returns whether continuing makes sense. */
   at(label: string, enabled?: () => boolean): Promise<void>
-  /** Stops before a write, which then meets its fate. */
+  /** Stops before a write, whose outcome the scheduler decides. */
   write<T>(act: Act, send: () => Promise<T>): Promise<T>
   /** Set while this process believes that it holds the lease. */
   holding?: { readonly generation: number; beat(): () => Promise<void> }
@@ -45,14 +45,14 @@ interface Parked {
 
 export interface ProcessState {
   readonly process: Process
-  /** The process that it lives and dies with: itself, or the one that it works for. */
+  /** The process that it belongs to: itself, or the process that it works for. */
   readonly root: ProcessState
   readonly parked: Parked[]
-  /** The write that it is in the middle of. */
+  /** Its current write. */
   act: Act | undefined
   failure: unknown
   done: boolean
-  /** Its requests inside port calls, one after the other. */
+  /** Its requests inside port calls, executed one after the other. */
   requests: Promise<unknown>
   /** Resolves when it has stopped again or ended. */
   stopped: PromiseWithResolvers<void>
@@ -61,24 +61,24 @@ export interface ProcessState {
 export interface Processes {
   readonly all: ReadonlySet<ProcessState>
   readonly flights: Flight[]
-  /** With `parent`: a part of that process, which may go on beside it. */
+  /** With `parent`: a part of that process that runs concurrently. */
   spawn(name: string, body: (process: Process) => Promise<void>, parent?: Process): ProcessState
-  /** Lets one process go on until it stops again. */
+  /** Resumes one process until it stops again. */
   resume(state: ProcessState, fate: Fate): Promise<void>
   /** Kills the process and its parts: they never continue, and their unsent requests are never sent. */
   kill(state: ProcessState): void
-  /** Where a port call lets other writes in: the process stops before each such request, and makes one at a time. */
+  /** Points at which other writes may occur within a port call. The process stops before each such request. */
   between<T>(request: () => Promise<T>, kind?: RequestKind): Promise<T>
-  /** Whether something may have been written since this was last asked. */
+  /** Whether a write may have happened since the last call. */
   mayHaveWritten(): boolean
 }
 
-/** Runs processes one step at a time, none beside another. */
+/** Runs processes one step at a time, never concurrently. */
 export function createProcesses(): Processes {
   const all = new Set<ProcessState>()
   const flights: Flight[] = []
   const running = new AsyncLocalStorage<ProcessState>()
-  // An engine whose requests are not seen here may have written at any step.
+  // An engine without visible requests may have written at any step.
   let [seesRequests, wrote] = [false, false]
 
   function park(state: ProcessState, label: string, act?: Act, enabled = () => true): Promise<Fate> {

@@ -13,7 +13,7 @@ import { isDue, Violation } from './harness.ts'
 import type { CallKind, Harness, Plan } from './harness.ts'
 import { work } from './worker.ts'
 
-/** A schedule: who is there, what may go wrong, and who takes the next step, again and again. */
+/** A schedule: its processes, the possible faults, and the process that takes each step. */
 export interface Schedule {
   readonly inputs: readonly Input[]
   readonly cancels: readonly Cancel[]
@@ -26,7 +26,7 @@ export interface Schedule {
 
 const WORKERS = 3
 const FAIR_STEPS = 4000
-/** Delegations below one another. */
+/** Depth of nested delegations. */
 const DEPTH = 3
 const START = Date.UTC(2026, 0, 5, 9)
 
@@ -67,7 +67,7 @@ const stop: fc.Arbitrary<Cancel> = fc.record({
 const rarely = fc.integer({ min: 0, max: 9 }).map((n) => n === 0)
 const calm: Budget = { crash: 0, expiry: 0, late: 0, lost: 0, beats: 0, handOff: 0, back: 0, hints: 0, days: 0 }
 
-/** Schedules of up to `steps` chosen steps; what comes after them is fair. */
+/** Schedules of up to `steps` chosen steps, followed by a fair phase. */
 const schedules = (steps: number): fc.Arbitrary<Schedule> =>
   fc.record({
     inputs: fc.array(input, { minLength: 1, maxLength: 5, size: 'max' }),
@@ -186,14 +186,14 @@ function populate(harness: Harness, { inputs, resolutions, cancels, deletes, exp
   for (let n = 0; n < WORKERS; n++) processes.spawn(`worker ${n}`, (process) => work(harness, process))
 }
 
-/** Lets one process take its next step, then looks at what it did. */
+/** Lets one process take its next step, then checks the effects. */
 async function step(harness: Harness, state: ProcessState, fate: Fate): Promise<void> {
   const [parked] = state.parked
   harness.trace.push(`${state.process.name}: ${parked?.label ?? ''}${fate === 'lands' ? '' : ` (${fate})`}`)
   const act = parked?.act ?? state.act
   await harness.processes.resume(state, fate)
   if (fate === 'lands late') replace(harness, state)
-  // Without a write there is nothing new to see.
+  // Without a write, the state is unchanged.
   if (act !== undefined && harness.processes.mayHaveWritten()) await look(harness, act)
   if (state.failure instanceof Violation) throw state.failure
   if (state.failure !== undefined) {
@@ -202,7 +202,7 @@ async function step(harness: Harness, state: ProcessState, fate: Fate): Promise<
   }
 }
 
-/** Compares the store with what it was, and remembers it. */
+/** Compares the stored state with the state before, and remembers it. */
 async function look(harness: Harness, act: Act | undefined): Promise<void> {
   const { clock, janitor } = harness.stores
   const now = await snapshot(harness.stores, harness.key)

@@ -8,7 +8,7 @@ import type { SessionPorts } from '../stores.ts'
 import type { Process } from './processes.ts'
 import type { Harness, Plan, PlannedCall } from './harness.ts'
 
-/** A holder's run, and how far it has come. */
+/** A holder's run and its progress. */
 export interface Holding {
   readonly harness: Harness
   readonly process: Process
@@ -16,23 +16,23 @@ export interface Holding {
   readonly lease: Lease
   readonly leader: Thread
   head: string | undefined
-  /** A thread is extending the log. Ids are stored in order, so all other threads wait. */
+  /** Whether a thread is extending the log. Ids are stored in order, so all other threads wait. */
   extending: boolean
-  /** The run is ended under its members, which extend the log no more. */
+  /** Whether the run has ended although members still work. They no longer extend the log. */
   stopping: boolean
-  /** The lease is lost or released: no further tool starts. */
+  /** Whether the lease is lost or released. Then no further tool starts. */
   over: boolean
 }
 
 /** One conversation with a scripted model: the leader's, or that of a member with its task. */
 export interface Thread {
-  /** The delegate call that it works for; the leader has none. */
+  /** The delegate call of a member; undefined for the leader. */
   readonly of: ToolMessage | undefined
   readonly plan: Plan
-  /** Its task is in the log. */
+  /** Whether its task is in the log. */
   begun: boolean
   round: number
-  /** How many of its calls are being executed, those that members work for among them. */
+  /** Number of its calls in execution, including delegate calls. */
   running: number
   /** Calls to execute. */
   todo: readonly ToolMessage[]
@@ -53,7 +53,7 @@ export const newThread = (plan: Plan, of?: ToolMessage): Thread => ({
   members: new Map(),
 })
 
-/** A thread and all that work for it. */
+/** Returns a thread and all threads that work for it. */
 export function* threadsOf(thread: Thread): Generator<Thread, void> {
   yield thread
   for (const member of thread.members.values()) yield* threadsOf(member)
@@ -67,7 +67,7 @@ export function planOf(messages: readonly Message[]): Plan {
   return part?.type === 'text' ? textPlan(part.text) : { rounds: [], fails: false }
 }
 
-/** The leader of a run and the members that had not ended, as its messages show them. */
+/** Restores the leader of a run and the members that had not ended from its messages. */
 export function threadsIn(messages: readonly Message[]): Thread {
   return filled(newThread(planOf(messages.filter(isLeaders))), messages.filter(isLeaders), messages)
 }
@@ -97,7 +97,7 @@ export const lostCalls = (messages: readonly Message[]): ToolMessage[] =>
     .filter((row) => row.status === 'running' && !mayRunAgain(row) && !isDelegation(row))
 
 /**
- * Extends the log once no other thread does. Returns false if the run ends first. `write` gets the ids and stores their
+ * Extends the log as soon as no other thread does. Returns false if the run ends first. `write` gets the ids and stores their
  * messages.
  */
 async function extend(
@@ -137,7 +137,7 @@ export async function storeTask(holding: Holding, process: Process, member: Thre
   })
 }
 
-/** Stores the next completion of a thread: with these calls, or the last of a member. */
+/** Stores the next completion of a thread: with these calls, or a member's final one. */
 export async function storeRound(
   holding: Holding,
   process: Process,

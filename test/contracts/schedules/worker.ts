@@ -4,12 +4,12 @@ import type { Process } from './processes.ts'
 import { isDue, isLeased, portsOf } from './harness.ts'
 import type { Harness } from './harness.ts'
 
-/** Rows removed at once: few, so that a deletion has steps to be interrupted between. */
+/** Rows removed per step. A small number gives a deletion several steps, which can be interrupted. */
 const ROWS = 3
 
 /**
- * Looks whenever a hint comes or the session is due, and does what the header asks for: take, start, go on deleting, or take
- * the session off the list.
+ * Reads the header at each hint and each due time, and acts on it: takes or starts a run, continues a deletion, or removes the
+ * session from the list.
  */
 export async function work(harness: Harness, process: Process): Promise<void> {
   const ports = portsOf(harness, process.name)

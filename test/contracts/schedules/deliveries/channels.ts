@@ -6,12 +6,12 @@ import type { Process } from '../processes.ts'
 import { part } from './world.ts'
 import type { World } from './world.ts'
 
-/** Milliseconds until a receiver is asked again. */
+/** Delay before a request is retried, in milliseconds. */
 const AGAIN_MS = 5_000
-/** Milliseconds that a request takes at most. */
+/** Maximum duration of a request, in milliseconds. */
 const REQUEST_MS = 5_000
 
-/** The channels of a process: one like callbacks, and one like the replies in a thread. */
+/** The channels of a process: one like callbacks, one like replies in a Slack thread. */
 export const channelsOf = (world: World, process: Process, outbox: Outbox): ReadonlyMap<string, Channel> =>
   new Map([
     ['callback', callbacks(world, process, outbox)],
@@ -45,7 +45,7 @@ function checkWork(world: World, { delivery, run }: Work): void {
   if (run.status === 'queued') world.faults.push(`a run whose delivery begins has started: ${delivery.id}`)
 }
 
-/** The receiver knows an id: the same request may come again. Each run owes a second one, as for a pause. */
+/** The receiver removes duplicates by id, so a request may be repeated. Each run has a second delivery, like that of a pause. */
 function callbacks(world: World, process: Process, outbox: Outbox): RunChannel {
   return {
     begins: 'end',
@@ -67,7 +67,7 @@ function callbacks(world: World, process: Process, outbox: Outbox): RunChannel {
   }
 }
 
-/** Intends its message, posts it, records it. After a crash the thread is read for it first. */
+/** Records the intended message, posts it, records the post. After a crash, it first searches the thread for the message. */
 function replies(world: World, process: Process): RunChannel {
   return {
     begins: 'start',
@@ -96,7 +96,7 @@ function replies(world: World, process: Process): RunChannel {
   }
 }
 
-/** The end of a run, once it has come. */
+/** Resolves with the end of a run. */
 export const followerOf = (world: World, process: Process) =>
   async function* (
     key: SessionKey,

@@ -7,10 +7,10 @@ import { channelsOf, followerOf } from './channels.ts'
 import { clockOf, inSteps, silentLogger } from './world.ts'
 import type { World } from './world.ts'
 
-/** Rows removed at once: few, so that a deletion has steps to be interrupted between. */
+/** Rows removed per step. A small number gives a deletion several steps, which can be interrupted. */
 const ROWS = 2
 
-/** A process that delivers: with the runs that it executes, and what hints lead it to. */
+/** A delivering process: it delivers for the runs that it executes, and for hints. */
 export function startDriver(world: World, name: string): void {
   const { processes, stores, code } = world
   processes.spawn(name, async (process) => {
@@ -27,7 +27,7 @@ export function startDriver(world: World, name: string): void {
     for (;;) {
       await process.at('a hint', () => world.hints > 0 && world.drivers.get(name) === driver)
       world.hints--
-      // A hint that is not followed comes again with a sweep.
+      // A sweep repeats a hint that was not followed.
       driver.serve(world.key).catch(() => undefined)
     }
   })
@@ -52,7 +52,7 @@ export function startSweeper(world: World, name: string): void {
   })
 }
 
-/** Hands in inputs, each twice: the repetition owes nothing more. */
+/** Sends each input twice. The repetition adds no delivery. */
 export async function accept(world: World, process: Process, kinds: readonly string[]): Promise<void> {
   for (const [number, kind] of kinds.entries()) {
     const idempotency = { keyHash: `key-${number}`, bodyHash: 'body' }
@@ -66,7 +66,7 @@ export async function accept(world: World, process: Process, kinds: readonly str
   }
 }
 
-/** Executes the runs, one after the other, and shows their events to one of the processes that deliver. */
+/** Executes the runs one after the other, and passes their events to one of the delivering processes. */
 export async function execute(world: World, process: Process): Promise<void> {
   const { lease, log } = world.stores
   for (let done = 0; ; done++) {
@@ -90,7 +90,7 @@ export async function execute(world: World, process: Process): Promise<void> {
   }
 }
 
-/** Shows an event to one of the delivering processes. Another process continues the run. */
+/** Passes an event to one of the delivering processes. Another process continues the run. */
 function show(
   { key, drivers }: World,
   number: number,
@@ -101,7 +101,7 @@ function show(
   driver?.observe(key, { type, id: `${run.id}:${type}`, runId: run.id, run } as RunEvent)
 }
 
-/** Deletes the session with all that it owes. */
+/** Deletes the session with its pending deliveries. */
 export async function remove(world: World, process: Process): Promise<void> {
   const { deletion } = world.stores
   await process.at('deletes the session')

@@ -2,10 +2,10 @@ import type { Delivery } from '../../../../functions/domain/delivery.ts'
 import { must } from '../harness.ts'
 import type { World } from './world.ts'
 
-/** Milliseconds after which a process reads the pending deliveries, at the latest. */
+/** Maximum interval between two reads of the pending deliveries by a process, in milliseconds. */
 const MAX_POLL_INTERVAL_MS = 600_000
 
-/** Reads the rows, compares them with what they were, and remembers them. `by`: the process that has taken a step. */
+/** Reads the rows, compares them with the rows read before, and remembers them. `by`: the process that has taken a step. */
 export async function look(world: World, by: string): Promise<void> {
   const { outbox } = world.stores
   for (const run of world.runs) for (const id of [run, `${run}.1`]) world.ids.add(id)
@@ -47,7 +47,7 @@ function checkChange({ owners }: World, before: Delivery, now: Delivery, by: str
   must('only the holder of a claim stores its outcome', !isSaved || holder === by, `${id} of ${holder} by ${by}`)
 }
 
-/** Checks the end, after each process continued fairly. */
+/** Checks the final state, after the fair phase of the schedule. */
 export async function checkEnd(world: World): Promise<void> {
   const { outbox } = world.stores
   const pending = await outbox.pending(world.key, 1_000)

@@ -4,15 +4,15 @@ import { look } from './invariants.ts'
 import { setTime } from './world.ts'
 import type { Silence, World } from './world.ts'
 
-/** How much of each trouble a schedule may still make. */
+/** Remaining number of faults of each kind in a schedule. */
 export interface Budget {
   /** Crashes of processes, at any step. */
   readonly crash: number
-  /** Waits that outlast claims. */
+  /** Waits that are longer than a claim. */
   readonly claims: number
-  /** Writes that land after their sender has died, or once more. */
+  /** Writes that land after the death of their sender, or land twice. */
   readonly late: number
-  /** Writes to which no response comes. */
+  /** Writes without a response. */
   readonly silence: number
   /** Hints without a reason. */
   readonly hints: number
@@ -30,7 +30,7 @@ export type Option = (step: Step) => Promise<void>
 const TICK_MS = 7_000
 const CLAIM_MS = 61_000
 const JUMP_MS = 20 * 60_000
-/** How many times as likely an ordinary step is as any one trouble. */
+/** Weight of an ordinary step, relative to one fault. */
 const ORDINARY = 6
 /** Requests over the network take longer than steps in a process. */
 const REQUEST = 'the request arrives'
@@ -90,7 +90,7 @@ function crash(world: World, state: ProcessState): void {
   replace(world, name)
 }
 
-/** It begins nothing more, and leaves the rest to others; a new process comes. */
+/** The process starts no further work and leaves the rest to others. A new process joins. */
 function stop(world: World, name: string): void {
   world.trace.push(`${name} is told to stop`)
   const driver = world.drivers.get(name)

@@ -11,7 +11,7 @@ import type { Budget } from './options.ts'
 import { setTime } from './world.ts'
 import type { DeliveryCode, PostOutcome, World } from './world.ts'
 
-/** A schedule: what is owed, what may go wrong, and who takes the next step, again and again. */
+/** A schedule: the pending deliveries, the possible faults, and the process that takes each step. */
 interface Schedule {
   readonly kinds: readonly string[]
   readonly outcomes: readonly PostOutcome[]
@@ -44,7 +44,7 @@ const schedules = (steps: number): fc.Arbitrary<Schedule> =>
     choices: fc.array(fc.nat(99_999), { minLength: 30, maxLength: steps, size: 'max' }),
   })
 
-/** Schedules of processes that deliver, by this code. */
+/** Generates schedules of delivering processes for this code. */
 export const deliverySchedules = (code: DeliveryCode): Kind<Schedule> => ({
   schedules,
   run: (stores, processes, schedule) => runSchedule(code, stores, processes, schedule),
@@ -89,14 +89,14 @@ async function runSchedule(
   }
 }
 
-/** Lets one part of a process take its next step, and all that follows without another; then looks at what it did. */
+/** Lets one part of a process take its next step, up to the step after it. Then checks the effects. */
 async function step(world: World, state: ProcessState, fate: Fate): Promise<void> {
   const { name } = state.root.process
   const [parked] = state.parked
   const how = [fate === 'lands' ? [] : fate, world.silence === undefined ? [] : `no response, ${world.silence}`].flat()
   world.trace.push(`${name}: ${parked?.label ?? ''}${how.length === 0 ? '' : ` (${how.join(', ')})`}`)
   await world.processes.resume(state, fate)
-  // Let the code that awaited this step reach its own next step.
+  // Lets the code that awaited this step reach its next step.
   await new Promise((resolve) => setImmediate(resolve))
   if (fate === 'lands late') replace(world, state.root.process.name)
   await look(world, name)

@@ -21,7 +21,7 @@ export type PostOutcome = 'done' | 'silent' | 'ignored' | 'busy'
 /** Whether a write without a response was done (`after`) or not (`before`). */
 export type Silence = 'after' | 'before'
 
-/** One session whose runs owe deliveries, the processes that deliver, and what has arrived outside. */
+/** One session with pending deliveries, the delivering processes, and the received requests. */
 export interface World {
   readonly key: SessionKey
   readonly stores: Stores
@@ -123,7 +123,7 @@ export function clockOf(world: World, parent: Process): Clock {
   }
 }
 
-/** Time passes, in which every request under way arrives. */
+/** Advances the time until every request in flight has arrived. */
 export function setTime(world: World, milliseconds: number): void {
   for (const arrive of world.requests) arrive()
   world.stores.clock.set(milliseconds)
