@@ -46,8 +46,8 @@ function sitDown(words: readonly string[], { flags = [] as string[], env = {} } 
   }
 }
 
-describe('at a terminal, chat', () => {
-  test('asks, streams, shows calls, asks for a decision, stops a run with Ctrl-C, and leaves with Ctrl-D', async () => {
+describe('chat at a terminal', () => {
+  test('asks, streams, shows calls, requests a decision, stops a run with Ctrl-C, and exits with Ctrl-D', async () => {
     const chat = sitDown(['chat'])
     try {
       await chat.sees('Ctrl-C stops a run')
@@ -82,11 +82,11 @@ describe('at a terminal, chat', () => {
 /** Lets a Node take itself for an old one; what it starts does not. */
 const OLD = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })"
 
-describe('at a terminal,', () => {
+describe('commands at a terminal', () => {
   test.each([
     ['the pinned Node', []],
     ['an old Node, which starts the pinned one', ['--import', `data:text/javascript,${encodeURIComponent(OLD)}`]],
-  ])('import shows how far it is within a file, and Ctrl-C ends it as interrupted: %s', async (_name, flags) => {
+  ])('import shows its progress within a file, and Ctrl-C ends it as interrupted: %s', async (_name, flags) => {
     const file = join(folder, 'many.jsonl')
     const messages = [
       { role: 'user', content: 'how many crates' },
@@ -103,7 +103,7 @@ describe('at a terminal,', () => {
     }
   })
 
-  test('rebuild shows how far it is', async () => {
+  test('rebuild shows its progress', async () => {
     const rebuild = sitDown(['rebuild'], { env: { TOOLTRAIL_DATA: folder } })
     try {
       await rebuild.sees(' messages')

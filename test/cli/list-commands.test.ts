@@ -48,7 +48,7 @@ async function entries(...words: readonly string[]): Promise<Line[]> {
 const ids = async (...words: readonly string[]) => (await entries('sessions', ...words)).map(({ id }) => id)
 
 describe('lists on the command line', () => {
-  test('have any number of sessions, one a line, and go on behind one', async () => {
+  test('contain any number of sessions, one per line, and continue after a given one', async () => {
     const all = await ids('--limit', '1000')
     expect(all).toEqual(Array.from({ length: SESSIONS }, (_, n) => `s${SESSIONS - 1 - n}`))
     expect(await ids('--limit', '104')).toEqual(all.slice(0, 104))
@@ -57,7 +57,7 @@ describe('lists on the command line', () => {
     expect(await ids()).toHaveLength(20)
   })
 
-  test('show titles where people read, the ids last, and where to go on', async () => {
+  test('show titles to people, with the ids last, and a hint how to continue', async () => {
     const { out, error } = await tooltrail('sessions', '--limit', '2')
     expect(out).toMatch(/^TITLE .* SESSION\nFix the crate 104 +2026-01-01 .* s104\nFix the crate 103 .* s103\n$/u)
     expect(error).toBe('There are more: --after s103\n')
@@ -68,7 +68,7 @@ describe('lists on the command line', () => {
     expect(found.error).toMatch(/^There is more: --after [0-9A-Z]{26}\n$/u)
   })
 
-  test('have any number of hits, one a line, and go on behind one', async () => {
+  test('contain any number of hits, one per line, and continue after a given one', async () => {
     const all = await entries('search', 'crate', '--sort', 'newest', '--limit', '1000')
     expect(all.map(({ session_id: id }) => id)).toEqual(await ids('--limit', '1000'))
     const after = String(all[60]?.['message_id'])
@@ -89,7 +89,7 @@ describe('lists on the command line', () => {
     expect(await entries('search', 'crate', '--since', 'yesterday')).toEqual([])
   })
 
-  test('show a session around a message, and any number of its newest', async () => {
+  test('show a session around a message, or any number of its newest messages', async () => {
     const messages = Array.from({ length: 150 }, (_, n) => ({ role: 'user', content: `line ${n}` }))
     await program.client.post('/v1/sessions', { id: 'long' })
     await program.client.post('/v1/sessions/long/import', { format: 'openai', messages })
@@ -111,7 +111,7 @@ describe('lists on the command line', () => {
     [['search', 'x', '--tool', 'x'.repeat(129)], 2, /^the request is not valid: query\.tool /u],
     [['search', 'x', '--sort', 'best'], 2, /Allowed choices are relevance, newest, oldest/u],
     [['search', 'x', '--limit', '0'], 2, /It must be a whole number above 0/u],
-  ] as const)('with %j end with %i', async (words, code, error) => {
+  ] as const)('with %j exit with code %i', async (words, code, error) => {
     const refused = await tooltrail(...words)
     expect([refused.code, refused.error]).toEqual([code, expect.stringMatching(error)])
   })

@@ -5,7 +5,7 @@ import { readMoment } from '../../functions/cli/moments.ts'
 const NOW = new Date(2026, 10, 27, 15, 30)
 const local = (day: number, ms = 0): string => new Date(new Date(2026, 10, day).getTime() + ms).toISOString()
 
-describe('a bound of time on the command line', () => {
+describe('a time limit on the command line', () => {
   test.each([
     ['today', local(27), local(28, -1)],
     ['yesterday', local(26), local(27, -1)],
@@ -28,7 +28,7 @@ describe('a bound of time on the command line', () => {
     ['2026-11-22T09:30', '2026-11-22T09:30:00.000Z'],
     ['2026-11-22T09:30:00Z', '2026-11-22T09:30:00.000Z'],
     ['2026-11-22T09:30:00.5+02:00', '2026-11-22T07:30:00.500Z'],
-  ])('%s is taken as %s', (text, time) => {
+  ])('%s is read as %s', (text, time) => {
     expect([readMoment(text, NOW, 0), readMoment(text, NOW, 1)]).toEqual([time, time])
   })
 
@@ -43,7 +43,7 @@ describe('a bound of time on the command line', () => {
     '2026-11-22T25:00Z',
     '22.11.2026',
     'Yesterday ',
-  ])('%j is refused with the forms that are taken', (text) =>
+  ])('%j is rejected with the accepted forms', (text) =>
     expect(() => readMoment(text, NOW, 0)).toThrow(/yesterday, or a span such as 7d/),
   )
 })

@@ -21,7 +21,7 @@ try {
 `
 
 test(
-  'npm pack gives a package that works where it is installed, and leaves the checkout as it was',
+  'the package of npm pack works after installation, and npm pack does not change the checkout',
   { timeout: 600_000 },
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-packed-'))

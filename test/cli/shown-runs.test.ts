@@ -29,7 +29,7 @@ const completed = (text: string, rest: object = {}) =>
   }) as unknown as RunEvent
 const restarted = { ...at, type: 'round.restarted', reason: 'connection lost' } as RunEvent
 
-describe('what a run said', () => {
+describe('the text of a run', () => {
   test.each<[string, RunEvent[], string]>([
     [
       'is shown once where all of it was streamed',
@@ -63,7 +63,7 @@ describe('the end of a run', () => {
     ['max_rounds', 'limit of rounds'],
     ['budget', 'limit of tokens'],
     ['answer', ''],
-  ])('that is %s is shown beside its text', (reason, reported) => {
+  ])('with the reason %s is explained beside its text', (reason, reported) => {
     createRunPrinter().show({ ...at, type: 'run.completed', run: { stop_reason: reason } } as unknown as RunEvent)
     expect(beside).toContain(reported)
     expect([out, beside === '']).toEqual(['', reported === ''])
@@ -130,7 +130,7 @@ describe('tail', () => {
   test.each([
     ['once', 10, { 'the input': 1, one: 1, 'the quick result': 1 }],
     ['not at all where it was left out', 2, { 'the input': 0, one: 0, 'the quick result': 0 }],
-  ])('shows what a run under way has said already %s', async (_, limit, before) => {
+  ])('shows the earlier output of a run in progress %s', async (_, limit, before) => {
     const { harness, client, endCall, letGo } = await openRunInProgress()
     const left = new AbortController()
     const tailing = tail(client, 's', { limit }, left.signal)
@@ -146,7 +146,7 @@ describe('tail', () => {
     await harness.close()
   })
 
-  test('as lines of JSON, too', async () => {
+  test('also shows a run in progress as lines of JSON', async () => {
     const { harness, client, endCall, letGo } = await openRunInProgress()
     const left = new AbortController()
     const tailing = tail(client, 's', { limit: 10, json: true }, left.signal)
@@ -166,7 +166,7 @@ describe('tail', () => {
     await harness.close()
   })
 
-  test('shows what a run says that ends before it is looked at', async () => {
+  test('shows a run that ends before tail reads it', async () => {
     const { harness, client, run, endCall, letGo } = await openRunInProgress()
     const listRuns: typeof client.listRuns = async (...given) => {
       endCall()

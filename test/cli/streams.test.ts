@@ -26,7 +26,7 @@ describe('tooltrail', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('current_time said')])
   })
 
-  test.runIf(process.platform === 'linux')('says in one line that its output cannot be written', async () => {
+  test.runIf(process.platform === 'linux')('reports in one line that its output cannot be written', async () => {
     const child = start(['chat', '-p', 'hello'], openSync('/dev/full', 'w'))
     const [error, [code]] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, 'exit')])
     expect([code, error]).toEqual([1, 'Standard output cannot be written to: ENOSPC: no space left on device, write\n'])
@@ -52,7 +52,7 @@ describe('tooltrail', () => {
     await model.close()
   })
 
-  test('says which sessions a command of the data folder is about where the variable names a program', async () => {
+  test('warns that a command uses the data folder, although the variable names a program', async () => {
     const env = { TOOLTRAIL_URL: 'http://127.0.0.1:9' }
     const child = start(['keys', 'list'], 'pipe', env)
     const [error, [code]] = await Promise.all([text(child.stderr ?? Readable.from([])), once(child, 'exit')])

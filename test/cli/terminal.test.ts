@@ -5,19 +5,19 @@ import { harmless, terminalText } from '../../functions/runtime/terminal-output.
 import { askAboutCalls } from '../../functions/cli/waiting-calls.ts'
 
 describe('text on a terminal', () => {
-  test('cannot move the cursor, set a title, hide itself or turn its letters round', () => {
+  test('cannot move the cursor, set a title, hide itself or reverse its letters', () => {
     const hostile = 'a\u001b[2J\u001b]0;title\u0007b\rc\u0008\u009b31m\u202Eback'
     expect(harmless(hostile)).toBe('a�[2J�]0;title�b�c��31m�back')
     expect(harmless('one\r\n\ttwo\n')).toBe('one\n\ttwo\n')
   })
 
-  test('keeps colours and lines that replace each other, and nothing else', () => {
+  test('keeps colours and lines that replace each other, but no other control sequences', () => {
     const own = '\u001b[1;31mred\u001b[0m\r\u001b[Knext\n'
     expect(terminalText(own)).toBe(own)
     expect(terminalText(`${own}\u001b]0;title\u0007\u001b[2J\rback\u001b[31`)).toBe(`${own}�]0;title��[2J�back�[31`)
   })
 
-  test('is harmless in pieces, too, also where a character is in two of them', async () => {
+  test('is harmless in chunks, even if a character is split between two chunks', async () => {
     const bytes = Buffer.from('a\u001b[2J\u009b31mü')
     async function* pieces() {
       for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3)
@@ -25,19 +25,19 @@ describe('text on a terminal', () => {
     expect((await Array.fromAsync(harmlessPieces(pieces()))).join('')).toBe('a�[2J�31mü')
   })
 
-  test('as JSON is the same JSON', () => {
+  test('has an unchanged value when it is written as JSON', () => {
     const value = { text: 'a\u001b[2J\u009b31m\u202Eback\u007f' }
     const line = harmlessJson(value)
     expect(line).toBe('{"text":"a\\u001b[2J\\u009b31m\\u202eback\\u007f"}')
     expect(JSON.parse(line)).toEqual(value)
   })
 
-  test('on one line is cut at its width', () => {
+  test('is truncated to the width when it is shown on one line', () => {
     expect(oneLine(' a\n b\tc ', 10)).toBe('a b c')
     expect(oneLine('abcdef', 4)).toBe('abc…')
   })
 
-  test('tables keep their columns, and times are local', () => {
+  test('tables align their columns, and times are local', () => {
     expect(
       table([
         ['A', 'B'],
@@ -49,7 +49,7 @@ describe('text on a terminal', () => {
   })
 })
 
-describe('a person at a terminal', () => {
+describe('a question at a terminal', () => {
   const call = {
     agent: 'default',
     message_id: 'm1',
@@ -67,14 +67,14 @@ describe('a person at a terminal', () => {
     return { decided: await decided, asked }
   }
 
-  test('allows or refuses a call that is shown harmlessly', async () => {
+  test('allows or denies a call, whose control characters are not shown', async () => {
     const { decided, asked } = await decide('approval', 'y')
     expect(decided).toEqual({ results: [{ message_id: 'm1', tool_call_id: 'c1', approve: true }] })
     expect(asked).toContain('Allow this call? send {"to":"�[2Jyou"}')
     expect((await decide('approval', '\r')).decided).toMatchObject({ results: [{ approve: false }] })
   })
 
-  test('gives the result of a call, or leaves', async () => {
+  test('accepts the result of a call, or ends without one', async () => {
     expect((await decide('result', 'yes\r')).decided).toEqual({
       results: [{ message_id: 'm1', tool_call_id: 'c1', output: 'yes' }],
     })

@@ -47,14 +47,14 @@ const lines = (out: string): Record<string, unknown>[] =>
 const sessionOf = ({ out }: Outcome): string => String(lines(out)[0]?.['session_id'])
 
 describe('tooltrail', () => {
-  test('chats once: the response alone on standard output, calls beside it', async () => {
+  test('answers one message: the response alone on standard output, calls on standard error', async () => {
     const said = await tooltrail(['chat', '-p', 'use current_time with {"timezone": "UTC"}'])
     expect(said.code).toBe(0)
     expect(said.out).toMatch(/^Demo model[^\n]*\nDemo model[^\n]*\n- current_time said: /)
     expect(said.error).toMatch(/→ current_time\(timezone="UTC"\)\n← current_time completed \d+ ms: /)
   })
 
-  test('reads a pipe after the text, prints events as lines, and continues the last used session', async () => {
+  test('appends piped text to the message, prints events as lines, and continues the last session', async () => {
     const said = await tooltrail(['chat', '--json', 'what', 'time', 'is', 'it'], { input: 'in Europe/Berlin\n' })
     const events = lines(said.out)
     expect([said.code, events[0]?.['type'], events.at(-1)?.['type']]).toEqual([0, 'run.started', 'run.completed'])
@@ -63,7 +63,7 @@ describe('tooltrail', () => {
     expect(sessionOf(again)).toBe(sessionOf(said))
   })
 
-  test('ends with 3 and says where to go on when a run waits for a person', async () => {
+  test('exits with code 3 and a hint how to continue when a run waits for a person', async () => {
     const said = await tooltrail(['chat', '--json', 'publish the blue report'])
     expect(said.code).toBe(3)
     const session = sessionOf(said)
@@ -73,7 +73,7 @@ describe('tooltrail', () => {
     expect((await tooltrail(['status'])).out).toMatch(/paused sessions {3}1\n/)
   })
 
-  test('finds, lists and shows, for people and as lines of JSON', async () => {
+  test('finds, lists and shows messages, for people and as lines of JSON', async () => {
     const session = sessionOf(await tooltrail(['chat', '--json', 'use current_time with {"timezone": "Asia/Tokyo"}']))
     const found = await tooltrail(['search', 'Tokyo', '--role', 'tool_call', '--session', session])
     expect(found.out).toMatch(/TOOL CALL: current_time\(timezone="Asia\/«Tokyo»"\)/)
@@ -98,7 +98,7 @@ describe('tooltrail', () => {
     )
   })
 
-  test('exports a session in each format, and to a file that has its name once it is whole', async () => {
+  test('exports a session in each format, and renames an output file only when it is complete', async () => {
     const session = sessionOf(await tooltrail(['chat', '--json', 'use current_time with {"timezone": "Asia/Tokyo"}']))
     const native = lines((await tooltrail(['export', session])).out)
     expect(native.map(({ object, role }) => role ?? object)).toEqual([
@@ -138,7 +138,7 @@ describe('tooltrail', () => {
     expect(events.filter((type) => type === 'tool_call.completed')).toHaveLength(1)
   })
 
-  test('works on the data folder alone, without a key though it has keys, and of any tenant', async () => {
+  test('works on the data folder without a key, for any tenant, even if keys exist', async () => {
     const own = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
     const env = { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: own }
     const key = await tooltrail(['keys', 'create', '--tenant', 'acme', '--scope', 'admin'], { env })
@@ -179,12 +179,12 @@ describe('tooltrail', () => {
           ['/proc/x/data', 'made'],
         ]
       : []),
-  ])('calls a data folder bad that it cannot use: %s', async (path, what) => {
+  ])('reports an unusable data folder as bad: %s', async (path, what) => {
     const { code, out } = await tooltrail(['doctor'], { env: { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: path, PORT: '9' } })
     expect([code, out]).toEqual([2, expect.stringContaining(`\nBAD   data folder  ${path} cannot be ${what}: `)])
   })
 
-  test('ends with 130 when Ctrl-C stops its run', async () => {
+  test('exits with code 130 when Ctrl-C stops its run', async () => {
     const words = ['scripts/tooltrail.mjs', 'chat', '-p', 'wait 50 seconds']
     const child = spawn(process.execPath, words, { env: { ...process.env, TOOLTRAIL_URL: program.client.url } })
     child.stdin.end()
@@ -197,7 +197,7 @@ describe('tooltrail', () => {
     expect([code, error]).toEqual([130, expect.stringMatching(/\nYou stopped the run\. See: tooltrail show \S+\n$/)])
   })
 
-  test('imports into the data folder, of the tenant named before the command', async () => {
+  test('imports into the data folder, for the tenant named before the command', async () => {
     const own = mkdtempSync(join(tmpdir(), 'tooltrail-cli-'))
     const env = { TOOLTRAIL_URL: '', TOOLTRAIL_DATA: own }
     const file = join(own, 'one.jsonl')
@@ -210,7 +210,7 @@ describe('tooltrail', () => {
   })
 
   test.each([['sessions'], ['show'], ['chat', '-p', 'hello'], ['tail'], ['keys', '--help'], ['--help']])(
-    'ends silently when the reader of its output closes: %s',
+    'exits silently when the reader of its output closes: %s',
     async (...words) => {
       const session = sessionOf(await tooltrail(['chat', '--json', 'hello']))
       const all = ['show', 'tail'].includes(words[0] ?? '') ? [...words, session] : words
@@ -224,7 +224,7 @@ describe('tooltrail', () => {
     },
   )
 
-  test('examines a program at an address', async () => {
+  test('examines the program at an address', async () => {
     const { out } = await tooltrail(['doctor'])
     expect(out).toMatch(/^ok {4}program .* storage ok\nok {4}clock .*\nok {4}key .* none is needed\n$/)
     const wrong = await tooltrail(['doctor', '--key', 'tt_wrong'])
@@ -288,7 +288,7 @@ describe('tooltrail', () => {
     [['dance'], 2, /^error: unknown command 'dance'/],
     [['keys', 'dance'], 2, /\nthere is no command dance\. Run with --help to see what it takes\.\n$/],
     [['doctor', '--url', 'http://127.0.0.1:1'], 2, ''],
-  ] as const)('%j ends with %i and one line of help', async (words, code, error) => {
+  ] as const)('exits for %j with code %i and one line of help', async (words, code, error) => {
     const refused = await tooltrail(words)
     expect(refused.code).toBe(code)
     if (typeof error === 'string') expect(refused.error).toBe(error)

@@ -28,7 +28,7 @@ const smoke = (...words: string[]): Promise<{ readonly code: number; readonly ou
   })
 
 describe('npm run smoke', () => {
-  test('finds nothing wrong with the program on this machine, and leaves nothing behind', async () => {
+  test('finds no fault in the program on this machine, and removes everything it created', async () => {
     const { code, out } = await smoke('--url', `${program.client.url}/`)
     expect([code, out.split('\n').filter((line) => line.startsWith('ok  '))]).toEqual([
       0,
@@ -38,7 +38,7 @@ describe('npm run smoke', () => {
     expect(await program.client.all('/v1/sessions')).toEqual([])
   })
 
-  test('waits for an index that is not there yet, as that of a new deployment', async () => {
+  test('waits for an index that does not exist yet, as in a new deployment', async () => {
     const proxy = await startFaultProxy(program.client.url)
     let refused = 0
     const body = JSON.stringify({ status: 503, detail: 'the history index cannot be read now: try again later' })
@@ -53,7 +53,7 @@ describe('npm run smoke', () => {
     expect(refused).toBeGreaterThan(2)
   })
 
-  test('waits for as long as Lambda may take to begin reading the stream of a new table', async () => {
+  test('waits as long as Lambda may need to start reading the stream of a new table', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const proxy = await startFaultProxy(program.client.url)
     let looks = 0
@@ -72,20 +72,20 @@ describe('npm run smoke', () => {
     }
   })
 
-  test('says in a line which step failed, and why, and ends with 2', async () => {
+  test('reports in one line which step failed and why, and exits with code 2', async () => {
     const refused = await smoke('--url', program.client.url, '--key', 'tt_wrong')
     expect(refused).toMatchObject({ code: 2, error: '' })
     expect(refused.out).toMatch(/^ok {2}it responds .*\nFAILED {2}a session is made: POST \/v1\/sessions got 401: /)
   })
 
-  test('ends with 3 where nothing responds', async () => {
+  test('exits with code 3 if no program responds', async () => {
     expect(await smoke('--url', 'http://127.0.0.1:1')).toMatchObject({
       code: 3,
       out: expect.stringMatching(/^FAILED {2}it responds: fetch failed: /) as string,
     })
   })
 
-  test('says in a line what came where it is not what Tooltrail sends', async () => {
+  test('reports an unexpected response in one line', async () => {
     const proxy = await startFaultProxy(program.client.url)
     proxy.decide(({ path }) =>
       path.startsWith('/v1/search')
@@ -128,13 +128,13 @@ describe('npm run smoke', () => {
     [['--url', 'http://127.0.0.1', '--key', '']],
     [['--url', 'http://127.0.0.1', '--key', 'tt_a\nb']],
     [['--ulr', 'http://127.0.0.1']],
-  ])('%j prints the mistake, and the path of the usage text', async (words) => {
+  ])('reports the mistake in %j, and the path of the usage text', async (words) => {
     const { code, error } = await smoke(...words)
     expect([code, error]).toEqual([2, expect.stringMatching(/^.+\. Run with --help to see what it takes\.\n$/)])
     expect((await smoke('--help')).out).toContain('npx tooltrail smoke --url')
   })
 
-  test('keeps to the requests a second that its key may send', async () => {
+  test('sends no more requests per second than its key allows', async () => {
     const words = ['create', '--tenant', 'default', '--scope', 'admin', '--rps', '2']
     const key = await new Promise<string>((resolve) => {
       const env = { ...process.env, TOOLTRAIL_DATA: folder }

@@ -23,7 +23,7 @@ const WELL: Status = {
   errors: [],
 }
 
-test('an index that the person may not read is no fault of the environment', () => {
+test('an index that the person may not read is not a fault of the environment', () => {
   const status: Status = { ...WELL, documents: 'refused' }
   expect(statusText(status)).toMatch(/^ {2}Documents +not counted: your role is not an operator/m)
   expect(statusText(status)).toContain('Nothing needs attention.')
@@ -36,7 +36,7 @@ test('an index that fails needs attention', () => {
   expect(needsAttention(status)).toBe(true)
 })
 
-test('status says that it wakes a serverless index, and not of a domain', () => {
+test('status reports that it wakes a serverless index; a domain needs no such note', () => {
   expect(statusText(WELL)).toMatch(/^ {2}Search +serverless; counting its documents wakes a sleeping index/m)
   expect(statusText({ ...WELL, domain: { green: true, text: 'Green' } })).not.toContain('wakes')
 })

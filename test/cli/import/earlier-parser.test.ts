@@ -129,7 +129,7 @@ test('a file that grew before the change of parsers keeps all inputs once', asyn
   expect(inputsOf(await messagesOf(file))).toEqual([...BEFORE, ...DROPPED, 'and the potoroo'])
 })
 
-test('a new session has all inputs in their places and no notice', async () => {
+test('a new session has all inputs in their order and no notice', async () => {
   const file = createFile()
   await importFile(file, file.lines)
   const texts = (await messagesOf(file)).map(({ role, parts }) => `${role}: ${parts[0]?.text ?? ''}`)
@@ -145,7 +145,7 @@ test('a new session has all inputs in their places and no notice', async () => {
   ])
 })
 
-test('a compressed file of an unknown kind is named', async () => {
+test('a compressed file of an unknown kind is reported by name', async () => {
   const file = createFile()
   expect(await importFile({ ...file, name: `${file.name}.xz` }, file.lines)).toMatch(
     /\.jsonl\.xz: is skipped: only \.jsonl, /,

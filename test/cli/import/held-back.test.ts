@@ -36,7 +36,7 @@ function dryRun(): string {
   return spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout
 }
 
-test('an import says how many messages it holds back, and that their file is still changing', () => {
+test('an import reports how many messages it holds back, because their file is still changing', () => {
   write('a', 0, TEXT)
   expect(dryRun()).toBe(
     '1 file read; to take: 1 message in 1 session, with what is there already\n1 message held back: the file is still changing\n',
@@ -50,7 +50,7 @@ test('an import counts held-back messages over all files that are still changing
   expect(dryRun()).toMatch(/^3 files read; .*\n2 messages held back: 2 files are still changing\n$/u)
 })
 
-test('an import of files that no program writes to holds nothing back', () => {
+test('an import holds no messages back if no program writes to its files', () => {
   write('a', 1, TEXT)
   write('b', 25, CALL)
   expect(dryRun()).toMatch(/^2 files read; [^\n]*\n$/u)

@@ -52,11 +52,11 @@ async function logs(id: string): Promise<string[]> {
   )
 }
 
-describe.each(KINDS)('copies of a session of %s that went different ways', (kind) => {
+describe.each(KINDS)('diverged copies of a session of %s', (kind) => {
   test.each([
     ['longer, equally long and shorter', 0],
     ['the same, without times', 5],
-  ])('are each kept whole, and stay so: %s', async (_what, number) => {
+  ])('are all imported completely and permanently: %s', async (_what, number) => {
     const { id, file, said } = conversation(kind, number, number === 0)
     const begun = meta(kind, id) + said('user', 'q1') + said('assistant', 'a1') + said('user', 'q2')
     write(`a/${file}`, begun + said('assistant', 'a2') + said('user', 'q3'))
@@ -79,7 +79,7 @@ describe.each(KINDS)('copies of a session of %s that went different ways', (kind
     expect((await logs(id)).toSorted()).toEqual(grown.toSorted())
   })
 
-  test('an older copy adds nothing, and a file that was put back and went on otherwise loses nothing', async () => {
+  test('lose nothing if a file is restored and diverges again; an older copy adds nothing', async () => {
     const { id, file, said } = conversation(kind, 1)
     const begun = meta(kind, id) + said('user', 'q1') + said('assistant', 'a1')
     write(`a/${file}`, begun + said('user', 'q2') + said('assistant', 'a2'))
@@ -106,7 +106,7 @@ const REWRITTEN = {
       .join(''),
 }
 
-describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was changed', (kind) => {
+describe.each(['openai', 'ai-sdk', 'native'] as const)('a changed file of %s', (kind) => {
   const name = kind === 'native' ? 'chat.jsonl' : 'chat.json'
   const put = (chat: Chat): string => importing.writeOld(name, REWRITTEN[kind](chat))
   const own = async (): Promise<string> => {
@@ -117,7 +117,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
     return of.map(({ id }) => id).toSorted((a, b) => a.length - b.length)[0] ?? ''
   }
 
-  test('is reported with the message, once, and imported whole beside the earlier session', async () => {
+  test('is reported once with the changed message, and imported completely beside the earlier session', async () => {
     put([
       ['user', 'q1'],
       ['assistant', 'a1'],
@@ -152,7 +152,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
     expect(await logs(id)).toEqual(['q1 a1 q2', 'q1 other q2 a2 q3'])
   })
 
-  test('because its beginning was removed continues in its session', async () => {
+  test('continues in its session if only its beginning was removed', async () => {
     const chat: Chat = Array.from({ length: 9 }, (_, n) => [n % 2 === 0 ? 'user' : 'assistant', `m${n}`] as const)
     put(chat.slice(0, 5))
     await importing.run(kind)
@@ -167,7 +167,7 @@ describe.each(['openai', 'ai-sdk', 'native'] as const)('a file of %s that was ch
   })
 })
 
-test('a message of which an earlier version stored rounded numbers is found again', () => {
+test('a message that an earlier version stored with rounded numbers is found again', () => {
   const call = (text: string) => ({ id: 'c', name: 'pay', arguments: text })
   const own = digestOf(
     { role: 'assistant', parts: [], toolCalls: [call('{"id":9007199254740993,"total":10.00}')] },

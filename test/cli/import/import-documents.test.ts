@@ -47,7 +47,7 @@ test.each<[Kind, string, string]>([
     ),
   ],
   ['native', 'a.jsonl', lines({ object: 'session', id: 'marked' }, ...ui.map(({ role, parts }) => ({ role, parts })))],
-])('a file of %s that begins with a byte order mark is taken: %s', async (kind, name, content) => {
+])('a file of %s with a byte order mark is imported: %s', async (kind, name, content) => {
   write(name, MARK + content)
   expect(await run(kind)).toMatchObject({ files: 1, messages: 2, unreadable: 0 })
   expect(importing.faults).toEqual([])
@@ -56,13 +56,13 @@ test.each<[Kind, string, string]>([
 test.each([
   ['a message a line', `[\n${chat.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`],
   ['lines that are JSON by themselves', JSON.stringify([{ ...chat[0], tags: ['x'] }, chat[1]], null, 2)],
-])('a document in several lines is taken whole: %s', async (_what, text) => {
+])('a document of several lines is imported completely: %s', async (_what, text) => {
   write('chat.json', text)
   expect(await run('openai')).toMatchObject({ files: 1, messages: 2 })
   expect(importing.faults).toEqual([])
 })
 
-test('a damaged document is reported, and loses no line that is a message', async () => {
+test('a damaged document is reported, and all its valid lines are imported', async () => {
   const path = write('chat.json', `{"role":"us\n${lines(...chat)}`)
   expect(await run('openai')).toMatchObject({ messages: 2 })
   expect(importing.faults).toEqual([`${path}:1: is not JSON`])
@@ -90,7 +90,7 @@ test.each<[Kind, unknown, string[]]>([
   }
 })
 
-test('many places of a document are counted', async () => {
+test('repeated mistakes of a document are summarised with their number', async () => {
   const path = write('chat.json', JSON.stringify(Array.from({ length: 12 }, () => SILENT)))
   await run('openai')
   expect(importing.faults.at(-1)).toContain(`${path}: 2 more places are left out, the last of them [11]: `)
@@ -99,7 +99,7 @@ test('many places of a document are counted', async () => {
 test.each<[Kind, string, string]>([
   ['codex', 'rollout-2025-06-01T10-00-00-', 'codex-moved'],
   ['claude-code', '', `claude-code-${ID}`],
-])('a file of %s that was moved, archived or copied is the same one', async (kind, before, session) => {
+])('a file of %s that was moved, archived or copied is recognised', async (kind, before, session) => {
   const said = (type: 'user' | 'assistant', text: string) =>
     kind === 'codex' ? codex(type, type === 'user' ? 'input_text' : 'output_text', text) : claude(type, text, ID)
   const meta = { type: 'session_meta', payload: { id: 'moved' } }
@@ -117,7 +117,7 @@ test.each<[Kind, string, string]>([
   expect(data).toHaveLength(4)
 })
 
-test('a file is the same one from wherever it is named', async () => {
+test('a file is recognised whichever path names it', async () => {
   write('chat.json', JSON.stringify(chat))
   expect(await run('openai')).toMatchObject({ messages: 2 })
   const place = relative(process.cwd(), importing.folder)
@@ -133,7 +133,7 @@ test('a missing session that cannot be created is reported as such', async () =>
   expect(importing.faults).toEqual([expect.stringMatching(/gone\.jsonl: session claude-code-gone .* was deleted/)])
 })
 
-test("a session of Claude Code has the user's title, else the program's, else its summary", async () => {
+test("a session of Claude Code has the user's title, otherwise the program's title, otherwise its summary", async () => {
   const session = 'titled'
   const talk = [claude('user', 'hi', session), claude('assistant', 'yo', session)]
   const summary = { type: 'summary', summary: 'Its summary', leafUuid: `${session}-assistant-yo` }
@@ -160,7 +160,7 @@ test("a session of Claude Code has the user's title, else the program's, else it
   expect([long?.startsWith('Zürich 🎉'), long?.length, long?.isWellFormed()]).toEqual([true, 500, true])
 })
 
-test("a program's later title replaces its earlier one and the input's, but no given title", async () => {
+test("a program's later title replaces its earlier title and the input's, but not the user's title", async () => {
   const talk = [claude('user', 'hi', 'late'), claude('assistant', 'yo', 'late')]
   write('late.jsonl', lines(...talk))
   await run('claude-code')

@@ -25,7 +25,7 @@ const messagesOf = async (session: string) =>
 const outputOf = async (session: string, message: string): Promise<string> =>
   (await fetch(`${importing.program.client.url}/v1/sessions/${session}/messages/${message}/output`)).text()
 
-test('an output that Claude Code keeps in a file of its own is whole, and found', async () => {
+test('an output that Claude Code stores in a separate file is imported completely, and can be searched', async () => {
   const id = '0b9f1c1e-1111-4222-8333-444455556661'
   const persisted = (name: string): string =>
     `<persisted-output>\nOutput too large (97.7KB). Full output saved to: /home/you/${id}/tool-results/${name}\n\nPreview (first 2KB):\nline\n...\n</persisted-output>`
@@ -52,7 +52,7 @@ test('an output that Claude Code keeps in a file of its own is whole, and found'
   expect(data).toHaveLength(1)
 })
 
-test('a sub-agent in the background, and one that no session waits for, are conversations of their own', async () => {
+test('a background sub-agent, and one that no session waits for, have their own conversations', async () => {
   const id = '0b9f1c1e-1111-4222-8333-444455556662'
   const agent = (name: string): object[] => [
     record(id, 'user', `task of ${name}`, { isSidechain: true, agentId: name }),

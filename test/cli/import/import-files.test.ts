@@ -35,7 +35,7 @@ const returned = (id: string, content: unknown, more: object = {}): string =>
   record('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] }, more)
 
 describe('sessions of Claude Code', () => {
-  test('come with their calls, results, times, folder and sub-agents; again, only what is new', async () => {
+  test('are imported with calls, results, times, folder and sub-agents; a repeated import adds only new messages', async () => {
     mkdirSync(join(importing.folder, ID, 'subagents', 'agent-a2.jsonl'), { recursive: true })
     const searched = said('look for it') + answered('m9', call('t9', 'Grep', { pattern: 'x' }))
     const agent = write(`${ID}/subagents/agent-a1.jsonl`, `${searched}${returned('t9', 'found zebra')}{torn\n`)
@@ -85,7 +85,7 @@ describe('sessions of Claude Code', () => {
     expect(await log(id)).toHaveLength(12)
   })
 
-  test('whose call was imported without its result get a late result as a round of its own, once', async () => {
+  test('without the result of a call get a late result as a separate round, once', async () => {
     const id = ID.replace('0b9f', 'bbbb')
     const begun = [said('build'), answered('b1', call('l1', 'Bash', {}), call('l2', 'Bash', {})), returned('l1', 'one')]
     writeOld(`${id}.jsonl`, ...begun)
@@ -111,14 +111,14 @@ describe('sessions of Claude Code', () => {
     expect(hits.data).toHaveLength(1)
   })
 
-  test('in folders that are too deep are reported', async () => {
+  test('in folders that are nested too deep are reported', async () => {
     const deep = 'd/'.repeat(20)
     write(`${deep}x.jsonl`, said('deep'))
     expect(await run('claude-code')).toMatchObject({ files: 0, failed: 1 })
     expect(importing.faults).toEqual([expect.stringMatching(/(?:\/d){17}: is more than 16 folders deep: name it$/u)])
   })
 
-  test('with damage lose only the damaged lines, which are reported', async () => {
+  test('that are damaged lose only the damaged lines, which are reported', async () => {
     const torn = said('torn').slice(0, 40)
     const path = writeOld(
       `${ID.replace('0b9f', 'aaaa')}.jsonl`,
@@ -145,7 +145,7 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('that are no session files are reported by their first lines, and one line that counts the others', async () => {
+  test('are reported by their first lines and a count of the others if they are not session files', async () => {
     const path = writeOld('notes.jsonl', `${'no JSON\n'.repeat(300)}${returned('nobody', 'x')}`)
     await run('claude-code')
     const reported = (line: number): string => `${path}:${line}: is not JSON`
@@ -157,7 +157,7 @@ describe('sessions of Claude Code', () => {
     ])
   })
 
-  test('of one session go into it one after the other, however many are read side by side', async () => {
+  test('are imported in order if several files belong to one session', async () => {
     const id = 'six-exports'
     const lines = Array.from({ length: 600 }, (_, place) => ({
       role: 'user',
@@ -171,7 +171,7 @@ describe('sessions of Claude Code', () => {
     expect((await log(`native-${id}`)).map(({ parts }) => parts[0]?.text)).toEqual(lines.map((_, place) => `${place}`))
   })
 
-  test('are sent again to a program that cannot take them for now', async () => {
+  test('are sent again to a program that is temporarily unavailable', async () => {
     writeOld('again.jsonl', said('walrus'), answered('m1', { type: 'text', text: 'yes' }))
     let refused = 0
     const server = createServer((request, response) => {
@@ -191,13 +191,13 @@ describe('sessions of Claude Code', () => {
     server.close()
   })
 
-  test('say so when nothing responds', async () => {
+  test('are reported as not imported if no program responds', async () => {
     write('x.jsonl', said('x'))
     await expect(run('claude-code', { url: 'http://127.0.0.1:9' })).rejects.toThrow(/nothing responds at/)
   })
 })
 
-test('sessions of Codex come without what only the screen showed', async () => {
+test('sessions of Codex are imported without screen-only output', async () => {
   const item = (payload: object, type = 'response_item'): string =>
     `${JSON.stringify({ timestamp: '2025-06-01T10:00:00.000Z', type, payload })}\n`
   const text = (role: string, value: string): object => ({
@@ -241,7 +241,7 @@ test('sessions of Codex come without what only the screen showed', async () => {
   })
 })
 
-test('chat logs, UI messages and exports come in, too', async () => {
+test('chat logs, UI messages and exports are imported', async () => {
   const chat = [
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: 'hi' },

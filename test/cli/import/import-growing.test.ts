@@ -106,24 +106,21 @@ async function messagesOf(
 test.each([
   ['claude-code', SESSION, 1],
   ['codex', CODEX, 0],
-] as const)(
-  'what is taken of a file of %s that is written to stays so, wherever it was cut',
-  async (kind, lines, open) => {
-    const path = join(folder, `${kind}-${ID}.jsonl`)
-    const whole = await messagesOf(kind, path, lines, { idle: DAY_MS })
-    let most = 0
-    for (let count = 1; count <= lines.length; count++) {
-      const taken = await messagesOf(kind, path, lines.slice(0, count), { idle: 0 })
-      expect(taken, `${count} lines`).toEqual(whole.slice(0, taken.length))
-      expect(taken.length, `${count} lines`).toBeGreaterThanOrEqual(most)
-      most = taken.length
-    }
-    // The file does not say that this completion is complete.
-    expect(most).toBe(whole.length - open)
-  },
-)
+] as const)('messages read from a growing file of %s never change, whenever it is read', async (kind, lines, open) => {
+  const path = join(folder, `${kind}-${ID}.jsonl`)
+  const whole = await messagesOf(kind, path, lines, { idle: DAY_MS })
+  let most = 0
+  for (let count = 1; count <= lines.length; count++) {
+    const taken = await messagesOf(kind, path, lines.slice(0, count), { idle: 0 })
+    expect(taken, `${count} lines`).toEqual(whole.slice(0, taken.length))
+    expect(taken.length, `${count} lines`).toBeGreaterThanOrEqual(most)
+    most = taken.length
+  }
+  // The file does not say that this completion is complete.
+  expect(most).toBe(whole.length - open)
+})
 
-test("a sub-agent's messages for a call without result come last after a day, and behind its call later", async () => {
+test("a sub-agent's messages for a call without result are imported after a day, or after the call's result", async () => {
   const path = join(folder, `open-${ID}.jsonl`)
   const of = async (lines: readonly Line[], idle: number) => {
     const messages = await messagesOf('claude-code', path, lines, { idle, until: AGENT.at(-1)?.timestamp ?? '' })
@@ -135,7 +132,7 @@ test("a sub-agent's messages for a call without result come last after a day, an
   expect(await of(SESSION, 0)).toEqual(['t3'])
 })
 
-test('an unfinished completion is taken after ten minutes, calls without a result after a day', async () => {
+test('an unfinished completion is imported after ten minutes, calls without a result after a day', async () => {
   const path = join(folder, `patience-${ID}.jsonl`)
   const counts = async (lines: readonly Line[]) => {
     const taken: number[] = []

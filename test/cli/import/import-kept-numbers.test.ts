@@ -16,7 +16,7 @@ const LOG = [
   { role: 'assistant', ...said('As [source7] says.'), numbered: [{ message_id: 'row2', from: 7, count: 1 }] },
 ]
 
-test('an export that continues the source numbers of an earlier turn is imported with them', async () => {
+test('an export that continues the source numbers of an earlier turn is imported with its numbers', async () => {
   const { client } = importing.program
   const bring = (messages: object[]) =>
     client.post('/v1/sessions/origin/import', { format: 'native', source: 's', from: 0, messages })

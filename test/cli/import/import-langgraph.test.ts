@@ -43,7 +43,7 @@ function change(work: (database: DatabaseSync) => void): void {
   importing.old(NAME)
 }
 
-test('threads of LangGraph come in whole, subgraphs beside them, and again only what is new', async () => {
+test('threads of LangGraph are imported completely with their subgraphs; a repeated import adds only new messages', async () => {
   // The newest steps are written later.
   const rows: Record<string, string | Uint8Array | null>[] = []
   change((database) => {
@@ -110,7 +110,7 @@ test('threads of LangGraph come in whole, subgraphs beside them, and again only 
   expect(data.length).toBeGreaterThan(0)
 })
 
-test('a damaged checkpoint is reported and loses nothing of others; a file of another kind is reported', async () => {
+test('a damaged checkpoint is reported, and all others are imported; another kind of file is reported', async () => {
   change((database) =>
     database.exec(
       "UPDATE checkpoints SET checkpoint = x'c1ff' WHERE json_extract(CAST(metadata AS TEXT), '$.step') = 1",
@@ -131,7 +131,7 @@ test('a damaged checkpoint is reported and loses nothing of others; a file of an
   expect(await run()).toMatchObject({ files: 0, failed: 1 })
 })
 
-test('a file that an agent writes to is in use, whatever its main file says', async () => {
+test('a database that an agent writes to counts as in use, even if its file is unchanged', async () => {
   const database = new DatabaseSync(path)
   database.exec('PRAGMA journal_mode = WAL; DELETE FROM writes')
   importing.old(NAME)

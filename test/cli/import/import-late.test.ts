@@ -61,7 +61,7 @@ const shapeOf = async (session: string) =>
 const INTERRUPTED = expect.stringMatching(/^interrupted: /)
 
 test.each(['openai', 'ai-sdk', 'native'] as const)(
-  'a result in a file of %s for a closed call becomes a round, once, and is found',
+  'a late result in a file of %s is stored once as a separate round, and searchable',
   async (kind) => {
     const name = kind === 'native' ? 'a.jsonl' : 'a.json'
     const put = (messages: readonly object[]) =>
@@ -102,7 +102,7 @@ test.each(['openai', 'ai-sdk', 'native'] as const)(
   },
 )
 
-test('a result that arrives after its loop continued becomes a round of its own, and stays so', async () => {
+test('a result that arrives after its loop continued is stored permanently as a separate round', async () => {
   const second = { ...CALLED, id: 'c2' }
   const begun = [
     ...[question('ship it'), { role: 'assistant', content: null, tool_calls: [CALLED, second] }],

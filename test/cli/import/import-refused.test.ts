@@ -58,7 +58,7 @@ test('an error that concerns every file is reported once, and ends the command',
   )
 })
 
-test('a key that may only write is refused before anything is stored', async () => {
+test('a key with only the scope write is rejected before anything is stored', async () => {
   const asked: string[] = []
   const reported = await against(...problem(403, 'scope_missing', 'this key lacks the scope read'), asked)
   expect(reported).toBe('1 this key lacks the scope read: an import needs a key with the scopes read and write\n')
@@ -76,7 +76,7 @@ test('kinds without a known folder need a path', async () => {
 })
 
 test.each(['ftp://x', 'x', 'http://me:s3cret@127.0.0.1:9', 'http://127.0.0.1:9/?x=1'])(
-  'what is no address of a program is a mistake on the command line: %s',
+  'an invalid address of a program is a mistake on the command line: %s',
   async (url) => {
     const reported = await command('openai', folder, '--url', url)
     expect(reported).toMatch(/^2 --url must be (?:an http or https address|the address alone)/)

@@ -18,7 +18,7 @@ const TURN = [
   { role: 'assistant', ...said('all done') },
 ]
 
-test('an export that continues members of an earlier turn is imported after them, and they keep their calls', async () => {
+test('an export that continues members of an earlier turn is imported, and the members keep their calls', async () => {
   const { client } = importing.program
   const bring = (more: object) => client.post('/v1/sessions/origin/import', { format: 'native', ...more })
   const take = async () => {

@@ -89,7 +89,7 @@ describe('tooltrail keys', () => {
       await expect(run(`create --tenant a --scope write --agent ${wrong}`)).rejects.toThrow('--agent')
   })
 
-  test('an agent that is not declared is named, and nothing reads the declarations without --agent', async () => {
+  test('an agent that is not declared is named in the error; declarations are read only with --agent', async () => {
     const { run } = harness(() => new Set(['default', 'helper']))
     const printed = await run('create --tenant a --scope write --agent helper --agent nope')
     expect(printed).toContain('No such agent yet: nope.')
@@ -103,7 +103,7 @@ describe('tooltrail keys', () => {
     expect(broken.stored.size).toBe(1)
   })
 
-  test('the first key says what becomes of what was made without keys, and the others nothing', async () => {
+  test('the first key explains what happens to data created without keys; later keys do not', async () => {
     const offered = 'npx tooltrail keys create --tenant default --scope admin'
     const [other, mine] = [harness(), harness()]
     expect(await other.run('create --tenant acme --scope read')).toContain(offered)
@@ -116,7 +116,7 @@ describe('tooltrail keys', () => {
     await expect(harness().run('create --scope read')).rejects.toThrow('--tenant default')
   })
 
-  test('revoking the last key says what to do', async () => {
+  test('revoking the last key explains how to create a key', async () => {
     const { stored, run } = harness()
     await run('create --tenant a --scope read')
     await run('create --tenant a --scope read')
@@ -125,7 +125,7 @@ describe('tooltrail keys', () => {
     expect(await run(`revoke ${two}`)).toContain('npx tooltrail keys create')
   })
 
-  test('create makes another secret each time', async () => {
+  test('create makes a new secret each time', async () => {
     const { stored, run } = harness()
     for (let count = 0; count < 3; count++) await run('create --tenant a --scope admin')
     expect(stored.size).toBe(3)
@@ -140,7 +140,7 @@ describe('tooltrail keys', () => {
     expect(await run('list --tenant b')).toMatch(/^key_\S+ {2}tenant b {2}read {2}created \S+Z\n$/)
   })
 
-  test('revoke says whether the key existed', async () => {
+  test('revoke reports whether the key existed', async () => {
     const { stored, run } = harness()
     for (let count = 0; count < 2; count++) await run('create --tenant a --scope read')
     const [key] = stored.values()
@@ -160,7 +160,7 @@ describe('tooltrail keys', () => {
     expect([...stored.values()][0]?.caps).not.toHaveProperty('tokensPerDay')
   })
 
-  test('cap names a key that does not exist, and one that is revoked', async () => {
+  test('cap reports a key that does not exist, and one that is revoked', async () => {
     const { stored, run } = harness()
     await run('create --tenant a --scope write')
     const [{ id } = { id: '' }] = stored.values()
@@ -228,11 +228,11 @@ describe('tooltrail keys', () => {
     expect(JSON.parse(shown)).toMatchObject({ owner })
   })
 
-  test.each(['--help', 'create --help', '-h'])('%j explains how it is used', async (line) => {
+  test.each(['--help', 'create --help', '-h'])('%j prints the usage text', async (line) => {
     expect(await harness().run(line)).toContain('npx tooltrail keys create')
   })
 
-  test('without a command says what there is to do', async () => {
+  test('a missing command is reported with the available commands', async () => {
     await expect(harness().run('')).rejects.toThrow(new KeyCommandError('name what to do: create, list, cap or revoke'))
   })
 
@@ -263,7 +263,7 @@ describe('tooltrail keys', () => {
     'revoke a b',
     'destroy',
     'list --unknown',
-  ])('%j is refused', async (line) => {
+  ])('%j is rejected', async (line) => {
     await expect(harness().run(line)).rejects.toBeInstanceOf(KeyCommandError)
   })
 })
