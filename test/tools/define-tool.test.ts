@@ -20,11 +20,11 @@ const tool = defineTool({
 })
 const execute = (input: Json) => tool.execute(input, toolContext())
 
-test('a tool that says nothing else may not be repeated, needs no approval and has 60 s', () => {
+test('a tool is by default not repeatable, needs no approval and has a timeout of 60 s', () => {
   expect(tool).toMatchObject({ idempotent: false, needsApproval: false, timeoutMs: 60_000 })
 })
 
-test.each([0, -1, NaN, 2 ** 31, 2 ** 40, Infinity])('a tool with a timeout of %d ms is refused', (timeoutMs) => {
+test.each([0, -1, NaN, 2 ** 31, 2 ** 40, Infinity])('a tool with a timeout of %d ms is rejected', (timeoutMs) => {
   const define = (ms: number) =>
     defineTool({
       ...{ name: 'wait', description: '', timeoutMs: ms, input: z.strictObject({}) },
@@ -55,12 +55,12 @@ test('the model gets the schema with descriptions, and fields with a default are
   })
 })
 
-test('arguments that fit reach the tool, defaults filled in', async () => {
+test('valid arguments reach the tool, with defaults filled in', async () => {
   expect(await execute({ order: { id: 'A-1', lines: [1] } })).toEqual({ text: 'shipped' })
   expect(executed.at(-1)).toEqual({ order: { id: 'A-1', lines: [1] }, express: false })
 })
 
-test('arguments that do not fit never reach the tool, and the message names every path', async () => {
+test('invalid arguments do not reach the tool, and the message names every invalid path', async () => {
   const before = executed.length
   const message: unknown = await execute({ order: { id: 7, lines: [1, 'two'] }, exprss: true }).catch(
     (error: Error) => error.message,
@@ -78,6 +78,6 @@ test('null counts as no arguments', async () => {
   await expect(execute(null)).rejects.toThrow('- order: is missing')
 })
 
-test.each([[[]], ['text'], [7]])('arguments that are no object are refused: %j', async (input) => {
+test.each([[[]], ['text'], [7]])('arguments that are not an object are rejected: %j', async (input) => {
   await expect(execute(input)).rejects.toThrow('- (arguments): must be an object')
 })

@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 test.each(['before anything of it was read', 'in the middle'])(
-  'who cancels a body closes its connection at once, %s',
+  'cancelling a body closes its connection at once, %s',
   async (when) => {
     const limits = { bytes: 1_000, milliseconds: 60_000 }
     const response = await guardedFetch(url, {
@@ -43,7 +43,7 @@ test.each(['before anything of it was read', 'in the middle'])(
   10_000,
 )
 
-test('a body that is longer than its limit breaks off with an error that says so', async () => {
+test('a body longer than its limit is aborted with an error that names the limit', async () => {
   const limits = { bytes: 5, milliseconds: 60_000 }
   const response = await guardedFetch(url, { method: 'GET', headers: new Headers(), limits, allowedHosts: [url.host] })
   await expect(response.text()).rejects.toThrow('sent more than the limit of 5 bytes')

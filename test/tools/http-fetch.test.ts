@@ -97,7 +97,7 @@ const names =
     else done(null, found[0]?.address ?? '', found[0]?.family ?? 4)
   }
 
-describe('what is not on the public internet is refused before anything is sent', () => {
+describe('an address outside the public internet is rejected before a request', () => {
   test.each([
     'http://127.0.0.1',
     'http://127.9.9.9',
@@ -139,23 +139,23 @@ describe('what is not on the public internet is refused before anything is sent'
     expect(requests).toEqual([])
   })
 
-  test('also when a name leads there, and the error names no address', async () => {
+  test('also if a name resolves to it, and the error does not contain the address', async () => {
     const message = await refused('http://intranet.example/', { lookup: names({ 'intranet.example': ['10.1.2.3'] }) })
     expect(message).toBe('intranet.example cannot be reached: its address is not a public one')
   })
 
-  test.each(['168.63.129.16', '::7f00:1', '::a00:1'])('also when a name leads to %s', async (address) => {
+  test.each(['168.63.129.16', '::7f00:1', '::a00:1'])('also if a name resolves to %s', async (address) => {
     const lookup = names({ 'azure.example': [address] })
     expect(await refused('http://azure.example/', { lookup })).toMatch(/not a public one/)
   })
 
-  test('also when only one of the addresses of a name is internal', async () => {
+  test('also if only one address of a name is internal', async () => {
     const lookup = names({ 'mixed.example': ['93.184.215.14', 'fd00::1'] })
     expect(await refused('http://mixed.example/', { lookup })).toMatch(/not a public one/)
   })
 
   test.each(['http://10.0.0.1/', 'http://169.254.169.254/latest/meta-data/', 'http://intranet.example/'])(
-    'also when a redirect leads to %s',
+    'also if a redirect leads to %s',
     async (target) => {
       const lookup = names({ 'public.example': ['127.0.0.1'], 'intranet.example': ['192.168.0.9'] })
       const { port } = server.address() as AddressInfo
@@ -164,7 +164,7 @@ describe('what is not on the public internet is refused before anything is sent'
     },
   )
 
-  test('also when a name changes its address between two hops', async () => {
+  test('also if a name changes its address between two hops', async () => {
     let asked = 0
     const lookup: LookupFunction = (hostname, options, done) =>
       names({ [hostname]: [(asked += 1) === 1 ? '127.0.0.1' : '10.0.0.1'] })(hostname, options, done)
@@ -175,7 +175,7 @@ describe('what is not on the public internet is refused before anything is sent'
   })
 })
 
-describe('what is no plain web address is refused', () => {
+describe('rejected web addresses', () => {
   test.each([
     'file:///etc/passwd',
     'ftp://example.com/',
@@ -200,22 +200,22 @@ describe('what is no plain web address is refused', () => {
 })
 
 describe('a response', () => {
-  test('is the status, the type and the text', async () => {
+  test('contains the status, the type and the text', async () => {
     expect(await fetchText(`${origin}/text`)).toBe('HTTP 200 OK\ncontent-type: text/plain; charset=utf-8\n\nhello')
   })
-  test('of an error is data too', async () => {
+  test('with an error status is a result, not an error', async () => {
     expect(await fetchText(`${origin}/missing`)).toBe('HTTP 404 Not Found\ncontent-type: text/plain\n\nnothing here')
   })
   test.each(['/text', '/gzip', '/brotli', '/twice'])('to HEAD of %s has no body', async (path) => {
     const { text } = await local().execute({ url: origin + path, method: 'HEAD' }, toolContext())
     expect(text).toMatch(/^HTTP 200 OK\ncontent-type: text\/plain(?:; charset=utf-8)?$/)
   })
-  test('says where redirects led', async () => {
+  test('names the final URL after redirects', async () => {
     expect(await fetchText(`${origin}/to?url=/json`)).toBe(
       `HTTP 200 OK\nurl: ${origin}/json\ncontent-type: application/problem+json\n\n{"a":1}`,
     )
   })
-  test('that redirects for ever is an error after five redirects', async () => {
+  test('with endless redirects is an error after five redirects', async () => {
     requests = []
     expect(await refused(`${origin}/circle`, { allowLoopback: true })).toMatch(/redirects more than 5 times/)
     expect(requests).toHaveLength(6)
@@ -234,7 +234,7 @@ describe('a response', () => {
   test.each([
     ['/image', '[4 bytes, not text]'],
     ['/typeless-binary', '[3 bytes, not text]'],
-  ])('%s is not poured out as text', async (path, expected) => {
+  ])('%s is described, not returned as text', async (path, expected) => {
     expect(await fetchText(origin + path)).toMatch(new RegExp(`\\n\\n${RegExp.escape(expected)}$`))
   })
   test.each(['/broken-gzip', '/strange-encoding', '/nested-bomb'])('%s is an error', async (path) => {
@@ -243,29 +243,29 @@ describe('a response', () => {
 })
 
 describe('limits', () => {
-  test.each(['/endless', '/bomb'])('%s is cut at a megabyte of text', async (path) => {
+  test.each(['/endless', '/bomb'])('%s is truncated after a megabyte of text', async (path) => {
     const before = process.memoryUsage().rss
     const text = await fetchText(origin + path)
     expect(text).toMatch(/\n\n\[cut: the body has more than 1048576 bytes\]$/)
     expect(text.match(/a{1000,}/)?.[0]).toHaveLength(MEGABYTE)
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * MEGABYTE)
   })
-  test('a body of exactly the limit is whole', async () => {
+  test('a body as large as the limit is returned completely', async () => {
     expect(await fetchText(`${origin}/text`, { limitBytes: 5 })).toMatch(/\n\nhello$/)
     expect(await fetchText(`${origin}/text`, { limitBytes: 4 })).toMatch(/\n\nhell\n\n\[cut/)
   })
-  test.each(['/slow', '/silent'])('%s ends at the time limit with a message that says so', async (path) => {
+  test.each(['/slow', '/silent'])('%s ends at the time limit with an error that names the limit', async (path) => {
     await expect(fetchText(origin + path, { limitMs: 100 })).rejects.toThrow(
       'did not send its whole response within 0.1 s',
     )
   })
-  test.each(['/slow', '/silent'])('%s stops with the call, and rejects with the reason', async (path) => {
+  test.each(['/slow', '/silent'])('%s stops when the call is cancelled, and rejects with the reason', async (path) => {
     const stop = new AbortController()
     const call = local().execute({ url: origin + path }, toolContext({ signal: stop.signal }))
     setTimeout(() => stop.abort(new Error('cancelled by a person')), 50)
     await expect(call).rejects.toThrow('cancelled by a person')
   })
-  test('a server that is not there is an error that names it', async () => {
+  test('an unreachable server is reported by name', async () => {
     await expect(fetchText('http://127.0.0.1:1/')).rejects.toThrow(/^127.0.0.1:1 cannot be reached: .*ECONNREFUSED/)
   })
 })

@@ -35,17 +35,17 @@ describe('read_output', () => {
     expect((await read({ pointer: POINTER, lines })).split(':\n')[1]).toBe(expected)
   })
 
-  it('says that an output has one line, not lines', async () => {
+  it('reports one line in the singular', async () => {
     const short = toolContext({ readOutput: async () => outputOf(['one']) })
     const { text } = await readOutput.execute({ pointer: POINTER }, short)
     expect(text).toBe(`${POINTER} (shell, 1 line), lines 1-1:\n1: one`)
   })
 
-  it('reads around a text', async () => {
+  it('reads the lines around a match of the pattern', async () => {
     expect(await read({ pointer: POINTER, pattern: 'FOUR', context: 1 })).toContain('3: three\n4: four\n5: five')
   })
 
-  it('ends at its limit with an error that says what to do, and with its call', async () => {
+  it('ends at its time limit with a helpful error, and when its call is cancelled', async () => {
     let now = 0
     const endless = (function* () {
       for (;;) yield 'line\n'
@@ -67,7 +67,7 @@ describe('read_output', () => {
     ['letters change their length in lower case', 'a\u0130', '\u0130\u0130'],
     ['nothing is a whole character', '\ud83d', '\ud83d\ud83d'],
     ['every line has it', 'b\n', 'b'],
-  ])('holds up nothing else, where %s', async (_, unit, pattern) => {
+  ])('does not block the event loop if %s', async (_, unit, pattern) => {
     const piece = unit.repeat(MB / 2 / unit.length)
     const hostile = toolContext({ readOutput: async () => outputOf(Array.from({ length: 16 }, () => piece)) })
     const heap = process.memoryUsage().heapUsed

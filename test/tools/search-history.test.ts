@@ -40,7 +40,7 @@ async function asked(input: JsonObject): Promise<Asked> {
 }
 
 describe('search_history', () => {
-  it('shows the hit in bold, its neighbours plain, headed by session, time and pointer, as data', async () => {
+  it('shows the hit in bold and its neighbours plain, with session, time and pointer, marked as data', async () => {
     const { text } = await searchHistory.execute(
       { query: 'git' },
       toolContext({ searchHistory: async () => ({ entries: [entry] }) }),
@@ -50,12 +50,12 @@ describe('search_history', () => {
     expect(text).toContain('**TOOL CALL: shell(cmd="git status")**\nTOOL RESULT: On branch main')
   })
 
-  it('says so when nothing is found', async () => {
+  it('reports that nothing was found', async () => {
     const { text } = await searchHistory.execute({ query: 'git "x"', tool: 'shell' }, toolContext())
     expect(text).toBe('Nothing in the earlier history matches "git \\"x\\"" (tool shell).')
   })
 
-  it('says that it searched one session only, if that has no owner and nothing is found', async () => {
+  it('reports that only one session was searched, if it has no owner and nothing was found', async () => {
     const textOf = async (entries: readonly HistoryEntry[]): Promise<string> => {
       const context = toolContext({ searchHistory: async () => ({ entries, lacksOwner: true }) })
       return (await searchHistory.execute({ query: 'git' }, context)).text
@@ -64,20 +64,20 @@ describe('search_history', () => {
     expect(await textOf([entry])).not.toContain('no owner')
   })
 
-  it('says when something is not indexed yet', async () => {
+  it('reports that some messages are not indexed yet', async () => {
     const context = toolContext({ searchHistory: async () => ({ entries: [entry], incomplete: true }) })
     const { text } = await searchHistory.execute({ query: 'git' }, context)
     expect(text).toMatch(/TOOL CALL[^]*not indexed yet/u)
   })
 
-  it('asks for 5 entries, or for its limit', async () => {
+  it('requests 5 entries, or the number in its limit', async () => {
     const listing = { sort: 'relevance' }
     expect(await asked({ query: 'x' })).toEqual({ text: 'x', filters: {}, limit: 5, listing })
     expect((await asked({ query: 'x', limit: 20 })).limit).toBe(20)
     await expect(asked({ query: 'x', limit: 21 })).rejects.toThrow('limit')
   })
 
-  it('takes dates as whole days of UTC, and times', async () => {
+  it('accepts dates as whole days of UTC, and times', async () => {
     const day = Date.UTC(2026, 10, 22)
     expect((await asked({ query: 'x', since: '2026-11-22', until: '2026-11-22' })).filters).toEqual({
       since: day,
@@ -88,7 +88,7 @@ describe('search_history', () => {
     await expect(asked({ query: 'x', since: 'yesterday' })).rejects.toThrow('2026-11-22')
   })
 
-  it('takes a folder, an order and groups, and an empty folder as absent', async () => {
+  it('accepts a folder, an order and groups, and treats an empty folder as absent', async () => {
     const folder = (value: string, isPrefix: boolean) => ({ metadata: [{ key: 'folder', value, isPrefix }] })
     expect(await asked({ query: 'x', folder: '/home/ada', sort: 'newest', group: 'session' })).toMatchObject({
       filters: folder('/home/ada', false),
@@ -100,7 +100,7 @@ describe('search_history', () => {
       await expect(asked({ query: 'x', ...wrong })).rejects.toThrow(Object.keys(wrong)[0])
   })
 
-  it('heads a hit with the title and the folder of its session, and with its further hits', async () => {
+  it("shows the title and folder of a hit's session, and the number of further hits", async () => {
     const about = { sessionTitle: 'Ship\nit', folder: '/home/ada', more: 3 }
     const shown = async (more: number) =>
       (
@@ -114,19 +114,19 @@ describe('search_history', () => {
     expect(await shown(0)).toContain(' | in /home/ada\n')
   })
 
-  it('says that there may be more where it could not compare all entries with the folder', async () => {
+  it('reports possible further hits if it could not compare all entries with the folder', async () => {
     const context = toolContext({ searchHistory: async () => ({ entries: [], next: 'cursor' }) })
     const { text } = await searchHistory.execute({ query: 'git', folder: '/p' }, context)
     expect(text).toMatch(/^Nothing found so far\.\nThere may be more/u)
     expect((await searchHistory.execute({ query: 'git', folder: '/p*' }, toolContext())).text).toContain('(folder /p*)')
   })
 
-  it('takes no scope from the model', async () => {
+  it('accepts no scope from the model', async () => {
     for (const field of ['owner', 'tenant', 'session'])
       await expect(asked({ query: 'x', [field]: 'other' })).rejects.toThrow(field)
   })
 
-  it('a search that is not available is an error, not an empty result', async () => {
+  it('a failing search is an error, not an empty result', async () => {
     const context = toolContext({ searchHistory: () => Promise.reject(new Error('asleep')) })
     await expect(searchHistory.execute({ query: 'x' }, context)).rejects.toThrow('asleep')
   })
