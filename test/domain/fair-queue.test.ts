@@ -10,11 +10,11 @@ function lineOf(...all: string[]) {
   return { next: () => line.next(), add, rest }
 }
 
-test('tenants take turns, and of each who came first', () => {
+test("tenants alternate, and each tenant's oldest entry is first", () => {
   expect(lineOf('a1', 'a2', 'a3', 'b1', 'c1', 'b2').rest()).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
 })
 
-test('a tenant that comes again waits for one of each other, whenever it comes', () => {
+test('a returning tenant waits for one entry of each other tenant, whenever it returns', () => {
   const line = lineOf('a1', 'a2', 'a3', 'b1')
   expect([line.next(), line.next()]).toEqual(['a1', 'b1'])
   line.add('b2')

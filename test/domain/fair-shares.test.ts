@@ -6,7 +6,7 @@ const entry = fc
   .record({ tenant: fc.constantFrom('a', 'b', 'c'), session: fc.uuid(), due: fc.nat(50) })
   .map(({ tenant, session, due }) => ({ key: { tenant, session }, due }))
 
-test('all that fit are given, oldest first', () => {
+test('all entries within the limit are returned, oldest first', () => {
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 30 }), (entries) => {
       const given = fairShares(entries, 30)
@@ -16,7 +16,7 @@ test('all that fit are given, oldest first', () => {
   )
 })
 
-test('of more, each tenant gets its oldest, and none gets two more than another that has some left', () => {
+test('beyond the limit, each tenant gets its oldest entries, and shares differ by at most one', () => {
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (entries, limit) => {
       const given = fairShares(entries, limit)

@@ -6,7 +6,7 @@ import { isSessionId, isTenant, isUlid, nextId, nextIds, timeOfId, nextRunId } f
 const clock = fc.array(fc.integer({ min: 0, max: 2 ** 48 - 2 }), { minLength: 1, maxLength: 50 })
 
 describe('nextId', () => {
-  test('gives greater ids whatever the clocks of the writers do', () => {
+  test('returns greater ids whatever the clocks of the writers show', () => {
     fc.assert(
       fc.property(clock, (times) => {
         let last: string | undefined
@@ -20,7 +20,7 @@ describe('nextId', () => {
     )
   })
 
-  test('carries the time of a clock that is ahead, and counts up from an id that is', () => {
+  test('keeps the time of a clock that is ahead, and counts up from its id', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 40), fc.nat(2 ** 40), (before, now) => {
         const last = nextId(undefined, before)
@@ -30,13 +30,13 @@ describe('nextId', () => {
     )
   })
 
-  test('counts over into the next digits', () => {
+  test('carries a full digit over into the next digits', () => {
     expect(nextId('01M80D4KDC0000000000000ZZZ', 0)).toBe('01M80D4KDC0000000000001000')
     expect(nextId(`01M80D4KDC${'Z'.repeat(16)}`, 0)).toBe(`01M80D4KDD${'0'.repeat(16)}`)
   })
 })
 
-test('an id of a run is greater than those before, and none that messages count on to', () => {
+test('a run id is greater than all earlier ids, and never equals a later message id', () => {
   const maybe = fc.option(fc.nat(2 ** 40), { nil: undefined })
   fc.assert(
     fc.property(maybe, maybe, fc.nat(2 ** 40), (ofTail, ofHead, now) => {
@@ -55,10 +55,13 @@ test('a batch of ids is in rising order', () => {
   expect(new Set(ids).size).toBe(70)
 })
 
-test.each(['a', 'A.b_c:d-9', '0', 'x'.repeat(128)])('%j names a session', (id) => expect(isSessionId(id)).toBe(true))
-test.each(['', '-a', '.', '..', 'a/b', 'a b', 'é', 'a\0', 'x'.repeat(129), 'a\n'])('%j names no session', (id) =>
-  expect(isSessionId(id)).toBe(false),
+test.each(['a', 'A.b_c:d-9', '0', 'x'.repeat(128)])('%j is a valid session id', (id) =>
+  expect(isSessionId(id)).toBe(true),
 )
-test.each(['', 'A', 'a_b', 'x'.repeat(65), 'a\n'])('%j names no tenant', (tenant) =>
+test.each(['', '-a', '.', '..', 'a/b', 'a b', 'é', 'a\0', 'x'.repeat(129), 'a\n'])(
+  '%j is not a valid session id',
+  (id) => expect(isSessionId(id)).toBe(false),
+)
+test.each(['', 'A', 'a_b', 'x'.repeat(65), 'a\n'])('%j is not a valid tenant name', (tenant) =>
   expect(isTenant(tenant)).toBe(false),
 )

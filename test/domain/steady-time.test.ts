@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { steadyTime } from '../../functions/domain/time/steady-time.ts'
 
-test('a steady time never goes back, and counts each step forward of its clock once', () => {
+test('a steady time never decreases, and counts each forward step of its clock once', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -10_000_000, max: 10_000 })), (steps) => {
       let wall = 1_800_000_000_000

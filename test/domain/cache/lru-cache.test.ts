@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRecent } from '../../../functions/domain/cache/lru-cache.ts'
 
-test('what was not asked for longest leaves first', () => {
+test('the least recently used value is evicted first', () => {
   const recent = createRecent<string>(10)
   recent.set('a', 'A', 4)
   recent.set('b', 'B', 4)
@@ -10,7 +10,7 @@ test('what was not asked for longest leaves first', () => {
   expect(['a', 'b', 'c'].map((name) => recent.get(name))).toEqual(['A', undefined, 'C'])
 })
 
-test('a value set again counts once, a removed one not, and a too large one is not kept', () => {
+test('a replaced value counts once, a removed value does not count, and an oversized value is not stored', () => {
   const recent = createRecent<string>(10)
   for (let time = 0; time < 5; time++) recent.set('a', 'A', 4)
   recent.set('b', 'B', 6)

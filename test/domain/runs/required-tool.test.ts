@@ -8,7 +8,7 @@ const agentsOf = (agents: object) =>
   parseAgents({ agents }, { model: 'demo/demo', tools: builtInTools(), defaultTools: [] })
 const needs = (name: string) => ({ policies: { require_tool: name } })
 
-test('a tool that an agent must call is its own, or the run brings it', () => {
+test('a required tool belongs to the agent, or the client adds it to the run', () => {
   const agents = agentsOf({
     a: needs('stock'),
     b: { ...needs('current_time'), tools: ['current_time'] },
@@ -21,13 +21,13 @@ test('a tool that an agent must call is its own, or the run brings it', () => {
   expect(missingTool(agents, 'nobody', [])).toBeUndefined()
 })
 
-test('so is that of everybody in its team', () => {
+test('the required tool of every member must exist, too', () => {
   const agents = agentsOf({ lead: { members: ['one'] }, one: { members: ['two'] }, two: needs('stock') })
   expect(missingTool(agents, 'lead', ['other'])).toEqual({ tool: 'stock', agent: 'two' })
   expect(missingTool(agents, 'lead', ['stock'])).toBeUndefined()
 })
 
-test('members are a tool of their leader, and names of a server’s tools may be there', () => {
+test('a leader may require the delegation tool, and a required tool of an MCP server may exist', () => {
   const agents = agentsOf({
     lead: { members: ['one'], ...needs('delegate_task_to_member') },
     one: {},

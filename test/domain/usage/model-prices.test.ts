@@ -19,9 +19,9 @@ test.each([
   'openai/gpt-5.4-turbo-2026-03-05',
   'other/gpt-5.4',
   'toString',
-])('no price is known of %s', (model) => expect(costOf(model, usage)).toBeUndefined())
+])('the price of %s is unknown', (model) => expect(costOf(model, usage)).toBeUndefined())
 
-test('what is read from the cache and written to it has its own price', () => {
+test('cache reads and cache writes have their own prices', () => {
   const cached = { ...usage, cachedInputTokens: MILLION / 2, cacheWriteTokens: MILLION / 4, outputTokens: 0 }
   expect(costOf('anthropic/claude-haiku-4-5', cached)).toBeCloseTo(0.25 + 0.05 + 0.3125)
 })
