@@ -51,7 +51,7 @@ const answer = (text: string) =>
   }
 
 describe('the client', () => {
-  test('reads a list again only where it has changed', async () => {
+  test('reads a list again only if it has changed', async () => {
     harness = await openHttpHarness()
     const client = clientOf(harness)
     await client.createSession({ id: 'a', metadata: { folder: '/shop', n: 5 } })
@@ -63,7 +63,7 @@ describe('the client', () => {
     expect((await client.listChangedSessions(query, first?.etag))?.page.data).toMatchObject([{ title: 'Renamed' }])
   })
 
-  test('creates, sends, reads and searches', async () => {
+  test('creates a session, sends a message, reads the log and searches', async () => {
     harness = await openHttpHarness({ script: [answer('blue crates')] })
     const client = clientOf(harness)
     const session = await client.createSession({ id: 'a.b:c', owner: 'you' })
@@ -77,7 +77,7 @@ describe('the client', () => {
     expect((await client.readUsage()).data[0]?.completions).toBe(1)
   })
 
-  test('sees each stored event once, whatever becomes of the connection', async () => {
+  test('yields each stored event once, whenever the connection is lost', async () => {
     harness = await openHttpHarness({ script: [answer('one'), answer('two'), answer('three')] })
     let losses = 0
     for (const bytes of [0, 1, 200, 700, 1_500, 2_500]) {
@@ -113,7 +113,7 @@ describe('the client', () => {
     ])
   })
 
-  test('says that deltas begin again when a lost connection may repeat them', async () => {
+  test('reports that deltas start again when a lost connection may repeat them', async () => {
     const held = heldTurn()
     harness = await openHttpHarness({ script: [held.turn] })
     await clientOf(harness).createSession({ id: 's' })
@@ -141,7 +141,7 @@ describe('the client', () => {
     held.letGo()
   })
 
-  test('throws what the API refuses, with code, status and paths, and does not repeat it', async () => {
+  test("throws the API's errors with code, status and paths, and does not retry", async () => {
     harness = await openHttpHarness()
     const client = clientOf(harness)
     await expect(client.readSession('nowhere')).rejects.toMatchObject({ code: 'session_not_found', status: 404 })
@@ -151,7 +151,7 @@ describe('the client', () => {
     await expect(collect(client.follow('nowhere', '01JD2Q8N4T6W8Y0A2C4E6G8J0K'))).rejects.toMatchObject({ status: 404 })
   })
 
-  test('throws a refusal that asks for a long wait, and a final one, before a run has started', async () => {
+  test('throws an error with a long retry time, and a final error, before a run has started', async () => {
     const refusals = { tenant_budget_used_up: 77_000, too_many_active_runs: 0 }
     for (const [code, seconds] of Object.entries(refusals)) {
       let requests = 0
@@ -169,7 +169,7 @@ describe('the client', () => {
     }
   })
 
-  test('says what something between it and the API has responded', async () => {
+  test('reports an unexpected response of a proxy between it and the API', async () => {
     const client = createClient({
       url: 'http://localhost:3000',
       fetch: async () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
@@ -177,7 +177,7 @@ describe('the client', () => {
     await expect(client.readSession('s')).rejects.toMatchObject({ code: 'unexpected_response', status: 502 })
   })
 
-  test('says that what responded is not the API, and asks it for nothing more', async () => {
+  test('reports that the response is not from the API, and sends no further requests', async () => {
     let requests = 0
     const fetch = async (): Promise<Response> => {
       requests++
@@ -190,7 +190,7 @@ describe('the client', () => {
     expect(requests).toBe(2)
   })
 
-  test('exports a log and imports it, as a text and as it comes', async () => {
+  test('exports a log and imports it, as a text and as a stream', async () => {
     harness = await openHttpHarness({ script: [answer('blue crates')] })
     const client = clientOf(harness)
     await client.createSession({ id: 'from' })
@@ -205,14 +205,14 @@ describe('the client', () => {
     await expect(client.importMessages('a', '{"role": "parrot"}')).rejects.toMatchObject({ code: 'invalid_import' })
   })
 
-  test('sends its key', async () => {
+  test('sends its key with each request', async () => {
     harness = await openHttpHarness()
     const { authorization } = await harness.key()
     await expect(clientOf(harness).listSessions()).rejects.toMatchObject({ code: 'unauthorized' })
     expect((await clientOf(harness, undefined, authorization.slice(7)).listSessions()).data).toEqual([])
   })
 
-  test('is what others import as tooltrail/client', async () => {
+  test('is the module that packages import as tooltrail/client', async () => {
     harness = await openHttpHarness()
     const client = packagedClient({ url: 'http://localhost:3000', fetch: fetchOf(harness) })
     expect((await client.createSession({ id: 's' })).id).toBe('s')

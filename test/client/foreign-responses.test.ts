@@ -24,27 +24,30 @@ test.each<[string, string, { readonly code: string; readonly message: RegExp }]>
   ['is cut short', '{"type":"urn:tooltrail:problem:unauth', { code: 'unexpected_response', message: /401/ }],
   ['is a list', '[]', { code: 'unexpected_response', message: /401/ }],
   ['has a type', '{"type":"urn:x:unauthorized"}', { code: 'unauthorized', message: /401/ }],
-])('a refusal whose problem %s is one, and is not repeated', async (_, body, { code, message }) => {
-  const { client, fetch } = clientOf(() => new Response(body, { status: 401, headers: PROBLEM }))
-  const refused = { name: 'ApiProblem', status: 401, code, message: expect.stringMatching(message) as string }
-  await expect(client.readSession('s')).rejects.toMatchObject(refused)
-  await expect(firstOf(client.follow('s', 'r'))).rejects.toMatchObject(refused)
-  expect(fetch).toHaveBeenCalledTimes(2)
-})
+])(
+  'an error response whose problem %s is reported as an API problem, without a retry',
+  async (_, body, { code, message }) => {
+    const { client, fetch } = clientOf(() => new Response(body, { status: 401, headers: PROBLEM }))
+    const refused = { name: 'ApiProblem', status: 401, code, message: expect.stringMatching(message) as string }
+    await expect(client.readSession('s')).rejects.toMatchObject(refused)
+    await expect(firstOf(client.follow('s', 'r'))).rejects.toMatchObject(refused)
+    expect(fetch).toHaveBeenCalledTimes(2)
+  },
+)
 
-test('a refusal whose body breaks off is one', async () => {
+test('an error response with an aborted body is reported as an API problem', async () => {
   const broken = (): ReadableStream =>
     new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) })
   const { client } = clientOf(() => new Response(broken(), { status: 401, headers: PROBLEM }))
   await expect(client.readSession('s')).rejects.toMatchObject({ name: 'ApiProblem', status: 401 })
 })
 
-test('JSON that is cut short is no response of the API', async () => {
+test('truncated JSON is reported as an unexpected response', async () => {
   const { client } = clientOf(() => new Response('{"id":', { headers: { 'content-type': 'application/json' } }))
   await expect(client.readSession('s')).rejects.toMatchObject({ code: 'unexpected_response', status: 200 })
 })
 
-test('a redirect is not followed: it would lose the method and the key', async () => {
+test('a redirect is not followed, because it would lose the method and the key', async () => {
   const location = 'https://elsewhere.example/v1/sessions'
   const { client, fetch } = clientOf(() => new Response(null, { status: 301, headers: { location } }))
   await expect(client.createSession({})).rejects.toMatchObject({
@@ -56,7 +59,7 @@ test('a redirect is not followed: it would lose the method and the key', async (
   await expect(hidden.client.createSession({})).rejects.toThrow('the address redirects elsewhere: use that one')
 })
 
-test.each(['3600', '2592000'])('a program that is down for %s s is looked for each minute', async (seconds) => {
+test.each(['3600', '2592000'])('a program that is unavailable for %s s is polled each minute', async (seconds) => {
   vi.useFakeTimers()
   const headers = { ...PROBLEM, 'retry-after': seconds }
   const { client, fetch } = clientOf(() => new Response('{}', { status: 503, headers }))
