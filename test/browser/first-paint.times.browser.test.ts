@@ -68,7 +68,7 @@ async function fastestPaint(page: Page, path: string, name: string): Promise<num
   return sorted[0] ?? Number.POSITIVE_INFINITY
 }
 
-describe('on a throttled 4G network,', () => {
+describe('on a throttled 4G network', () => {
   test('a list of 1,000 sessions is painted within 1 s', async () => {
     const page = await openThrottled('.session-row')
     expect(await fastestPaint(page, '/', 'first rows of 1,000 sessions')).toBeLessThanOrEqual(MAX_LIST_PAINT_MS)

@@ -46,7 +46,7 @@ async function leave(page: Page): Promise<void> {
   await ended
 }
 
-test('hidden tabs leave their connections to the visible one', async () => {
+test('hidden tabs close their connections, so that the visible tab can open one', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const { id: run } = await client.sendMessage(id, { content: 'begin' })

@@ -60,7 +60,7 @@ afterAll(async () => {
   model.close()
 })
 
-test('whatever is said or put out stays text: nothing runs, nothing is loaded, nothing leads elsewhere unseen', async () => {
+test('hostile texts stay text: they run no script, load nothing, and open no hidden link', async () => {
   const { client } = opened
   const { id } = await client.createSession({ title: HOSTILE[1] ?? '', owner: HOSTILE[0] ?? '' })
   for (const content of HOSTILE)
@@ -99,7 +99,7 @@ test('whatever is said or put out stays text: nothing runs, nothing is loaded, n
   expect(opened.complaints).toEqual([])
 })
 
-test('a message that cannot be rendered is shown as JSON, and takes nothing else with it', async () => {
+test('a message that cannot be rendered is shown as JSON, and does not affect other messages', async () => {
   const { id } = await opened.client.createSession({})
   const turns = [
     { role: 'user', content: 'before' },
@@ -120,7 +120,7 @@ test('a message that cannot be rendered is shown as JSON, and takes nothing else
   expect(await page.locator('pre.plain').allTextContents()).toEqual([expect.stringContaining('"text": null')])
 })
 
-test('addresses and arguments are read from left to right, whatever turns the text around them', async () => {
+test('addresses and arguments are shown from left to right, whatever characters change the direction around them', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const text = 'Log in [here\u202E](https://thief.example/nigol/moc.knab//:sptth) or there'

@@ -45,8 +45,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab does not lead to ${name}, but to ${stops.join(', ')}`)
 }
 
-describe('by keyboard alone,', () => {
-  test('the sessions are gone through, one is written in, and left again', async () => {
+describe('by keyboard alone', () => {
+  test('a person moves through the sessions, writes in one, and leaves it', async () => {
     const page = await opened.show('/')
     await page.getByText('The first').waitFor()
     const heading = () => page.locator('h1').textContent()
@@ -71,7 +71,7 @@ describe('by keyboard alone,', () => {
     await expect.poll(() => page.locator('.call .state').allTextContents()).toEqual(['completed'])
   })
 
-  test('a title is changed or kept, and keeps the focus', async () => {
+  test('a person changes a title or cancels the change, and the title keeps the focus', async () => {
     onTestFinished(async () => void (await opened.client.changeSession('first', { title: 'The first' })))
     const page = await opened.show('/sessions/first')
     await page.getByRole('button', { name: 'The first' }).focus()
@@ -86,7 +86,7 @@ describe('by keyboard alone,', () => {
     }
   })
 
-  test('Enter opens a hit at its call, also before the search has ended', async () => {
+  test('Enter opens a hit at its call, even before the search has ended', async () => {
     const page = await opened.show('/usage')
     await page.getByRole('heading', { name: 'Usage' }).waitFor()
     await page.keyboard.press('/')
@@ -106,7 +106,7 @@ describe('by keyboard alone,', () => {
     await expect.poll(() => focused(page)).toContain('Search everything')
   })
 
-  test('the timeline leads to a call, its output is read and searched, and the focus comes back', async () => {
+  test('the timeline leads to a call, its output is read and searched, and the focus returns', async () => {
     const page = await opened.show('/sessions/second/timeline')
     await page.getByText('demo_report()').waitFor()
     await tabTo(page, 'demo_report()')
@@ -124,7 +124,7 @@ describe('by keyboard alone,', () => {
     expect(await focused(page)).toBe('Open output')
   })
 
-  test('what the model sees is opened part by part, and the sessions are skipped', async () => {
+  test("a person opens each part of the model's context, and skips the sessions", async () => {
     const page = await opened.show('/sessions/second/context')
     await page.getByText('The next request').waitFor()
     await tabTo(page, 'Skip the sessions')
@@ -134,7 +134,7 @@ describe('by keyboard alone,', () => {
     expect(await focused(page)).toBe('Less')
   })
 
-  test('a dialog gives the focus back, and keeps the keys of the page to itself', async () => {
+  test('a dialog returns the focus when it closes, and page shortcuts do not work in it', async () => {
     const page = await opened.show('/sessions/second')
     await page.getByRole('button', { name: 'Export' }).focus()
     await page.keyboard.press('Enter')

@@ -22,7 +22,7 @@ async function held(page: Page, address: string, method = 'GET'): Promise<() => 
 
 const field = (page: Page) => page.getByLabel('Message', { exact: true })
 
-test('a session that is created late starts, and the person stays where they are', async () => {
+test("a session whose creation is answered late starts, and the person's view does not change", async () => {
   const { client } = opened
   const { id } = await client.createSession({ title: 'Elsewhere' })
   const page = await opened.show('/new')
@@ -41,25 +41,28 @@ test('a session that is created late starts, and the person stays where they are
 test.each([
   ['deletion', 'Delete', 'Delete for good', (id: string) => `**/v1/sessions/${id}`, 'DELETE'],
   ['fork', 'Export', /^Fork/, (id: string) => `**/v1/sessions/${id}/fork`, 'POST'],
-] as const)('a %s that ends late leaves the person where they are', async (name, begin, go, addressOf, method) => {
-  const { client } = opened
-  const { id: from } = await client.createSession({})
-  await client.importMessages(from, JSON.stringify({ role: 'user', content: 'hello' }), { format: 'openai' })
-  const { id: other } = await client.createSession({ title: `Stays after ${name}` })
-  const page = await opened.show(`/sessions/${from}`)
-  const end = await held(page, addressOf(from), method)
-  await page.getByRole('button', { name: begin, exact: true }).click()
-  await page.getByRole('button', { name: go }).click()
-  await page.keyboard.press('Escape')
-  await page.locator(`.session-row[href="/sessions/${other}"]`).click()
-  const response = page.waitForResponse((one) => one.request().method() === method)
-  end()
-  await response
-  await page.waitForTimeout(300)
-  expect(page.url()).toBe(`${opened.url}/sessions/${other}`)
-})
+] as const)(
+  "a %s that is answered late does not change the person's view",
+  async (name, begin, go, addressOf, method) => {
+    const { client } = opened
+    const { id: from } = await client.createSession({})
+    await client.importMessages(from, JSON.stringify({ role: 'user', content: 'hello' }), { format: 'openai' })
+    const { id: other } = await client.createSession({ title: `Stays after ${name}` })
+    const page = await opened.show(`/sessions/${from}`)
+    const end = await held(page, addressOf(from), method)
+    await page.getByRole('button', { name: begin, exact: true }).click()
+    await page.getByRole('button', { name: go }).click()
+    await page.keyboard.press('Escape')
+    await page.locator(`.session-row[href="/sessions/${other}"]`).click()
+    const response = page.waitForResponse((one) => one.request().method() === method)
+    end()
+    await response
+    await page.waitForTimeout(300)
+    expect(page.url()).toBe(`${opened.url}/sessions/${other}`)
+  },
+)
 
-test('the hits are those of the query in the field', async () => {
+test('hits of an earlier query do not replace those of the current query', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const words = [...Array.from({ length: 30 }, () => 'zebrafish'), 'platypus']
@@ -82,7 +85,7 @@ test('the hits are those of the query in the field', async () => {
   expect(await page.locator('.hit').count()).toBe(1)
 })
 
-test('usage says that it is being read, and not that nothing was used', async () => {
+test('usage shows that it is being read, not that nothing was used', async () => {
   await opened.client.sendMessage((await opened.client.createSession({})).id, { content: 'hello' })
   const page = await opened.show('/usage?by=session')
   const group = page.getByRole('region', { name: 'By group' })

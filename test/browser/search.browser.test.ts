@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 
 describe('the search', () => {
-  test('opens with /, searches while typing, marks words, and opens a hit by keyboard', async () => {
+  test('opens with /, searches while the person types, marks words, and opens a hit by keyboard', async () => {
     const page = await opened.show('/')
     await page.getByText('Choose a session').waitFor()
     await page.keyboard.press('/')
@@ -39,7 +39,7 @@ describe('the search', () => {
     expect(new URL(page.url()).pathname).toBe('/sessions/second')
   })
 
-  test('keeps its query in the address, filters, and shows what came before and after', async () => {
+  test('keeps its query in the address, filters hits, and shows their neighbours', async () => {
     const page = await opened.show('/search?q=crate&owner=first')
     await page.getByText(/hits? in 1 session/).waitFor()
     expect(new Set(await page.locator('.hit-session').allTextContents())).toEqual(new Set(['first']))
@@ -53,7 +53,7 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
-  test('groups hits under the titles of their sessions, reads no session, and leads to the further hits', async () => {
+  test('groups hits by session without reading it, and links to the further hits', async () => {
     const { client } = opened
     // The id of a deleted session stays taken, so each attempt has one of its own.
     const id = randomUUID()
@@ -85,7 +85,7 @@ describe('the search', () => {
     await page.getByText('Nothing found').waitFor()
   })
 
-  test('orders hits by time when asked', async () => {
+  test('orders hits by time on request', async () => {
     const page = await opened.show('/search?q=number&session=first')
     await page.locator('.hit').first().waitFor()
     const first = () => page.locator('.hit .snippet').first().textContent()
@@ -96,7 +96,7 @@ describe('the search', () => {
     expect(page.url()).toContain('sort=newest')
   })
 
-  test('opens a hit with its words marked, from an address that can be sent on', async () => {
+  test('opens a hit with its words marked, from an address that can be shared', async () => {
     const page = await opened.show('/search?q=red%20barrel&role=user')
     await page.locator('.hit a').first().click()
     await page.locator('.entry.target mark').first().waitFor()
@@ -105,7 +105,7 @@ describe('the search', () => {
     expect(await page.locator('.target mark').allTextContents()).toEqual(['red', 'barrel'])
   })
 
-  test('says what is wrong with a filter', async () => {
+  test('explains an invalid filter', async () => {
     const page = await opened.show('/search?q=crate&since=yesterday')
     await page.getByRole('alert').getByText('Since must be a date such as 2026-11-14').waitFor()
     expect(await page.getByText('Nothing found').count()).toBe(0)
@@ -113,7 +113,7 @@ describe('the search', () => {
 })
 
 describe('a call', () => {
-  test('shows its whole output page by page, finds lines in it, and lets it be saved', async () => {
+  test('shows its whole output page by page, finds lines in it, and offers a download', async () => {
     const page = await opened.show('/sessions/first')
     await page.getByText('demo_report()').click()
     await page.getByRole('button', { name: 'Open output' }).click()
@@ -137,7 +137,7 @@ describe('a call', () => {
     await expect.poll(() => page.locator('dialog').count()).toBe(0)
   })
 
-  test('has a bar in the timeline that leads to it', async () => {
+  test('has a bar in the timeline that links to it', async () => {
     const page = await opened.show('/sessions/first/timeline')
     await page.getByTitle(/^demo_report\(\): completed/).click()
     await page.locator('details.call.target').getByText('Arguments').waitFor()

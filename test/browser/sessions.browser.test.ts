@@ -31,7 +31,7 @@ afterAll(() => opened.close())
 const log = (page: Page) => page.getByRole('region', { name: 'Conversation' })
 
 describe('the list of sessions', () => {
-  test('is narrowed by words, by owner and by what the latest run does', async () => {
+  test('is filtered by words, by owner and by the status of the latest run', async () => {
     const page = await opened.show('/')
     const titles = () => page.locator('.session-title').allTextContents()
     await expect.poll(async () => (await titles()).toSorted()).toEqual(['Blue crates', 'Red barrels', 'The ledger'])
@@ -55,7 +55,7 @@ describe('the list of sessions', () => {
     await expect.poll(titles).toEqual(['The ledger'])
   })
 
-  test('comes also when each answer takes longer than the time between two looks', async () => {
+  test('is shown even if each response takes longer than the polling interval', async () => {
     const page = await opened.show('/new')
     await page.route('**/v1/sessions?*', async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 3_500))
@@ -66,7 +66,7 @@ describe('the list of sessions', () => {
     expect(await page.locator('.session-row').count()).toBeGreaterThan(2)
   })
 
-  test('is gone through as it is narrowed, and leaves out at once what is deleted far down', async () => {
+  test('is filtered and navigated by keyboard, and omits a deleted session at once', async () => {
     const several = await openBrowser()
     try {
       for (let at = 0; at < 60; at++) await several.client.createSession({ id: `one-${at}`, title: `Number ${at}` })
@@ -91,7 +91,7 @@ describe('the list of sessions', () => {
     }
   })
 
-  test('finds sessions by words far below the loaded part, with one small request', async () => {
+  test('finds sessions by words far beyond the loaded part, with one small request', async () => {
     const several = await openBrowser()
     try {
       await several.client.createSession({ id: 'first', title: 'The oldest of all' })
@@ -110,7 +110,7 @@ describe('the list of sessions', () => {
     }
   })
 
-  test('shows a session as soon as another window makes it, with what its run does', async () => {
+  test('shows a session as soon as another window creates it, with the status of its run', async () => {
     const page = await opened.show('/')
     const { id } = await opened.client.createSession({ title: 'A late one' })
     const row = page.locator(`.session-row[href="/sessions/${id}"]`)
@@ -138,7 +138,7 @@ describe('the list of sessions', () => {
 })
 
 describe('a session', () => {
-  test('shows all views and an export in a narrow window, and none without a session', async () => {
+  test('shows all views and an export in a narrow window; without a session there are none', async () => {
     const page = await opened.show('/sessions/crates', { viewport: { width: 360, height: 640 } })
     const tabs = page.getByRole('navigation', { name: 'Views of this session' }).getByRole('link')
     await tabs.last().waitFor()
@@ -164,7 +164,7 @@ describe('a session', () => {
     await expect.poll(() => page.locator('dialog').count()).toBe(0)
   })
 
-  test('is forked, and says why when it cannot be', async () => {
+  test('is forked, and the reason is shown if this fails', async () => {
     const page = await opened.show('/sessions/crates')
     await page.getByRole('button', { name: 'Export' }).click()
     await page.getByRole('button', { name: 'Fork' }).click()
@@ -178,7 +178,7 @@ describe('a session', () => {
     await page.getByRole('dialog').getByText('there is nothing to copy yet').waitFor()
   })
 
-  test('takes files with an input, or alone, and shows them', async () => {
+  test('accepts files with or without text, and shows them', async () => {
     const page = await opened.show('/sessions/ledger')
     const attach = page.getByLabel('Attach')
     await attach.setInputFiles([
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
   })
 
-  test('is deleted after two confirmations, and says why if it may not be', async () => {
+  test('is deleted after two confirmations, and the reason is shown if this is not allowed', async () => {
     const { id } = await opened.client.createSession({ title: 'A mistake' })
     const page = await opened.show(`/sessions/${id}`)
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -242,7 +242,7 @@ describe('a session', () => {
     await client.deleteSession(id)
   })
 
-  test('is linked to by each of its messages', async () => {
+  test('has a link for each of its messages', async () => {
     const page = await opened.show('/sessions/crates')
     await log(page).locator('.entry .when time').last().click()
     const { data } = await opened.client.listMessages('crates')
@@ -252,7 +252,7 @@ describe('a session', () => {
     await other.locator('.entry.target').getByText('current_time said:').waitFor()
   })
 
-  test('is the same in two tabs of one person, whichever of them is written in', async () => {
+  test('is equal in two tabs of one person, whichever tab writes to it', async () => {
     const { id } = await opened.client.createSession({})
     const page = await opened.show(`/sessions/${id}`)
     const other = await page.context().newPage()
@@ -271,7 +271,7 @@ describe('a session', () => {
   })
 })
 
-test('costs name the months of their price lists', async () => {
+test('costs show the months of their price lists', async () => {
   const page = await opened.show('/usage')
   await expect
     .poll(() => page.locator('.usage > p').textContent())

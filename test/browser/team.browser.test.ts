@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('a session begins with its first message, for the agent that is chosen', async () => {
+test('a session starts with its first message, for the chosen agent', async () => {
   const { client } = opened
   const before = (await client.listSessions()).data.length
   const page = await opened.show('/')
@@ -53,7 +53,7 @@ test("a member's work follows its delegate call, live and after a reload", async
   await page.getByText('current_time()').waitFor()
 })
 
-test("a link to a member's call opens the calls that it is in", async () => {
+test("a link to a member's call opens the calls that contain it", async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   for await (const _ of client.streamMessage(id, { content: 'delegate "what time is it" to the clerk' }));

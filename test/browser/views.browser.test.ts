@@ -64,7 +64,7 @@ async function expectNoFaults(page: Page): Promise<void> {
   expect(await page.evaluate(overflow)).toBe(false)
 }
 
-describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
+describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
   test.each([
     ['/', 'A tour'],
     ['/new', 'It begins with your first message'],
@@ -79,13 +79,13 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
     ['/search?q=report&role=tool_call&tool=demo_publish', 'demo_publish'],
     ['/search?q=crates&since=yesterday', 'Since must be a date'],
     ['/sessions/nowhere/timeline', 'This session does not exist.'],
-  ])('axe finds nothing in %s', async (path, shown) => {
+  ])('axe reports no faults in %s', async (path, shown) => {
     const page = await opened.show(path, { colorScheme })
     await page.getByText(shown).first().waitFor()
     await expectNoFaults(page)
   })
 
-  test('axe finds nothing in a call, its output, a title that is changed and what leaves a session', async () => {
+  test('axe reports no faults in a call, its output, a changing title and two dialogs', async () => {
     const page = await opened.show('/sessions/tour', { colorScheme })
     await page.getByText('demo_report()').click()
     await page.getByRole('button', { name: 'Open output' }).click()
@@ -104,7 +104,7 @@ describe.each(['light', 'dark'] as const)('in %s,', (colorScheme) => {
   })
 })
 
-test('an address with nothing says so and leads back, and a malformed one does not end the page', async () => {
+test('an unknown address shows an error with a link back; a malformed address breaks nothing', async () => {
   const page = await opened.show('/nothing/here')
   await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
   expect(await faults(page)).toEqual([])
@@ -116,7 +116,7 @@ test('an address with nothing says so and leads back, and a malformed one does n
   }
 })
 
-test('a key is asked for once there is one, and kept for its tab only', async () => {
+test('the page requests a key once one exists, and stores it for its tab only', async () => {
   const keyed = await openBrowser()
   try {
     const page = await keyed.show('/')
@@ -147,7 +147,7 @@ test('a key is asked for once there is one, and kept for its tab only', async ()
   }
 })
 
-test('usage by day, agent and session are charts that say the same in words and as tables', async () => {
+test('usage by day, agent and session is shown as charts, with the same values in words and tables', async () => {
   const page = await opened.show('/usage')
   const today = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date())
   const label = () => page.getByRole('img').getAttribute('aria-label')

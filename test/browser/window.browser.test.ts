@@ -24,7 +24,7 @@ const overflow = (page: Page): Promise<unknown> =>
     '({ scrollHeight, scrollWidth, clientWidth } = document.documentElement, [Math.max(0, scrollHeight - innerHeight), scrollWidth - clientWidth])',
   )
 
-describe.each([1440, 1024, 390])('in a window of %i pixels,', (width) => {
+describe.each([1440, 1024, 390])('in a window of %i pixels', (width) => {
   test.each([
     ['/', 'Choose a session'],
     ['/new', 'It begins with your first message'],
@@ -36,7 +36,7 @@ describe.each([1440, 1024, 390])('in a window of %i pixels,', (width) => {
     ['/search?q=crate&owner=mayor', 'hits'],
     ['/usage', 'By agent'],
     ['/nothing/here', 'There is nothing at this address'],
-  ])('%s stays in it', async (path, shown) => {
+  ])('the view %s does not overflow', async (path, shown) => {
     const page = await opened.show(path, width === 390 ? PHONE : { viewport: { width, height: 900 } })
     await page.locator('.main').getByText(shown).first().waitFor()
     await expect.poll(() => page.locator('.session-row').count()).toBeGreaterThanOrEqual(50)
@@ -44,7 +44,7 @@ describe.each([1440, 1024, 390])('in a window of %i pixels,', (width) => {
   })
 })
 
-test('the ring of a title that is changed is seen as a whole', async () => {
+test('the focus ring of a title being changed is fully visible', async () => {
   const page = await opened.show('/sessions/one-0')
   await page.locator('button.title').click()
   const cut = await page.evaluate(`(() => {
@@ -63,10 +63,10 @@ test('the ring of a title that is changed is seen as a whole', async () => {
   expect(cut).toEqual(['title-field', true])
 })
 
-describe('on a phone,', () => {
+describe('on a phone', () => {
   const focused = (page: Page): Promise<unknown> => page.evaluate('document.activeElement.tagName')
 
-  test('the keyboard opens over no hits and no conversation', async () => {
+  test('the keyboard is closed over hits and over a conversation', async () => {
     const page = await opened.show('/search?q=crate', PHONE)
     await page.locator('.hit').first().waitFor()
     expect(await focused(page)).toBe('BODY')
@@ -81,7 +81,7 @@ describe('on a phone,', () => {
   })
 })
 
-test('dates are in the locale and the time zone of the reader', async () => {
+test('dates have the locale and the time zone of the reader', async () => {
   const names = async (options: BrowserContextOptions): Promise<string[]> => {
     const page = await opened.show('/', options)
     await page.locator('.day h2').first().waitFor()

@@ -27,7 +27,7 @@ async function say(page: Page, text: string): Promise<void> {
 }
 
 describe('an input that is refused', () => {
-  test('is returned with its files, and the refusal names the file', async () => {
+  test('is restored with its files, and the error names the refused file', async () => {
     const { page, id } = await openSession()
     await page.getByLabel('Attach').setInputFiles([FALSE_IMAGE])
     await say(page, 'look at this')
@@ -42,7 +42,7 @@ describe('an input that is refused', () => {
     expect((await opened.client.listRuns(id)).data.length).toBe(1)
   })
 
-  test('precedes what was written meanwhile, and leaves waiting inputs in place', async () => {
+  test('is placed before later text, and waiting inputs keep their order', async () => {
     const { page } = await openSession()
     await say(page, 'wait 12 seconds')
     await log(page).getByText('demo_wait(seconds=12)').waitFor()
@@ -61,7 +61,7 @@ describe('an input that is refused', () => {
     await page.getByRole('button', { name: 'Stop' }).click()
   })
 
-  test('is returned to its session when the person has opened another', async () => {
+  test('is restored in its session when the person has opened another session', async () => {
     const { page, id } = await openSession()
     const other = await opened.client.createSession({ title: 'Another one' })
     const row = page.locator(`.session-row[href="/sessions/${other.id}"]`)
@@ -85,7 +85,7 @@ describe('an input that is refused', () => {
     await expect.poll(() => field(page).inputValue()).toBe('look at this')
   })
 
-  test('is returned if the key may not write, or has too many runs', async () => {
+  test('is restored if the key may not write, or has too many active runs', async () => {
     const keyed = await openBrowser()
     try {
       const { id } = await keyed.client.createSession({})
@@ -117,7 +117,7 @@ describe('an input that is refused', () => {
     }
   })
 
-  test('without a byte is refused before it is sent, by its name', async () => {
+  test("with an empty file is refused before it is sent, with the file's name", async () => {
     const { page } = await openSession()
     const nothing = { name: 'nothing.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) }
     await page.getByLabel('Attach').setInputFiles([nothing])
@@ -126,8 +126,8 @@ describe('an input that is refused', () => {
   })
 })
 
-describe('while the server is down,', () => {
-  test('an input is being sent until the server has it', async () => {
+describe('while the server is down', () => {
+  test('an input is shown as being sent until the server has stored it', async () => {
     const { page, id } = await openSession()
     await say(page, 'first')
     await log(page).getByText('you said "first"').waitFor()
@@ -143,7 +143,7 @@ describe('while the server is down,', () => {
     expect((await opened.client.listRuns(id)).data.length).toBe(2)
   })
 
-  test('an input to a run is returned', async () => {
+  test('an input to a run is restored in the field', async () => {
     const { page } = await openSession()
     await say(page, 'wait 4 seconds')
     await log(page).getByText('demo_wait(seconds=4)').waitFor()
@@ -157,7 +157,7 @@ describe('while the server is down,', () => {
   })
 })
 
-test('says that a message cancels the calls that wait, also to screen readers', async () => {
+test('the page warns that a message cancels the waiting calls, also in screen readers', async () => {
   const { page } = await openSession()
   expect(await field(page).getAttribute('aria-describedby')).toBeNull()
   await say(page, 'publish the report')
@@ -173,7 +173,7 @@ test('says that a message cancels the calls that wait, also to screen readers', 
 })
 
 describe('an input to a run', () => {
-  test('whose response is lost is the same input when it is sent again', async () => {
+  test('is stored once if its response is lost and it is sent again', async () => {
     const { page, id } = await openSession()
     await say(page, 'wait 8 seconds')
     await log(page).getByText('demo_wait(seconds=8)').waitFor()
@@ -206,7 +206,7 @@ describe('an input to a run', () => {
   })
 })
 
-describe('what is being typed stays', () => {
+describe('text that a person is typing is kept', () => {
   test('in the title, while a run changes the session', async () => {
     const { id } = await opened.client.createSession({ title: 'Old title' })
     const page = await opened.show(`/sessions/${id}`)
@@ -220,7 +220,7 @@ describe('what is being typed stays', () => {
     await expect.poll(async () => (await opened.client.readSession(id)).title).toBe('A better title')
   })
 
-  test('in a filter, until it is left', async () => {
+  test('in a filter, until the filter loses the focus', async () => {
     const page = await opened.show('/')
     await page.getByText('Filters').click()
     const owner = page.getByLabel('Owner', { exact: true })
@@ -234,7 +234,7 @@ describe('what is being typed stays', () => {
     expect(await owner.inputValue()).toBe('may')
   })
 
-  test('as the result of a call, while another view is looked at', async () => {
+  test('in the result of a call, while another view is shown', async () => {
     const { page, id } = await openSession()
     const tools = [{ name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }]
     await opened.client.sendMessage(id, { content: 'use ask_boss with {}', tools })

@@ -23,7 +23,7 @@ async function say(page: Page, text: string): Promise<void> {
 const log = (page: Page) => page.getByRole('region', { name: 'Conversation' })
 
 describe('a conversation', () => {
-  test('begins with a new session, and shows what the agent says and which tools it calls', async () => {
+  test("starts with a new session, and shows the agent's text and tool calls", async () => {
     const page = await opened.show('/')
     await page.getByRole('button', { name: 'New session' }).click()
     await say(page, 'what time is it in Europe/Berlin')
@@ -34,7 +34,7 @@ describe('a conversation', () => {
     await page.getByRole('heading', { name: 'what time is it in Europe/Berlin' }).waitFor()
   })
 
-  test('is live in two windows at once', async () => {
+  test('is updated live in two windows', async () => {
     const { page, id } = await openSession()
     const other = await opened.show(`/sessions/${id}`)
     await say(page, 'wait 2 seconds')
@@ -46,7 +46,7 @@ describe('a conversation', () => {
     )
   })
 
-  test('continues after the program was killed during a run and started again', async () => {
+  test('continues after the program was killed during a run and restarted', async () => {
     const { page, id } = await openSession()
     await say(page, 'what time is it, then wait 3 seconds, then what time is it')
     await log(page).getByText('demo_wait(seconds=3)').waitFor()
@@ -59,7 +59,7 @@ describe('a conversation', () => {
     expect(await log(page).locator('details.call').count()).toBe(data.filter(({ role }) => role === 'tool').length)
   })
 
-  test('asks for a decision, and continues after it', async () => {
+  test('requests a decision, and continues after it', async () => {
     const { page } = await openSession()
     await say(page, 'publish the report')
     await page.getByText('needs your decision').waitFor()
@@ -70,7 +70,7 @@ describe('a conversation', () => {
     await expect.poll(() => page.locator('.call .state').allTextContents()).toEqual(['denied', 'completed'])
   })
 
-  test('asks for the result of a tool that came with the input', async () => {
+  test('requests the result of a client tool', async () => {
     const { page, id } = await openSession()
     const tools = [{ name: 'ask_boss', description: 'Asks the boss.', parameters: { type: 'object' } }]
     await opened.client.sendMessage(id, { content: 'use ask_boss with {"question": "Ship it?"}', tools })
@@ -80,7 +80,7 @@ describe('a conversation', () => {
     expect((await opened.client.readSession(id)).run?.status).toBe('completed')
   })
 
-  test('can be stopped, and continued after a failure, whose reason it shows', async () => {
+  test('can be stopped, and continued after a failure, whose reason is shown', async () => {
     const { page } = await openSession()
     await say(page, 'wait 50 seconds')
     await log(page).getByText('demo_wait(seconds=50)').waitFor()
@@ -93,7 +93,7 @@ describe('a conversation', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Continue' }).count()).toBe(0)
   })
 
-  test('queues an input while it is busy, or steers the run with it', async () => {
+  test('queues an input during a run, or steers the run with it', async () => {
     const { page, id } = await openSession()
     await say(page, 'wait 3 seconds, then what time is it')
     await log(page).getByText('demo_wait(seconds=3)').waitFor()
@@ -107,7 +107,7 @@ describe('a conversation', () => {
     await expect.poll(() => log(page).locator('.pending').count()).toBe(0)
   })
 
-  test('says why a session cannot be shown', async () => {
+  test('explains why a session cannot be shown', async () => {
     const page = await opened.show('/sessions/nowhere')
     const alert = page.getByRole('alert')
     await alert.getByText('This session does not exist.').waitFor()

@@ -74,14 +74,14 @@ describe('a message that a search has found', () => {
     expect(await page.locator('mark').count()).toBe(shown.length)
   })
 
-  test('that the session does not have is said to be missing, above the end of the log', async () => {
+  test('is reported as missing, above the end of the log, if the session does not contain it', async () => {
     const page = await opened.show('/sessions/lanterns#01JD2Q8N4T6W8Y0A2C00000000')
     await page.getByText('The message of this address is not in this session.').waitFor()
     await page.getByText('It is on the last shelf').waitFor()
     expect(await page.locator('.target').count()).toBe(0)
   })
 
-  test('the space that it takes at the end of the log is gone once something is sent', async () => {
+  test('leaves no extra space at the end of the log after the next input', async () => {
     const page = await openFound('assistant', 'brass', 'words=brass')
     await page.locator('.target mark').waitFor()
     await page.getByLabel('Message', { exact: true }).fill('thank you')

@@ -61,7 +61,7 @@ const messageOf = (index: number) => ({
 })
 
 describe('a long session', () => {
-  test('is shown from its end within 300 ms, with 100 messages', async () => {
+  test('shows its end within 300 ms, with 100 messages', async () => {
     const times: number[] = []
     const page = await opened.show('/')
     await page.addInitScript(`new MutationObserver((_, observer) => {
@@ -81,7 +81,7 @@ describe('a long session', () => {
     await page.getByText('you said "number').last().waitFor()
   })
 
-  test('of 10,000 messages renders only what is near, and keeps what is seen in its place', async () => {
+  test('of 10,000 messages renders only messages near the viewport, and keeps the visible ones in place', async () => {
     const page = await opened.show('/')
     await withLongLog(page)
     await page.goto(`${opened.url}/sessions/long`)
@@ -107,7 +107,7 @@ describe('a long session', () => {
     expect(Math.abs(((await seen.boundingBox())?.y ?? 0) - (before?.y ?? 0))).toBeLessThanOrEqual(2)
   })
 
-  test('keeps a scroll whose event comes after a change of what is shown', async () => {
+  test('keeps the scroll position if the scroll event arrives after a change of the content', async () => {
     const page = await opened.show('/')
     await withLongLog(page)
     await page.goto(`${opened.url}/sessions/long`)

@@ -59,7 +59,7 @@ const placeOf = async (page: Page, text: string): Promise<number> =>
 /** Heights are fractions of a pixel. */
 const about = (place: number): number[] => [place - 1, place, place + 1]
 
-test('who reads the end of an old part stays there when what is newer comes', async () => {
+test('the viewport stays at the end of an old part when newer messages arrive', async () => {
   const { page, place, letGo } = await showOldPart()
   letGo()
   await input(page, 'question 50').waitFor()
@@ -67,7 +67,7 @@ test('who reads the end of an old part stays there when what is newer comes', as
   expect(await placeOf(page, 'question 49')).toBeOneOf(about(place))
 })
 
-test('who reads near the end of an old part stays there while others add to the log', async () => {
+test('the viewport stays near the end of an old part while others add to the log', async () => {
   const { page, place, letGo } = await showOldPart(30)
   await opened.client.sendMessage(session, { content: 'wait 2 seconds' })
   const running = page.getByRole('status').getByText('Running')
@@ -78,7 +78,7 @@ test('who reads near the end of an old part stays there while others add to the 
   expect(await placeOf(page, 'question 49')).toBeOneOf(about(place))
 })
 
-test('who sends from an old part is shown what comes of it', async () => {
+test('the page shows the new messages after an input is sent from an old part', async () => {
   const { page, letGo } = await showOldPart(400)
   letGo()
   await page.getByLabel('Message', { exact: true }).fill('from far away')
@@ -87,7 +87,7 @@ test('who sends from an old part is shown what comes of it', async () => {
   await expect.poll(() => page.evaluate(IS_AT_END)).toBe(true)
 })
 
-test('scrolling up slowly leaves the end of the log, and new messages are shown after the return', async () => {
+test('scrolling up slowly stops following the log, and new messages are shown after the return', async () => {
   const page = await opened.show(`/sessions/${session}`)
   await input(page, `question ${TURNS - 1}`).waitFor()
   await expect.poll(() => page.evaluate(SCROLL_TO_END)).toBe(true)
@@ -107,7 +107,7 @@ test('scrolling up slowly leaves the end of the log, and new messages are shown 
   await expect.poll(() => page.evaluate(IS_AT_END)).toBe(true)
 })
 
-test('who reads the first call of a part stays there when its completion comes', async () => {
+test('the viewport stays at the first call of a part when its completion arrives', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   const names = Array.from({ length: 20 }, (_, call) => ({

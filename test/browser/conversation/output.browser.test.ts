@@ -27,7 +27,7 @@ async function openOutput(output: string, prepare = async (_page: Page): Promise
   return page
 }
 
-test('an output of one line is shown in pieces, and read to its end', async () => {
+test('an output of one line is shown in chunks, up to its end', async () => {
   const output = JSON.stringify(Array.from({ length: 20_000 }, (_, at) => ({ id: at, name: `item number ${at}` })))
   const page = await openOutput(output)
   await page.locator('.line').first().getByText('"item number 0"').waitFor()
@@ -40,7 +40,7 @@ test('an output of one line is shown in pieces, and read to its end', async () =
   expect(await page.locator('.line.found').textContent()).toContain('item number 19999')
 })
 
-test('a chunk that failed to load is read at the next request, and a failed download says so', async () => {
+test('a chunk that failed to load is read at the next request, and a failed download is reported', async () => {
   const lines = Array.from({ length: 60_000 }, (_, at) => `line ${at}`)
   let requests = 0
   const page = await openOutput(lines.join('\n'), (shown) =>
@@ -61,7 +61,7 @@ test('a chunk that failed to load is read at the next request, and a failed down
   await dialog.getByRole('alert').waitFor()
 })
 
-test('an output stays open when its call scrolls out of sight', async () => {
+test('an output stays open when its call is scrolled out of sight', async () => {
   const { id } = await opened.client.createSession({})
   const page = await opened.show(`/sessions/${id}`)
   await page.getByLabel('Message', { exact: true }).fill('write a long report')

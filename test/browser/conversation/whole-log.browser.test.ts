@@ -48,7 +48,7 @@ const scroll = (page: Page, to: string): Promise<void> =>
 
 const inputs = (word: string, turns: number): string[] => Array.from({ length: turns }, (_, turn) => `${word} ${turn}`)
 
-test('what others add while an old part is shown comes behind all that lies between', async () => {
+test('messages added while an old part is shown appear after all messages before them', async () => {
   const { client } = opened
   const { id } = await client.createSession({})
   await addTurns(id, 'old', 100)
@@ -61,7 +61,7 @@ test('what others add while an old part is shown comes behind all that lies betw
   expect(await readAll(page, 'wait 3 seconds')).toEqual([...inputs('old', 100), 'wait 3 seconds'])
 })
 
-test('what came all at once is shown without a hole', async () => {
+test('a burst of new messages is shown without a gap', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 2)
   const page = await opened.show(`/sessions/${id}`)
@@ -71,7 +71,7 @@ test('what came all at once is shown without a hole', async () => {
   expect(await readAll(page, 'new 59')).toEqual([...inputs('old', 2), ...inputs('new', 60)])
 })
 
-test('a session whose log could not be read is retried, and shows no count until then', async () => {
+test('a session whose log could not be read is retried, and shows no count until it is read', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 40)
   const page = await opened.show('/')
@@ -86,7 +86,7 @@ test('a session whose log could not be read is retried, and shows no count until
   expect(await readAll(page, 'old 39')).toEqual(inputs('old', 40))
 })
 
-test('a session that another person deletes says so', async () => {
+test('the page reports that another person deleted the session', async () => {
   const { id } = await opened.client.createSession({})
   await addTurns(id, 'old', 1)
   const page = await opened.show(`/sessions/${id}`)
