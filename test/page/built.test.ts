@@ -21,7 +21,7 @@ function differing(built: string, made: string): string[] {
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].filter((name) => left[name] !== right[name])
 }
 
-test('what is committed is what `npm run build` makes', () => {
+test('the committed files equal the output of `npm run build`', () => {
   const { NODE_ENV: _ofTests, ...env } = process.env
   const words = [join(ROOT, 'build/build.ts'), folder]
   execFileSync(process.execPath, words, { env, stdio: 'inherit' })
@@ -41,14 +41,14 @@ describe('the page', () => {
     expect(bytes).toBeGreaterThan(10_000)
   })
 
-  test("names no other host, except names of formats and the address for a library's faults", () => {
+  test("contains no address of another host, except format names and a library's issue address", () => {
     const named = Object.values(files).flatMap((text) => text.match(/https?:\/\/[\w.-]+(?:\/markedjs\/)?/g) ?? [])
     expect(
       named.filter((address) => !/^http:\/\/www\.w3\.org$|^https:\/\/github\.com\/markedjs\/$/.test(address)),
     ).toEqual([])
   })
 
-  test('never makes HTML of a text', () => {
+  test('never creates HTML from a text', () => {
     const sources = contents(join(ROOT, 'page'))
     const makers = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|new Function/
     expect(Object.keys(sources).filter((name) => makers.test(sources[name] ?? ''))).toEqual([])

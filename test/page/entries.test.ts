@@ -45,7 +45,7 @@ const TEAM = [
   message('8', 'assistant'),
 ]
 
-test("a member's messages follow its delegate call, also where its own call has the same id", () => {
+test("a member's messages follow its delegate call, even if its own call has an equal id", () => {
   const entries = entriesOf(TEAM)
   expect(shape(entries)).toEqual([['1'], ['2', ['3', ['4'], ['5', ['6']], ['7']]], ['8']])
   expect(holderOf(entries, '6')).toBe('2')
@@ -64,11 +64,11 @@ test('imported messages of a member follow its delegate call, before or after th
   expect(runSpans(IMPORTED, END)).toEqual(runSpans(TEAM, END))
 })
 
-test("a member's messages are an entry if the delegate call is in another part of the log", () => {
+test("a member's messages are entries of their own if the delegate call is not loaded", () => {
   expect(shape(entriesOf(TEAM.slice(4)))).toEqual([['5', ['6']], ['7'], ['8']])
 })
 
-test('a timeline nests by the delegate call, and what was brought in without an end takes no time', () => {
+test('a timeline nests members by their delegate call, and an imported call without an end has no duration', () => {
   const [run] = runSpans(TEAM, END)
   expect(run?.spans.map(({ id, depth, from, to }) => [id, depth, to - from])).toEqual([
     ['2', 0, 0],

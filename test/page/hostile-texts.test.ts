@@ -26,37 +26,37 @@ test.each([
   '**a**',
   '|a',
   '> a\n>> b\n',
-])('a text of nothing but %j takes no long time and breaks nothing', (piece) => {
+])('a long text of only %j is parsed quickly and without failing', (piece) => {
   const before = processorTime()
   tokensOf(`${filled(piece, 99_999)}@`)
   // Seconds to minutes, or a stack that overflows, without the limits.
   expect(processorTime() - before).toBeLessThan(3_000)
 })
 
-test('quotes in quotes are text beyond what anybody reads, and a rule of many dashes stays one', () => {
+test('deeply nested quotations are shown as text, and a rule of many dashes stays a rule', () => {
   expect(tokensOf(`${'> '.repeat(1_000)}deep`)).toBeUndefined()
   expect(tokensOf(`${'>'.repeat(2_500)} deep`)).toBeUndefined()
   expect(tokensOf(`${'> '.repeat(5)}deep`)?.[0]).toMatchObject({ type: 'blockquote' })
   expect(tokensOf(`above\n\n${'-'.repeat(500)}`)?.at(-1)).toMatchObject({ type: 'hr' })
 })
 
-test('in a long block marks are text; the blocks beside it keep theirs', () => {
+test('formatting marks in a long block are shown as text; shorter blocks keep their formatting', () => {
   const [long, , short] = tokensOf(`${filled('*a* ', 5_000)}\n\n*b*`) ?? []
   expect(long).toMatchObject({ type: 'paragraph', tokens: [{ type: 'text' }] })
   expect(short).toMatchObject({ type: 'paragraph', tokens: [{ type: 'em' }] })
 })
 
-test('JSON that nests deeper than a tree can show is text', () => {
+test('JSON nested deeper than the tree view allows is shown as text', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   expect(parseValue(nested(40))).toBeDefined()
   for (const depth of [1_200, 3_000, 400_000]) expect(parseValue(nested(depth))).toBeUndefined()
 })
 
-test('numbers of JSON are shown as they are written', () => {
+test('numbers in JSON keep their spelling', () => {
   const text = '{"to":1234567890123456789,"amount":0.10,"many":1e400,"few":[3,-1.5]}'
   expect(JSON.stringify(parseValue(text))).toBe(text)
 })
 
-test('what turns the direction of a text is shown as it is written in JSON', () => {
+test('characters that change the text direction are shown as JSON escapes', () => {
   expect(withBidiShown('invoice\u202Egnp.exe\u2069')).toBe('invoice\\u202egnp.exe\\u2069')
 })

@@ -18,12 +18,12 @@ test.each([
   expect(marks(words, text)).toEqual(marked)
 })
 
-test('an address without words, or with words too long to be any, marks nothing', () => {
+test('nothing is marked if an address has no words, or only words that are too long', () => {
   expect([patternOf(''), patternOf('  '), patternOf('x'.repeat(65))]).toEqual([undefined, undefined, undefined])
   expect([hasMark('a crate', patternOf('crate')), hasMark('a crate', undefined)]).toEqual([true, false])
 })
 
-test('a pattern finds the same words each time', () => {
+test('a pattern finds the same words in repeated searches', () => {
   const pattern = patternOf('crate')
   expect([hasMark('a crate', pattern), hasMark('a crate', pattern)]).toEqual([true, true])
 })

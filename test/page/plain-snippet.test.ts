@@ -30,15 +30,15 @@ describe('a snippet is plain text:', () => {
     expect(plainText(snippet, 'tool_result')).toBe(plain)
   })
 
-  test('its pieces at odd indexes matched', () => {
+  test('the pieces at odd indexes are the matches', () => {
     expect(splitAtMatches('a «b» c «d»')).toEqual(['a ', 'b', ' c ', 'd', ''])
   })
 })
 
-describe('the address of a hit', () => {
+describe('the link of a hit', () => {
   const hit = { session_id: 'a/b', message_id: 'M1', role: 'assistant', snippet: 'the «amber lantern» and «amber»' }
 
-  test('has the words that matched, once each', () => {
+  test('contains each matched word once', () => {
     expect(addressOf(hit as SearchHit)).toBe('/sessions/a%2Fb?words=amber+lantern#M1')
   })
 

@@ -17,14 +17,14 @@ const ends = (message: typeof digs): RunEvent => ({ type: 'tool_call.completed',
 const after = (...events: readonly RunEvent[]): Log => events.reduce(withEvent, EMPTY_LOG)
 const shown = (...events: readonly RunEvent[]): string[] => after(...events).progress.map(({ text }) => text)
 
-test('what calls say of their progress is shown, the latest of each, until they end', () => {
+test('the latest progress of each call is shown until the call ends', () => {
   const begun = [says(digs, { progress: 1, total: 4, text: 'north' }), says(fills, { progress: 0.5 })]
   expect(shown(...begun)).toEqual(['dig: 1 of 4, north', 'fill: 0.5'])
   expect(shown(...begun, says(digs, { progress: 2, total: 4 }))).toEqual(['fill: 0.5', 'dig: 2 of 4'])
   expect(shown(...begun, ends(digs))).toEqual(['fill: 0.5'])
 })
 
-test('an event of a newer program changes nothing', () => {
+test('an unknown event of a newer program is ignored', () => {
   const log = after(says(digs, { progress: 1 }))
   expect(withEvent(log, { type: 'tool_call.sung', ...at } as unknown as RunEvent)).toBe(log)
 })

@@ -10,21 +10,21 @@ const session = (name: number, second: number): Session =>
 
 const ids = (sessions: readonly Session[]): string[] => sessions.map(({ id }) => id)
 
-test('newer sessions push down what is known, and nothing is lost', () => {
+test('newer sessions are added before the loaded ones, and no session is lost', () => {
   const known = { sessions: used(150, 1), next: 'below' }
   const after = withNewest(known, { data: used(180, 131), next: 'first' })
   expect(ids(after.sessions)).toEqual(ids(used(180, 1)))
   expect(after.next).toBe('below')
 })
 
-test('with more newer ones than a page has, the list begins anew: none between is left out', () => {
+test('the list restarts if there are more newer sessions than one page has, so that none is missing', () => {
   const known = { sessions: used(150, 1), next: 'below' }
   // One of those that are known was used again, too.
   const data = [session(7, 240), ...used(239, 240 - PAGE + 1)]
   expect(withNewest(known, { data, next: 'first' })).toEqual({ sessions: data, next: 'first' })
 })
 
-test('a short page of a filter keeps the sessions below it, and a last page replaces all', () => {
+test('a short page of a filter keeps the sessions after it, and a last page replaces all', () => {
   const known = { sessions: [session(90, 90), session(40, 40), session(10, 10)], next: 'below' }
   const after = withNewest(known, { data: [session(95, 95), session(90, 90)], next: 'first' })
   expect([ids(after.sessions), after.next]).toEqual([['s95', 's90', 's40', 's10'], 'below'])

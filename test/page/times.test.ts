@@ -27,13 +27,13 @@ test.each([
   expect([at('en-US').day(time), at('de-DE').day(time)]).toEqual([english, german])
 })
 
-test('a short time is the time of day today, and the date on other days', () => {
+test('a short time is the time of day for today, and the date for other days', () => {
   const times = ['2026-03-29T22:10:00.000Z', '2026-03-28T22:50:00.000Z', '2025-12-31T12:00:00.000Z']
   expect(times.map(at('de-DE').timeOrDate)).toEqual(['00:10', '28. März', '31. Dez. 2025'])
   expect(at('en-GB').whole('2026-03-28T22:50:00.000Z')).toBe('28 Mar 2026, 23:50')
 })
 
-test('a day of UTC stays that day in every time zone', () => {
+test('a UTC day stays the same day in every time zone', () => {
   expect([at('de-DE').utcDay('2026-03-29'), at('en-US').shortUtcDay('2026-03-29')]).toEqual(['29.03.2026', 'Mar 29'])
 })
 

@@ -27,7 +27,7 @@ const partly = entry('b', 10, 5, { cost_usd: 0.25, unpriced_models: ['demo/demo'
 const unpriced = entry('c', 4, null, { unpriced_models: ['demo/demo', 'own/model'] })
 
 describe('a bar', () => {
-  test('is as long as what is known, and says what is not', () => {
+  test('has the length of the known value, and marks unknown values', () => {
     expect(barOf(priced, 'tokens')).toMatchObject({ length: 1_000, hasUnknown: false, label: '900 in, 100 out' })
     expect(barOf(unpriced, 'tokens')).toMatchObject({ length: 4, hasUnknown: true, label: '4 in, unknown out' })
     expect(barOf(priced, 'cost')).toMatchObject({ length: 0.5, hasUnknown: false, label: '$0.50' })
@@ -35,7 +35,7 @@ describe('a bar', () => {
     expect(barOf(unpriced, 'cost')).toEqual({ key: 'c', parts: [], length: 0, hasUnknown: true, label: 'unknown' })
   })
 
-  test('of several entries sums what is known and keeps what is not', () => {
+  test('of several entries sums the known values and keeps the unknown models', () => {
     expect(together('2 others', [partly, unpriced])).toMatchObject({
       key: '2 others',
       completions: 2,
@@ -47,7 +47,7 @@ describe('a bar', () => {
   })
 })
 
-test('an unknown cost is never a number', () => {
+test('an unknown cost is never shown as a number', () => {
   expect(['$0.50', '$0.75 and unknown', 'unknown', 'unknown']).toEqual(
     [[priced], [priced, partly], [unpriced], []].map(costOf),
   )
