@@ -114,16 +114,19 @@ describe('docs/reference/agents.md', () => {
 })
 
 describe('docs/reference/api.md', () => {
-  const sources = readdirSync(join(ROOT, 'functions/http'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => read(`functions/http/${name}`))
+  const sources = ['functions/http', 'functions/channels'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => read(`${folder}/${name}`)),
+  )
   const rows = [...read('docs/reference/api.md').matchAll(/^\| (\d{3}) \| (.+) \|$/gm)]
   const listed = rows.flatMap(([, , codes]) => [...(codes ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code ?? ''))
 
   test('lists every code of a problem that has a name of its own', () => {
     const refusals = sources.flatMap((text) => [...text.matchAll(/new RequestError\(\s*\d+,\s*'(\w+)'/g)])
-    const statuses = sources.flatMap((text) => [...text.matchAll(/^ {2}(\w+): \d{3},$/gm)])
-    const codes = [...refusals, ...statuses].map(([, code]) => code ?? '')
+    const statuses = sources.flatMap((text) => [...text.matchAll(/^ {2}(?!status)(\w+): \d{3},$/gm)])
+    const literals = sources.flatMap((text) => [...text.matchAll(/status: \d+,\s*code: '(\w+)'/g)])
+    const codes = [...refusals, ...statuses, ...literals].map(([, code]) => code ?? '')
     expect(codes.length).toBeGreaterThan(25)
     expect([...new Set(codes)].filter((code) => !listed.includes(code))).toEqual([])
   })

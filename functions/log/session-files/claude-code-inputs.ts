@@ -50,10 +50,19 @@ export function queuedInput(record: Fields, seen: Set<string>): JsonObject[] {
   const [mode, uuid, source] = [attachment['commandMode'], textIn(record, 'uuid'), textIn(attachment, 'source_uuid')]
   if (attachment['isMeta'] === true || record['isSidechain'] === true || !isOfPerson(attachment['origin'])) return []
   if (mode !== undefined && mode !== 'prompt') return []
+  if (lacksContent(record)) return []
   if ([uuid, source].some((one) => one !== undefined && seen.has(one))) return []
   for (const one of [uuid, source]) if (one !== undefined) seen.add(one)
   return typedParts(blocksOf(attachment['prompt']), 2)
 }
+
+/** Whether a record of a message or of a queued input has no content that can be read. */
+export function lacksContent({ type, message, attachment }: Fields): boolean {
+  if (type === 'user' || type === 'assistant') return !isRecord(message) || !isContent(message['content'])
+  return isRecord(attachment) && attachment['type'] === 'queued_command' && !isContent(attachment['prompt'])
+}
+
+const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content)
 
 /** Returns the blocks of a content, which may be a plain text. */
 export function blocksOf(content: unknown): readonly Fields[] {

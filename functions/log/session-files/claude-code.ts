@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts'
 import { callOf, createSubAgents } from './claude-code-agents.ts'
 import type { WorkLine } from './claude-code-agents.ts'
-import { blocksOf, contentOf, isProgramRecord, queuedInput, typedParts } from './claude-code-inputs.ts'
+import { blocksOf, contentOf, isProgramRecord, lacksContent, queuedInput, typedParts } from './claude-code-inputs.ts'
 import { createMessages, isRecord, textIn, textsIn, timeIn } from './transcript.ts'
 import type { FileLine, Loop, Parser, Transcript } from './transcript.ts'
 
@@ -231,7 +231,8 @@ function wholeOf(part: JsonObject, beside: Beside): JsonObject {
 function isNew(record: Fields, seen: Set<string>): boolean {
   const uuid = textIn(record, 'uuid')
   if (uuid === undefined || seen.has(uuid)) return false
-  seen.add(uuid)
+  // A damaged record does not use up its id: a later copy of it may be complete.
+  if (!lacksContent(record)) seen.add(uuid)
   return record['type'] === 'user' || record['type'] === 'assistant'
 }
 

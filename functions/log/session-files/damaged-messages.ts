@@ -45,9 +45,16 @@ function faultOfCodex(record: Fields): string | undefined {
   // The oldest files have bare items.
   const item = record['type'] === 'response_item' && isRecord(payload) ? payload : record
   const type = textIn(item, 'type') ?? ''
-  if (type === 'message' && typeof item['content'] !== 'string' && !Array.isArray(item['content']))
-    return 'has no content'
+  if (type === 'message') return faultOfCodexMessage(item)
   return type.endsWith('_call_output') ? lacking(item, 'call_id') : undefined
+}
+
+const CODEX_ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'developer', 'system'])
+
+function faultOfCodexMessage({ role, content }: Fields): string | undefined {
+  if (typeof content !== 'string' && !Array.isArray(content)) return 'has no content'
+  if (CODEX_ROLES.has(role)) return undefined
+  return typeof role === 'string' ? `has the unknown role ${role.slice(0, 64)}` : 'has no role'
 }
 
 function faultOfUiPart(part: unknown): string | undefined {

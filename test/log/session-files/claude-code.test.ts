@@ -19,6 +19,17 @@ const readAll = (records: readonly object[]) =>
     ({ line, value }) => `${line} ${value['role'] as string} ${(value['parent_tool_call_id'] ?? '') as string}`,
   )
 
+test('a record without content does not use up its id, so a complete copy after it is imported', () => {
+  const said = record('user', 'find it')
+  const queued = { type: 'attachment', uuid: 'q', attachment: { type: 'queued_command', prompt: 'and this' } }
+  const damaged = [
+    { ...said, message: null },
+    { ...said, message: { role: 'user' } },
+  ]
+  const lost = { ...queued, attachment: { ...queued.attachment, prompt: undefined } }
+  expect(readAll([...damaged, said, said, lost, queued, queued])).toEqual(['3 user ', '6 user '])
+})
+
 const started = [
   record('user', 'find it'),
   record('assistant', [call('t1', 'Task')]),

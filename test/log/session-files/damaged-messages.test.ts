@@ -38,11 +38,16 @@ test('lines of Codex without required fields are reported', () => {
     { type: 'response_item' },
     { type: 'response_item', payload: { type: 'message', role: 'user' } },
     { type: 'response_item', payload: { type: 'function_call_output', output: 'x' } },
+    { type: 'response_item', payload: { type: 'message', role: 'developer', content: 'rules' } },
+    { type: 'response_item', payload: { type: 'message', role: 'critic', content: 'no' } },
+    { type: 'message', content: 'hi' },
   ]
   expect(reported(readCodex(linesOf(records), 2).faults)).toEqual([
     '4: has no payload',
     '5: has no content',
     '6: has a function_call_output without call_id',
+    '8: has the unknown role critic',
+    '9: has no role',
   ])
 })
 

@@ -93,20 +93,26 @@ async function acceptWanted(
   if (attempt !== undefined) return acceptChatTurn(dependencies, { ...turn, session: attempt.session, attempt })
   if (previous !== undefined) return acceptAfterResponse(dependencies, turn, previous)
   if (conversation !== undefined) {
-    const session = await findConversation(dependencies, caller, conversation)
+    const session = await findConversation(dependencies, caller, conversation, 'body')
     await refuseMissingOutputs(dependencies, session, turn)
     return acceptChatTurn(dependencies, { ...turn, session: session.session })
   }
   return acceptTurn(dependencies, turn)
 }
 
-/** The session of this conversation. */
-export async function findConversation(dependencies: RouteDependencies, caller: Caller, id: string): Promise<Session> {
+/** The session of this conversation. `place`: the part of the request that names it. */
+export async function findConversation(
+  dependencies: RouteDependencies,
+  caller: Caller,
+  id: string,
+  place: 'body' | 'path' = 'path',
+): Promise<Session> {
   try {
     return await findSession(dependencies, caller, id)
   } catch (error) {
     if (!isCode(error, 'session_not_found')) throw error
-    throw new RequestError(404, 'conversation_not_found', `there is no conversation ${id}`)
+    const errors = [{ path: `${place}.conversation`, message: 'is not the id of a conversation' }]
+    throw new RequestError(404, 'conversation_not_found', `there is no conversation ${id}`, { errors })
   }
 }
 

@@ -271,7 +271,9 @@ describe('a bad request is refused with its field, and nothing is stored', () =>
   test('an unknown conversation, and an item of another one', async () => {
     const client = await open()
     const error = await refusal(client.responses.create({ ...hello, conversation: 'nobody' }))
-    expect([error.status, error.code]).toEqual([404, 'conversation_not_found'])
+    expect([error.status, error.code, error.param]).toEqual([404, 'conversation_not_found', 'conversation'])
+    const read = await refusal(client.conversations.retrieve('nobody'))
+    expect([read.status, read.param]).toEqual([404, 'conversation'])
     const { id } = await client.conversations.create({})
     const list = await refusal(client.conversations.items.list(id, { after: 'msg_01JD2Q8N4T6W8Y0A2C4E6G8J0K' }))
     expect([list.status, list.param]).toEqual([400, 'after'])
