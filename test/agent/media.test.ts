@@ -71,15 +71,15 @@ const files = (folder: string): string[] =>
     entry.isFile() && /^[0-7][0-9A-Z]{25}$/.test(entry.name) ? [entry.name] : [],
   )
 
-describe('media that a tool returns', () => {
-  it('are stored once by content within a session, and sent in their own turn', async () => {
+describe('S media of a tool result', () => {
+  it('are stored once by content within a session, and sent only in their own turn', async () => {
     await open(2)
     expect(seen(harness.requests[1])).toEqual(['picture0.png with bytes'])
     expect(seen(harness.requests[3])).toEqual(['picture0.png', 'picture1.png with bytes'])
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(1)
   })
 
-  it('that are too large, or no image at all, never reach a model as an image', async () => {
+  it('that are too large, or are no image, are never sent to a model as an image', async () => {
     const large = makeTool('draw', async () => ({
       text: 'drawn',
       media: [image('large.png', new Uint8Array(20_000_001)), image('false.png', Buffer.from('no image'))],
@@ -93,7 +93,7 @@ describe('media that a tool returns', () => {
     ])
   })
 
-  it('and are more than 64 are left out by name', async () => {
+  it('beyond the 64th are omitted and listed by name', async () => {
     const many = makeTool('draw', async () => ({
       text: 'drawn',
       media: Array.from({ length: 200 }, (_, place) => image(`${place + 1}.txt`, Buffer.from(`file ${place}`))),
@@ -109,7 +109,7 @@ describe('media that a tool returns', () => {
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(64)
   })
 
-  it('of an imported message that are more than 64 are left out by name', async () => {
+  it('beyond the 64th of an imported message are omitted and listed by name', async () => {
     harness = await openHarness({ script: script(1) })
     const media = Array.from({ length: 70 }, (_, place) => {
       const data = Buffer.from(`file ${place}`)
@@ -131,7 +131,7 @@ describe('media that a tool returns', () => {
     expect(files(join(harness.folder, 'outputs'))).toHaveLength(2 * 64)
   })
 
-  it('whose object is gone leave a note and one warning, and the turn continues', async () => {
+  it('without a stored object cause a note and one warning, and the turn continues', async () => {
     harness = await openHarness({
       script: [drawing('a'), drawing('b'), { text: 'done' }],
       tools: [draw],
@@ -148,7 +148,7 @@ describe('media that a tool returns', () => {
 })
 
 describe('under `images: {reattach}`', () => {
-  it('the newest messages carry their bytes in later runs; the prefix changes only when one drops out', async () => {
+  it('the newest messages keep their bytes in later runs; the prefix changes only when one drops out', async () => {
     await open(4, { reattach: 2 })
     expect(seen(harness.requests[3])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
     expect(seen(harness.requests[4])).toEqual(['picture0.png with bytes', 'picture1.png with bytes'])
@@ -168,7 +168,7 @@ describe('under `images: {reattach}`', () => {
       expect(bodies[place]?.startsWith(bodies[place - 1] ?? '?'), `${place}`).toBe(true)
   })
 
-  it("media of tools leave with their run, media of an input before the next run's first request", async () => {
+  it('media of tools drop out after their run, media of an input before the next run’s first request', async () => {
     const written: string[] = []
     const turns = Array.from({ length: 4 }, (_, place) => drawing(`one${place}`))
     harness = await openHarness({
@@ -195,7 +195,7 @@ describe('under `images: {reattach}`', () => {
     expect(seen(harness.requests[8]).filter((one) => one.endsWith('bytes'))).toEqual(['mine.png with bytes'])
   })
 
-  it('leave in the same write that says what was cited', async () => {
+  it('media drop out in the same write that records the citations', async () => {
     const sourced = makeTool('draw', async () => ({
       text: 'drawn',
       media: [image('a.png')],
@@ -214,7 +214,7 @@ describe('under `images: {reattach}`', () => {
     })
   })
 
-  it('a run that fails leaves them to the next one', async () => {
+  it('a failed run leaves the decision about media to the next run', async () => {
     const refused: Turn = async function* () {
       yield* []
       throw new ModelError('invalid_request', 'no', { retryable: false })

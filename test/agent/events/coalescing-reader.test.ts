@@ -14,7 +14,7 @@ function slowLog() {
   return { reader, count: () => ends.length, end: () => ends.forEach((end) => end()) }
 }
 
-test('those that read the same at the same time read it once', async () => {
+test('concurrent readers of the same item share one read', async () => {
   const { reader, count, end } = slowLog()
   const [one, other] = [sharedReader(reader), sharedReader(reader)]
   const reads = [one.reader.run(KEY, 'r'), other.reader.run(KEY, 'r')]
@@ -25,7 +25,7 @@ test('those that read the same at the same time read it once', async () => {
   await Promise.all([...reads, ...others])
 })
 
-test('a read that began before something was known is not new enough for who knows of it', async () => {
+test('a reader that knows of a later change does not share a read that began before it', async () => {
   const { reader, count, end } = slowLog()
   const [early, emitted] = [sharedReader(reader), sharedReader(reader)]
   const before = early.reader.run(KEY, 'r')

@@ -12,7 +12,7 @@ function startOthers(bus: ReturnType<typeof createEventBus>): void {
   for (let count = 0; count < 300; count++) bus.emit({ ...key, session: `other-${count}` }, { ...began, runId: 'o' })
 }
 
-test('a consumer that missed deltas of a round no longer kept gets no later delta of it', async () => {
+test('a consumer that missed deltas of a round without a buffer gets no later delta of it', async () => {
   const bus = createEventBus()
   const slow = bus.subscribe(key)
   bus.emit(key, began)
@@ -28,7 +28,7 @@ test('a consumer that missed deltas of a round no longer kept gets no later delt
   expect((await slow.next(1)).events).toEqual([again, delta('anew')])
 })
 
-test('a consumer that missed deltas of a kept round gets the later ones too', async () => {
+test('a consumer that missed deltas of a buffered round gets the later deltas too', async () => {
   const bus = createEventBus()
   const slow = bus.subscribe(key)
   bus.emit(key, began)

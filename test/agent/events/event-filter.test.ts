@@ -50,7 +50,7 @@ test("progress events stop after the call's end event", () => {
   expect(news(second)).toBe(false)
 })
 
-test("the filter keeps some ids and the leader's messages of a log with any number of members", () => {
+test('the filter stores only some ids and the leader’s messages, however many members the log has', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const filter = createEventFilter()

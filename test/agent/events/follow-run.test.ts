@@ -29,7 +29,7 @@ const soon = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 
 const began: RunEvent = { type: 'round.started', runId: 'r', round: 0 }
 
-test("a consumer that does not read holds a bounded number of events, and gets the round's stream again", async () => {
+test('a consumer that does not read has a bounded event queue, and then gets the round’s stream again', async () => {
   const bus = createEventBus()
   bus.emit(key, began)
   const slow = bus.subscribe(key)
@@ -52,7 +52,7 @@ test('a burst of deltas does not make a reading consumer fall behind', async () 
   expect(events).toEqual([delta(0, 'word '.repeat(2_000)), delta(1, 'next')])
 })
 
-test('a consumer that missed stored events reads the log, and then the stream since', async () => {
+test('a consumer that missed stored events reads the log, and then the live stream', async () => {
   const bus = createEventBus()
   const slow = bus.subscribe(key)
   bus.emit(key, began)
@@ -64,7 +64,7 @@ test('a consumer that missed stored events reads the log, and then the stream si
   expect((await slow.next(1_000)).events).toEqual([{ ...began, round: 1 }, delta(1, 'y'.repeat(50_000))])
 })
 
-test('a consumer that waits takes an event at once, however long it is', async () => {
+test('a waiting consumer gets an event at once, however long it is', async () => {
   const bus = createEventBus()
   const quick = bus.subscribe(key)
   const next = quick.next(60_000)
@@ -72,7 +72,7 @@ test('a consumer that waits takes an event at once, however long it is', async (
   expect(await next).toMatchObject({ events: [{ type: 'text.delta' }], gap: false })
 })
 
-test('a consumer hears of its own session alone, and of nothing once it has closed', async () => {
+test('a consumer gets events of its own session only, and none after it has closed', async () => {
   const bus = createEventBus()
   const [mine, closed] = [bus.subscribe(key), bus.subscribe(key)]
   closed.close()
@@ -99,7 +99,7 @@ test('a consumer that waits for events continues on an event, on close, and afte
   expect(await waiting.next(10)).toEqual({ events: [], gap: false })
 })
 
-test('following a run that says nothing ends as soon as its consumer leaves', async () => {
+test('following a silent run ends as soon as its consumer disconnects', async () => {
   let complete = (): void => undefined
   const thinks = async function* (): AsyncIterable<ModelEvent> {
     yield { type: 'text.delta', part: 0, text: 'hm' }
@@ -142,7 +142,7 @@ test('a follower in another process gets the end of a call while another call ex
   expect(emitted).toEqual(['quick', 'slow'])
 })
 
-test('what streamed of a round does not come after the round as it was stored', async () => {
+test('streamed deltas of a round are not emitted after the stored round', async () => {
   harness = await openHarness({
     script: [{ calls: [{ name: 'echo' }] }, { text: 'done' }],
     tools: [makeTool('echo', async () => ({ text: '' }))],
@@ -216,7 +216,7 @@ test("a slow consumer reads the newest log, not another consumer's earlier read"
   expect(await last).toBe('run.completed')
 })
 
-test('a consumer that leaves and reads no other event is not polled for', async () => {
+test('a consumer that disconnects is no longer polled for', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let poll = 0
   const lease = {
@@ -236,7 +236,7 @@ test('a consumer that leaves and reads no other event is not polled for', async 
   expect(poll).toBe(0)
 })
 
-test('a client that waits for a queued run does not hold its input in memory', async () => {
+test('a client that waits for a queued run does not cause its input to be read into memory', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const read: WeakRef<object>[] = []

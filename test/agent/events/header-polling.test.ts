@@ -52,17 +52,14 @@ test.each<[string, 'events' | 'ends', Partial<SessionHeader>]>([
   expect(await (await watch(of)).next(async () => ({ ...BUSY, ...change }))).toEqual(['change', 1])
 })
 
-test('who waits for an end alone is not woken by a message', async () => {
+test('a client that waits only for the end is not woken by a message', async () => {
   const ends = await watch('ends')
   expect(await ends.next(async () => ({ ...BUSY, head: 'm2' }))).toEqual([expect.any(String), 0])
 })
 
-test.each(['events', 'ends'] as const)(
-  'a glance that fails is a change: reading the log explains it (%s)',
-  async (of) => {
-    expect(await (await watch(of)).next(down)).toEqual(['change', 1])
-  },
-)
+test.each(['events', 'ends'] as const)('a failed poll counts as a change, so that the log is read (%s)', async (of) => {
+  expect(await (await watch(of)).next(down)).toEqual(['change', 1])
+})
 
 test('a client that waits for a remote run reads it after the first poll that shows a change', async () => {
   let run = { id: 'r', status: 'running' } as Run

@@ -67,7 +67,7 @@ describe('the pauses of a run', () => {
     ])
   })
 
-  test('are emitted from the log as they were live: ids, calls, counts', async () => {
+  test('are emitted from the log as they were emitted live: ids, calls, counts', async () => {
     const { it, runId, live } = await runOfTwoPauses()
     // Which holder may end a call is the loop's affair.
     const changes = (events: readonly RunEvent[]) =>
@@ -97,7 +97,7 @@ describe('the pauses of a run', () => {
     expect(new Set(late.map(({ id }) => id)).size).toBe(4)
   })
 
-  test('are places to resume at: with the round that they end or begin', async () => {
+  test('can be used as positions to resume at, with the round that they end or begin', async () => {
     const { it, runId } = await runOfTwoPauses()
     const all = await follow(it, runId)
     const second = all.findLastIndex(({ type }) => type === 'run.paused')
@@ -131,8 +131,8 @@ describe('the pauses of a run', () => {
   })
 })
 
-describe('a steered message', () => {
-  test('is an event of the run that took it in, live and for who comes late', async () => {
+describe('S a steered message', () => {
+  test('is an event of the run that received it, live and for late followers', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
     const it = await openHarness({

@@ -127,7 +127,7 @@ test('the end of a delegate call comes before a steered input that joined after 
 test.each([
   ['result of a client tool', 'ask', { output: [{ type: 'text', text: 'mine' }] }],
   ['denial', 'careful', { approve: false }],
-] as const)('the %s for a call is an event while another call of the round runs on', async (_what, name, given) => {
+] as const)('the %s for a call is an event while another call of the round is running', async (_what, name, given) => {
   const careful = makeTool('careful', async () => ({ text: 'done' }), { needsApproval: true })
   const calls = [
     { name: 'slow', id: 'a' },
@@ -146,7 +146,7 @@ test.each([
   expect(live.filter((id) => id.endsWith(':tool_call.completed'))).toHaveLength(2)
 })
 
-test('calls that end in another order than they began have one order, live and in the log', async () => {
+test('calls that end out of order have the same event order live and in the log', async () => {
   const calls = [
     { name: 'slow', id: 'a' },
     { name: 'echo', id: 'b' },
@@ -177,7 +177,7 @@ test('a follower in the process that continues a run gets the last writes of the
   expect(await following).toEqual(await follow(harness, runId))
 })
 
-test('a run that was cancelled in the queue was queued, for late followers too', async () => {
+test('late followers see that a run cancelled in the queue was queued', async () => {
   harness = await openHarness({ tools: [slow], script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }] })
   await harness.submit('one')
   const second = await harness.submit('two')

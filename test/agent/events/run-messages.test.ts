@@ -49,7 +49,7 @@ async function idsOf(reader: LogReader, after?: string): Promise<string[]> {
   return ids
 }
 
-test('readers one after another share what is final, and still see what was stored since', async () => {
+test('successive readers share finished messages, and still see newly stored ones', async () => {
   const messages = Array.from({ length: 20 }, (_, at) => user(`m${10 + at}`, 'x'.repeat(100_000)))
   const { reader, reads } = logOf(messages)
   const ids = messages.map(({ id }) => id)
@@ -61,7 +61,7 @@ test('readers one after another share what is final, and still see what was stor
   expect((await idsOf(reader)).at(-1)).toBe('m90')
 })
 
-test('what others have pushed out is read again', async () => {
+test('a message that was evicted from the cache is read again', async () => {
   const messages = Array.from({ length: 40 }, (_, at) => user(`m${10 + at}`, 'x'.repeat(900_000)))
   const { reader } = logOf(messages)
   const [slow, ids] = [runMessages(reader, key, 'r', undefined), [] as string[]]
@@ -86,7 +86,7 @@ test('an open call is read each time', async () => {
   expect(await idsRead()).toEqual(['m2 completed', 'm3 completed'])
 })
 
-test('a place moves to a message once every event up to it has been shown', () => {
+test('a cursor advances to a message once every event up to it has been emitted', () => {
   const place = createPlace(undefined, 0)
   const position = { generation: 1, number: 3 }
   place.begin()

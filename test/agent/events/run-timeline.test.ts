@@ -31,7 +31,7 @@ function shown(run: Run, messages: readonly Message[], settled?: { generation: n
 }
 const started = ['m1:message.completed', 'm2:tool_call.started', 'm3:tool_call.started']
 
-test('calls end in the order of their positions, between the rounds', () => {
+test('call ends are emitted in the order of their positions, between the rounds', () => {
   const messages = [
     round('m1', at(0)),
     call('m2', 'completed', at(2)),
@@ -42,7 +42,7 @@ test('calls end in the order of their positions, between the rounds', () => {
   expect(shown(running(), messages)).toEqual({ ids, isHeld: false, isSettled: true })
 })
 
-test('an end waits for the one before it, which may still be stored', () => {
+test('a call end waits for the previous end, whose write may still be in flight', () => {
   const messages = [round('m1', at(0)), call('m2', 'running'), call('m3', 'completed', at(2))]
   expect(shown(running(), messages)).toEqual({ ids: started, isHeld: true, isSettled: false })
   const ended = [...started, 'm3:tool_call.completed']
@@ -50,7 +50,7 @@ test('an end waits for the one before it, which may still be stored', () => {
   expect(shown(running([], { status: 'failed' }), messages).ids).toEqual(ended)
 })
 
-test('a later holder comes once it has claimed the calls of the former one', () => {
+test('the resumed event of a later holder follows once it has claimed the former holder’s calls', () => {
   const resumed = { type: 'run.resumed', after: 'm3', counts, generation: 3 } as const
   const messages = (generation: number) => [
     round('m1', at(0)),
@@ -63,13 +63,13 @@ test('a later holder comes once it has claimed the calls of the former one', () 
   expect(shown(running([resumed]), messages(3))).toMatchObject({ ids: claimed, isHeld: false })
 })
 
-test('a call that was read before it ended keeps the next round of the leader waiting', () => {
+test('a call that was read before it ended holds back the leader’s next round', () => {
   const messages = [round('m1', at(0)), call('m2', 'running'), call('m3', 'completed', at(1)), round('m4', at(2))]
   const ids = [...started, 'm3:tool_call.completed']
   expect(shown(running(), messages)).toMatchObject({ ids, isHeld: true })
 })
 
-test('the end of a call that a client has resolved comes where the holder has read it', () => {
+test('the end of a client-resolved call is emitted where the holder has read the result', () => {
   const resolved = call('m2', 'completed', { needs: 'result' })
   const messages = [round('m1', at(0)), resolved, call('m3', 'completed', at(1))]
   expect(shown(running(), messages).ids).toEqual([...started, 'm3:tool_call.completed'])
@@ -80,7 +80,7 @@ test('the end of a call that a client has resolved comes where the holder has re
   expect(shown(running([notice]), stale)).toMatchObject({ ids: ids.slice(0, 4), isHeld: true })
 })
 
-test('calls that end with the run come before its last message', () => {
+test('ends of calls that end with the run precede its last message', () => {
   const messages = [
     round('m1', at(0)),
     call('m2', 'cancelled'),
@@ -91,14 +91,14 @@ test('calls that end with the run come before its last message', () => {
   expect(shown(running([], { status: 'cancelled' }), messages).ids).toEqual(ids)
 })
 
-test('a call ends in its order too where a follower reads on within its round', () => {
+test('a follower that starts within a round gets the ends of its calls in order', () => {
   const start = { from: 0, isWaiting: false, ...at(0), positioned: new Set(['']) }
   const timeline = createTimeline(running(), start)
   const events = [...timeline.add(call('m2', 'cancelled')), ...timeline.end()]
   expect(events.map(({ event }) => event.type)).toEqual(['tool_call.started'])
 })
 
-test('the events of an older log, which has no positions, come in the order of its rows', () => {
+test('events of an older log without positions follow the order of its rows', () => {
   const messages = [round('m1'), call('m2', 'completed'), call('m3', 'completed'), round('m4', { toolCalls: [] })]
   const warning = { type: 'warning', code: 'sources_dropped', detail: '', after: 'm3' } as const
   expect(shown(running([warning], { status: 'completed' }), messages).ids).toEqual([

@@ -21,26 +21,26 @@ function after(...events: readonly RunEvent[]): readonly RunEvent[] {
   return rounds.of('s')
 }
 
-describe('what has streamed of a round', () => {
-  test('is kept from its start, the deltas of one piece as one', () => {
+describe('S the streamed content of a round', () => {
+  test('is buffered from its start, with consecutive deltas of one part merged', () => {
     const events = [started(0), said('a'), said('b'), called('{"x"'), called(':1}'), called('{}', 1), said('c', 3)]
     expect(after(...events)).toEqual([started(0), said('ab'), called('{"x":1}'), called('{}', 1), said('c', 3)])
   })
 
-  test('is dropped when the round begins again', () => {
+  test('is dropped when the round restarts', () => {
     const again: RunEvent = { type: 'round.restarted', runId: 'r', round: 0, reason: 'retry' }
     expect(after(started(0), said('a'), again, said('b'))).toEqual([started(0), said('b')])
     expect(after(started(0), said('a'), started(0), said('b'))).toEqual([started(0), said('b')])
   })
 
-  test('is forgotten once it is stored, and never kept without its start', () => {
+  test('is dropped once it is stored, and is never buffered without its start', () => {
     const stored = { type: 'message.completed', runId: 'r', id: 'm:message.completed' } as RunEvent
     expect(after(started(0), said('a'), stored)).toEqual([])
     expect(after(started(0), said('a'), stored, said('b'))).toEqual([])
     expect(after(said('b'))).toEqual([])
   })
 
-  test('is kept of the sessions that began last, and of no more', () => {
+  test('is buffered only for the most recently started sessions', () => {
     const rounds = createStreamingRounds()
     for (let count = 0; count < 300; count++) rounds.note(`s${count}`, started(0))
     expect(rounds.of('s0')).toEqual([])

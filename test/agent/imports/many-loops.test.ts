@@ -24,14 +24,14 @@ test('a turn of an import remembers the rounds of its newest 100,000 loops', () 
   expect([roundOf('first'), roundOf('second')]).toEqual([3, 0])
 })
 
-test('it keeps at most 32 MB of their names', () => {
+test('a turn of an import stores at most 32 MB of loop names', () => {
   const { place } = createClosedTurns()
   const roundOf = (name: string): number => place(completion(name.padEnd(1024 * 1024, 'x'))).round
   for (let loop = 0; loop < 33; loop++) roundOf(`${loop}:`)
   expect([roundOf('32:'), roundOf('0:')]).toEqual([1, 0])
 })
 
-test("the numbers of a turn's rest are kept for the newest loops, and only for stored steps", async () => {
+test('round numbers for the rest of a turn are stored for the newest loops and stored steps only', async () => {
   const moved = createLoops<number>()
   const begun: BegunTurn = { turn: 0, holds: 'rest', moved }
   const numbered = async (first: number): Promise<ReturnType<typeof createStepRounds>> => {

@@ -28,7 +28,7 @@ function turnWith(text: string): ClosedMessage[] {
   ] as ClosedMessage[]
 }
 
-test('an import succeeds after another one died with the same ids', async () => {
+test('an import succeeds after another import crashed with the same ids', async () => {
   let ahead = 3_600_000
   let isDown = false
   harness = await openHarness({

@@ -15,7 +15,7 @@ function level(name: string, depth: number): object[] {
   ]
 }
 
-test('a search below 20,000 tasks is heard of by the agent above all of them', () => {
+test('a search below 20,000 nested tasks marks the top agent’s answer', () => {
   const reader = createNativeImport()
   const turns = createClosedTurns()
   const marked = createSearchedMarks()

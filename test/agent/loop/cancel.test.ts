@@ -26,7 +26,7 @@ const hang: Turn = async function* (_request, signal) {
 }
 
 describe('cancel', () => {
-  test('stops a streaming model at once and keeps what it had said', async () => {
+  test('stops a streaming model at once and stores the streamed text', async () => {
     const { submit, settled, service, key, events, log } = await set({ script: [hang] })
     const runId = await submit('go')
     await until(() => events.some((event) => event.type === 'text.delta'))
@@ -37,7 +37,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'assistant', parts: [{ text: 'thinking' }] })
   })
 
-  test('that comes when a completion is whole keeps its text, and none of its calls', async () => {
+  test('after a complete completion stores its text and none of its calls', async () => {
     const late: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 1, text: 'I will' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -56,7 +56,7 @@ describe('cancel', () => {
     expect((await log()).at(-1)?.parts).toEqual([{ type: 'text', text: 'I will' }])
   })
 
-  test('that arrives while a completion waits for its store keeps the text, and none of its calls', async () => {
+  test('while a completion is being stored stores the text and none of its calls', async () => {
     const big = makeTool('big', async () => ({ text: 'x'.repeat(60_000) }))
     const { submit, settled, service, key, requests, log } = await set({
       script: [
@@ -83,7 +83,7 @@ describe('cancel', () => {
     ])
   })
 
-  test('from another process stops a tool soon, also one that ignores its signal', async () => {
+  test('from another process stops a tool soon, even one that ignores its signal', async () => {
     const stuck = makeTool('stuck', () => new Promise(() => undefined))
     const { submit, settled, key, log, another } = await set({
       script: [{ calls: [{ name: 'stuck' }] }],
@@ -98,7 +98,7 @@ describe('cancel', () => {
     expect(statuses(await log())).toEqual(['interrupted'])
   })
 
-  test('ends a paused and a queued run at once', async () => {
+  test('ends a paused run and a queued run at once', async () => {
     const { submit, settled, service, key, log } = await set({ script: [{ calls: [{ name: 'ask' }] }] })
     const runId = await submit('go', { clientTools })
     await settled(runId)

@@ -28,7 +28,7 @@ async function* failing(error: Error): AsyncIterable<ModelEvent> {
 const said = ({ events }: Pick<Harness, 'events'>): Promise<void> =>
   until(() => events.some(({ type }) => type === 'text.delta'))
 
-test('an aborted completion stores nothing, counts as no crash, and is requested again by the next process', async () => {
+test('an aborted completion is not stored, counts as no crash, and is requested again by the next process', async () => {
   harness = await openHarness({ script: [thinking] })
   const { key, ports, worker, events, log } = harness
   const runId = await harness.submit('go')
@@ -70,7 +70,7 @@ test('a shutdown never ends a run: each process requests the aborted completion 
   expect((await last.settled(runId)).status).toBe('completed')
 })
 
-test('a run that waits to ask its model again is handed over at once, too', async () => {
+test('a run that waits to retry its model is also handed off at once', async () => {
   const overloaded = new ModelError('rate_limited', 'later', { retryable: true, retryAfterMs: 50_000 })
   harness = await openHarness({ script: [() => failing(overloaded)] })
   const { key, ports, requests, worker, another } = harness
@@ -84,7 +84,7 @@ test('a run that waits to ask its model again is handed over at once, too', asyn
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test("a completion that used a process's whole time fails with its streamed text when aborted", async () => {
+test('a completion aborted after the entire lifetime of a process fails with its streamed text', async () => {
   harness = await openHarness({ script: [thinking] })
   const runId = await harness.submit('go')
   await said(harness)
@@ -106,7 +106,7 @@ test("a completion that used a process's whole time fails with its streamed text
   })
 })
 
-test("a holder's later completion is requested again after an abort, after each kind of takeover", async () => {
+test('a later completion of a holder is requested again after an abort, after each kind of takeover', async () => {
   const quick = makeTool('quick', async () => ({ text: 'at once' }))
   harness = await openHarness({ script: [thinking], tools: [quick] })
   const runId = await harness.submit('go')
@@ -133,7 +133,7 @@ async function longConversation(script: readonly Turn[]): Promise<Harness> {
   return one
 }
 
-test('a summary that used the whole time of a process fails alone: the next process requests the completion', async () => {
+test('a summary aborted after the entire lifetime of a process fails alone; the next process requests the completion', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness
   const runId = await harness.submit('three')
@@ -154,7 +154,7 @@ test('a summary that used the whole time of a process fails alone: the next proc
   expect(third.requests).toHaveLength(1)
 })
 
-test("usage of a summary's first part counts, also after an abort or a cancel", async () => {
+test('usage of a summary’s first part counts, even after an abort or a cancel', async () => {
   for (const stop of ['hand over', 'cancel']) {
     const policies = { consolidation, contextTokens: 2_000 }
     const long = 'word '.repeat(700)
@@ -176,7 +176,7 @@ test("usage of a summary's first part counts, also after an abort or a cancel", 
   harness = undefined
 })
 
-test('a completion after a summary shared its process: it is requested again after an abort', async () => {
+test('an aborted completion that shared its process with a summary is requested again', async () => {
   harness = await longConversation([thinking])
   const { key, requests, worker, another } = harness
   const runId = await harness.submit('three')

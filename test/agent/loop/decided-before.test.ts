@@ -56,7 +56,7 @@ async function converse(): Promise<void> {
   expect(harness.requests.some(isCut)).toBe(false)
 }
 
-describe("a request's decisions apply to the next holder, if the first one had no completion", () => {
+describe('S a decision for a request without a completion, after a takeover,', () => {
   /** A session whose next request is the first one that is cut, and is under way. */
   async function cutInProgress(policies: Partial<Agent['policies']>): Promise<string> {
     const script = [...Array.from({ length: 12 }, () => answer), lost]
@@ -68,7 +68,7 @@ describe("a request's decisions apply to the next holder, if the first one had n
     return run
   }
 
-  it('a cut, whatever joins the run meanwhile', async () => {
+  it('still truncates the request, whatever joins the run meanwhile', async () => {
     const run = await cutInProgress({ contextTokens: 2_000, consolidation: false })
     await harness.submit(`13 ${WORDS.repeat(40)}`, { onBusy: 'steer' })
     const [first, second] = await takenOver(run)
@@ -76,7 +76,7 @@ describe("a request's decisions apply to the next holder, if the first one had n
     expect(bytes(second).startsWith(bytes(first))).toBe(true)
   })
 
-  it('a cut, also under settings that would make none', async () => {
+  it('still truncates the request under settings that would not truncate it', async () => {
     const policies = { contextTokens: 2_000, consolidation: false as const }
     const run = await cutInProgress(policies)
     policies.contextTokens = 100_000
@@ -84,7 +84,7 @@ describe("a request's decisions apply to the next holder, if the first one had n
     expect(bytes(second)).toBe(bytes(first))
   })
 
-  it('nothing that was not recorded: without the lease, no request is sent', async () => {
+  it('prevents the request if it could not be recorded because the lease was lost', async () => {
     const without = (log: Ports['log']): Ports['log'] => ({
       ...log,
       recordDecision: async ({ session, generation }) => {
@@ -100,7 +100,7 @@ describe("a request's decisions apply to the next holder, if the first one had n
     expect(harness.requests).toHaveLength(12)
   })
 
-  it.each([1, 3])('images that have left, also when %s are to go out', async (reattach) => {
+  it.each([1, 3])('still omits images, even if %s are allowed', async (reattach) => {
     const shot = (filename: string) => ({ type: 'image', mediaType: 'image/png', filename, data: DOT }) as const
     const policies = { images: { reattach: 2 } }
     harness = await openHarness({ script: [answer, answer, lost], policies })

@@ -6,7 +6,7 @@ import type { RunEvent } from '../../../functions/domain/events.ts'
 const event = (runId: string): RunEvent => ({ type: 'round.started', runId, round: 0 })
 const stored = (runId: string): Emission<string> => ({ result: runId, events: [event(runId)] })
 
-test('events are emitted in the order of their positions, whichever write is faster', async () => {
+test('events are emitted in the order of their positions, whichever write finishes first', async () => {
   const emitted: RunEvent[] = []
   const emitInOrder = createEventSequence(7, (one) => void emitted.push(one))
   const slow = Promise.withResolvers<Emission<string>>()
@@ -30,7 +30,7 @@ test('events are emitted in the order of their positions, whichever write is fas
   ])
 })
 
-test('a write that fails keeps no other event from being emitted', async () => {
+test('a failed write does not block other events', async () => {
   const emitted: RunEvent[] = []
   const emitInOrder = createEventSequence(1, (one) => void emitted.push(one))
   const failing = emitInOrder(() => Promise.reject(new Error('no')))
@@ -40,7 +40,7 @@ test('a write that fails keeps no other event from being emitted', async () => {
   expect(emitted).toEqual([event('next')])
 })
 
-test('the position of a write that has stored nothing is used again', async () => {
+test('the position of a write that stored nothing is reused', async () => {
   const emitInOrder = createEventSequence(1, () => undefined)
   const numbers: number[] = []
   const note = async ({ number }: { readonly number: number }) => {

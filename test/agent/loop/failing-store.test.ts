@@ -37,7 +37,7 @@ function failingOnce<Args extends unknown[], Result>(
 }
 
 test.each(['before', 'after'] as const)(
-  'a result that fails to be stored %s it is, is stored all the same',
+  'a result whose write fails once %s it is stored ends up stored',
   async (when) => {
     let ran = 0
     const pay = makeTool('pay', async () => ({ text: `paid ${++ran} ${'x'.repeat(60_000)}` }))
@@ -55,7 +55,7 @@ test.each(['before', 'after'] as const)(
   },
 )
 
-test('an output that the store refuses permanently ends the run at once, and its call did not succeed', async () => {
+test('an output that the store refuses permanently ends the run at once and interrupts its call', async () => {
   const refusal = new TooltrailError('storage_failed', 'access denied')
   let puts = 0
   const { submit, settled, log } = await open({
@@ -68,7 +68,7 @@ test('an output that the store refuses permanently ends the run at once, and its
   expect([puts, statuses(await log())]).toEqual([1, ['interrupted']])
 })
 
-test('a round whose write fails after it has come about is stored once, and its calls run once', async () => {
+test('a round whose write succeeds but reports a failure is stored once, and its calls run once', async () => {
   let ran = 0
   const pay = makeTool('pay', async () => ({ text: `paid ${++ran}` }))
   const { submit, settled, log } = await open({

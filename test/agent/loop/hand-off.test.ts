@@ -31,7 +31,7 @@ function gate(): { readonly begun: Promise<void>; readonly release: () => void; 
 
 const oneCall = { calls: [{ name: 'slow' }] }
 
-test('handing off waits for the end of the round, names the run, and another process finishes it', async () => {
+test('a hand-off waits for the end of the round and names the run, and another process finishes it', async () => {
   const { begun, release, pass } = gate()
   let ran = 0
   const slow = makeTool('slow', async () => {
@@ -56,7 +56,7 @@ test('handing off waits for the end of the round, names the run, and another pro
   expect(harness.requests).toHaveLength(1)
 })
 
-test('a process that handed off starts nothing until it resumes; new work is due, with a hint', async () => {
+test('a process that handed off starts nothing until it resumes; new work is due and hinted', async () => {
   const hints: SessionKey[] = []
   const queue = { send: async (hint: SessionKey) => void hints.push(hint), consume: () => ({ stop: async () => {} }) }
   harness = await openHarness({ script: [{ text: 'one' }], change: (given) => ({ ...given, queue }) })
@@ -72,7 +72,7 @@ test('a process that handed off starts nothing until it resumes; new work is due
   expect((await harness.settled(runId)).status).toBe('completed')
 })
 
-test('a process is idle only when nothing is executed any more', async () => {
+test('a process is idle only when no run is executing', async () => {
   const { begun, release, pass } = gate()
   const slow = makeTool('slow', async () => {
     await pass()
@@ -115,7 +115,7 @@ test("the last step of a deletion removes a late writer's rows, and is then no l
   expect(await ports.janitor.due(ports.clock.now() + 61_000, 10)).toEqual([])
 })
 
-test('a session with expired TTL is deleted and hinted; a session used since is kept', async () => {
+test('a session with an expired TTL is deleted and hinted; a recently used session remains', async () => {
   let ahead = 0
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   harness = await openHarness({ script: [], clock })
@@ -133,7 +133,7 @@ test('a session with expired TTL is deleted and hinted; a session used since is 
   expect(hints).toHaveLength(1)
 })
 
-test('an input and a tool result whose hint cannot be sent are accepted nevertheless, and due', async () => {
+test('an input and a tool result are accepted and due even if their hint cannot be sent', async () => {
   harness = await openHarness({
     script: [{ calls: [{ id: 'ask-1', name: 'ask' }] }],
     change: (ports) => ({
@@ -155,7 +155,7 @@ test('an input and a tool result whose hint cannot be sent are accepted neverthe
   expect(await due()).toBe(true)
 })
 
-describe('what comes while a worker looks whether there is more to do', () => {
+describe('S a run that arrives while a worker checks for more work', () => {
   /** A worker that has ended a run, and has seen nothing more, but not yet gone. */
   async function leaving() {
     const { begun, release, pass } = gate()
@@ -179,14 +179,14 @@ describe('what comes while a worker looks whether there is more to do', () => {
     return { ...opened, release }
   }
 
-  test('and is started at once is executed by it', async () => {
+  test('and starts in this process is executed by the worker', async () => {
     const { submit, settled, release } = await leaving()
     const second = await submit('second')
     release()
     expect(await settled(second)).toMatchObject({ status: 'completed' })
   })
 
-  test('and is hinted at is looked for once more', async () => {
+  test('and is hinted makes the worker check again', async () => {
     const { service, worker, key, settled, release, session } = await leaving()
     const parts = [{ type: 'text', text: 'second' } as const]
     const { runId } = await service.submit(session, { parts, clientTools: [] }, { here: false })

@@ -67,7 +67,7 @@ const isKept = async ({ signal }: LeaseKeeper): Promise<boolean> => {
   return !signal.aborted
 }
 
-test('a heartbeat that came through moves that end', async () => {
+test('a successful heartbeat extends the lease', async () => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (_, until) => void beats.push(until) })
   ahead = 40_000
@@ -89,7 +89,7 @@ test('work stops when a heartbeat is refused', async () => {
   expect(await stopped(keep({ heartbeat: () => Promise.reject(new LeaseLost('s', 3)) }))).toBeInstanceOf(LeaseLost)
 })
 
-test('work stops for a cancel of its run, and for no other', async () => {
+test('work stops for a cancel of its own run only', async () => {
   const other = { cancel: { run: 'other', reason: 'user' } } as const
   expect(await isKept(keep({ readHeader: async () => header(other) }))).toBe(true)
   const own = { cancel: { run: 'r', reason: 'superseded' } } as const
@@ -98,14 +98,14 @@ test('work stops for a cancel of its run, and for no other', async () => {
   expect(reason).toMatchObject({ reason: 'superseded' })
 })
 
-test('looks that fail stop nothing', async () => {
+test('failed reads of the header do not stop the work', async () => {
   expect(await isKept(keep({ readHeader: down, heartbeat: async () => undefined }))).toBe(true)
 })
 
 test.each([
   ['goes on long after its time', (kept: LeaseKeeper) => void kept.startWatchdog(20_000)],
   ['is over, with nothing begun since', (kept: LeaseKeeper) => kept.startWatchdog(20_000)()],
-])('a lease is not kept for work that %s', async (_, begin) => {
+])('a lease is not extended for work that %s', async (_, begin) => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (__, end) => void beats.push(end) })
   begin(kept)
@@ -119,7 +119,7 @@ test.each([
   expect(kept.signal.reason).toMatchObject({ name: 'LeaseLost', cause: { message: 'the work is stalled' } })
 })
 
-test('work that gets on keeps its lease, however long it takes', async () => {
+test('work that makes progress holds its lease, however long it takes', async () => {
   const beats: number[] = []
   const kept = keep({ heartbeat: async (_, end) => void beats.push(end) })
   for (let step = 1; step <= 4; step++) {
@@ -131,7 +131,7 @@ test('work that gets on keeps its lease, however long it takes', async () => {
   expect(await isKept(kept)).toBe(true)
 })
 
-test('a process that stood still knows by the clock alone that it must not begin anything', () => {
+test('a suspended process detects from the clock alone that its lease has expired', () => {
   const { check } = keep()
   expect(check).not.toThrow()
   ahead = 50_001
@@ -152,7 +152,7 @@ function virtualClock(): Clock {
 test.each<[string, () => Promise<never>, milliseconds: number]>([
   ['fails', down, 1_100],
   ['does not come back', never, 6_100],
-])('a cancel is seen by the next look after one that %s', async (_, first, milliseconds) => {
+])('a cancel is detected by the next read after one that %s', async (_, first, milliseconds) => {
   let looks = 0
   const cancelled = header({ cancel: { run: 'r', reason: 'user' } })
   const { signal } = keep({ readHeader: () => (looks++ === 0 ? first() : Promise.resolve(cancelled)) }, virtualClock())
@@ -160,7 +160,7 @@ test.each<[string, () => Promise<never>, milliseconds: number]>([
   expect(signal.reason).toBeInstanceOf(RunCancelled)
 })
 
-test('who is stopped asks for nothing any more', async () => {
+test('a stopped lease keeper sends no reads and no heartbeats', async () => {
   let asked = 0
   const readHeader = async (): Promise<SessionHeader> => (asked++, header())
   const kept = keep({ readHeader, heartbeat: async () => void asked++ }, virtualClock())
@@ -174,7 +174,7 @@ test('who is stopped asks for nothing any more', async () => {
 test.each([
   ['do not respond', never],
   ['fail', down],
-])('work stops ten seconds before the end of a lease whose heartbeats %s', async (_, heartbeat) => {
+])('work stops ten seconds before the lease expires if heartbeats %s', async (_, heartbeat) => {
   const { signal } = keep({ readHeader: async () => header(), heartbeat }, virtualClock())
   await vi.advanceTimersByTimeAsync(50_000)
   expect(signal.aborted).toBe(false)

@@ -17,5 +17,12 @@ async function expectCompleted(timeoutMs: number): Promise<void> {
   expect(await harness.settled(await harness.submit('go'))).toMatchObject({ status: 'completed' })
 }
 
-test.each([2 ** 31 - 1, 2 ** 31, 2 ** 40])('a model that takes 50 ms is in time within %d ms', expectCompleted)
-test.each([2 ** 31])('a model that takes 50 ms is in time within %d ms', { timeout: 30_000 }, expectCompleted)
+test.each([2 ** 31 - 1, 2 ** 31, 2 ** 40])(
+  'a model that takes 50 ms does not exceed a timeout of %d ms',
+  expectCompleted,
+)
+test.each([2 ** 31])(
+  'a model that takes 50 ms does not exceed a timeout of %d ms',
+  { timeout: 30_000 },
+  expectCompleted,
+)

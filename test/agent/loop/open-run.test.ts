@@ -16,7 +16,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a call that was allowed is not executed any more once its run is cancelled', async () => {
+test('an approved call is not executed after its run is cancelled', async () => {
   const ran: string[] = []
   const careful = makeTool('careful', async () => ({ text: String(ran.push('ran')) }), { needsApproval: true })
   const calls = ['a', 'b'].map((id) => ({ id, name: 'careful' }))
@@ -32,7 +32,7 @@ test('a call that was allowed is not executed any more once its run is cancelled
   expect((await log()).slice(-2)).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }])
 })
 
-test('a new holder reads the current session, and assigns ids after its last, despite a wrong clock', async () => {
+test('a new holder reads the current session, and assigns greater ids despite a wrong clock', async () => {
   let ahead = 3_600_000
   const clock = { ...createSystemClock(), now: () => Date.now() + ahead }
   harness = await openHarness({ script: [{ calls: [{ id: 'a', name: 'ask' }] }], clock })
@@ -51,7 +51,7 @@ test('a new holder reads the current session, and assigns ids after its last, de
   expect(ids).toEqual(ids.toSorted())
 })
 
-test('who learns from a result that its lease is lost begins no further call', async () => {
+test('a holder that learns from a failed result write that its lease is lost starts no further call', async () => {
   const ran: string[] = []
   let isRefused = false
   const names = Array.from({ length: 10 }, (_, place) => `tool-${place}`)

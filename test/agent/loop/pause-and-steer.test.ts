@@ -50,7 +50,7 @@ describe('a client tool', () => {
     })
   })
 
-  test('that gets its result while other calls still execute does not pause the run', async () => {
+  test('whose result arrives while other calls are executing does not pause the run', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
     const { submit, settled, service, events, log, session } = await set({
@@ -88,7 +88,7 @@ describe('a tool that needs approval', () => {
   const careful = (ran: string[]) =>
     makeTool('careful', async () => ({ text: String(ran.push('ran')) }), { needsApproval: true })
 
-  test('is not asked about if its arguments do not fit', async () => {
+  test('requests no approval if its arguments violate the schema', async () => {
     const ran: string[] = []
     const tool = { ...careful(ran), check: (input: unknown) => (input === 7 ? 'too odd' : undefined) }
     const { submit, settled, log } = await set({
@@ -111,7 +111,7 @@ describe('a tool that needs approval', () => {
     expect(ran).toEqual([])
   })
 
-  test('without a check of its own is neither asked about nor executed, if its arguments violate the schema', async () => {
+  test('without a check of its own is neither presented nor executed if its arguments violate the schema', async () => {
     const ran: string[] = []
     const tool = { ...careful(ran), parameters: { type: 'object', required: ['amount'] } }
     const script = [{ calls: [{ name: 'careful', arguments: '{}' }] }, { text: 'ok' }]
@@ -124,7 +124,7 @@ describe('a tool that needs approval', () => {
     expect(ran).toEqual([])
   })
 
-  test('runs only after it was allowed', async () => {
+  test('runs only after it was approved', async () => {
     const ran: string[] = []
     const { submit, settled, service, log, session, events } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful' }] }, { text: 'ok' }],
@@ -140,7 +140,7 @@ describe('a tool that needs approval', () => {
     expect(events.filter(({ type }) => type === 'tool_call.completed')).toHaveLength(1)
   })
 
-  test('fails without a question when its arguments are not JSON, and the model can correct it', async () => {
+  test('fails without a request for approval if its arguments are not JSON, and the model can correct it', async () => {
     const ran: string[] = []
     const { submit, settled, log } = await set({
       script: [{ calls: [{ id: 'a', name: 'careful', arguments: '{"path": ' }] }, { text: 'ok' }],
@@ -168,7 +168,7 @@ describe('a tool that needs approval', () => {
   })
 })
 
-test('a tool that the agent does not list requests no approval: it is unknown', async () => {
+test('a tool that the agent does not list is unknown and requests no approval', async () => {
   const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })
   const script = [{ calls: [{ name: 'careful' }] }, { text: 'ok' }]
   const { submit, settled, requests } = await set({ script, tools: [careful], listed: [] })
@@ -176,7 +176,7 @@ test('a tool that the agent does not list requests no approval: it is unknown', 
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('there is no tool named')
 })
 
-test('a result that came before the pause is not waited for, and an approved call is executed first', async () => {
+test('a result that arrived before the pause resumes the run at once, after the approved call', async () => {
   let release = (): void => undefined
   const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
   const careful = makeTool('careful', async () => ({ text: 'ran' }), { needsApproval: true })
@@ -208,7 +208,7 @@ describe('a busy session', () => {
     return { tool, open: () => waiting.shift()?.(), isWaiting: () => waiting.length > 0 }
   }
 
-  test('runs further inputs one after the other, in the order in which they came', async () => {
+  test('runs further inputs one by one, in the order of their arrival', async () => {
     const { tool, open, isWaiting } = gate()
     const { submit, settled, log } = await set({
       script: [{ calls: [{ name: 'gate' }] }, { text: '1' }, { text: '2' }, { text: '3' }],
@@ -222,7 +222,7 @@ describe('a busy session', () => {
     expect(users).toMatchObject([[{ text: 'a' }], [{ text: 'b' }], [{ text: 'c' }]])
   })
 
-  test('refuses an input that asks for it', async () => {
+  test('refuses an input with on_busy `reject`', async () => {
     const { tool, open, isWaiting } = gate()
     const { submit, settled } = await set({ script: [{ calls: [{ name: 'gate' }] }, { text: '1' }], tools: [tool] })
     const first = await submit('a')
@@ -232,7 +232,7 @@ describe('a busy session', () => {
     await settled(first)
   })
 
-  test('takes a steering input as a user message of the running run, between two rounds', async () => {
+  test('inserts a steering input as a user message of the current run, between two rounds', async () => {
     const { tool, open, isWaiting } = gate()
     const { submit, settled, requests, ports, key, events } = await set({
       script: [{ calls: [{ name: 'gate' }] }, { text: 'turned' }],
@@ -251,7 +251,7 @@ describe('a busy session', () => {
   })
 })
 
-test('a queued input that does not steer stays behind one that does, and runs on its own', async () => {
+test('a queued input stays behind a steering input and starts its own run', async () => {
   let release = (): void => undefined
   const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))
   const { submit, settled, requests } = await set({

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const asking = (amount: number) => ({ calls: [{ id: 'call_0', name: 'pay', arguments: `{"amount":${amount}}` }] })
 
-test('an approval applies to the call that the person saw, also with repeated ids and repeated decisions', async () => {
+test('an approval applies to the call that the person saw, even with repeated ids and repeated decisions', async () => {
   const paid: unknown[] = []
   const pay = makeTool('pay', async (input) => ({ text: String(paid.push(input)) }), { needsApproval: true })
   harness = await openHarness({ script: [asking(10), asking(1_000_000), { text: 'done' }], tools: [pay] })

@@ -45,14 +45,14 @@ function writing(completeCall?: RunLog['completeCall']) {
   return { done, writer: createResultWriter({ log, outputs }, {} as Lease, createEventSequence(1, emit)) }
 }
 
-test('a result is stored after its object, and emitted after that', async () => {
+test('a result is stored after its object, and its event is emitted afterwards', async () => {
   const { done, writer } = writing()
   writer.write(RESULT)
   await writer.settled()
   expect(done).toEqual(['object', 'row', 'tool_call.completed'])
 })
 
-test('a result that cannot be stored stops the work, and nothing that builds on it is stored', async () => {
+test('a result that cannot be stored stops the work, and no later write is stored', async () => {
   const lost = new LeaseLost('s', 1)
   const { done, writer } = writing(() => Promise.reject(lost))
   writer.write(RESULT)
@@ -96,7 +96,7 @@ const KEY = { tenant: 't', session: 's' }
 const down = (): Promise<never> => Promise.reject(new Error('the store is down'))
 const fine = async (): Promise<string> => 'fine'
 
-test('a store that fails is asked again, and one that does not come back after ten seconds', async () => {
+test('a failed store operation is retried, and one without a response is retried after ten seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { store } = retrying(down, never, fine)
   const read = store.reader.message(KEY, 'm1')
@@ -104,7 +104,7 @@ test('a store that fails is asked again, and one that does not come back after t
   expect(await read).toBe('fine')
 })
 
-test('a store that fails is asked until the lease ends, and not for longer', async () => {
+test('a failing store operation is retried only until the lease expires', async () => {
   let left = 1_000
   const { store, now, tries } = retrying(() => (left-- > 0 ? down() : Promise.reject(refusal)))
   await expect(store.reader.message(KEY, 'm1')).rejects.toBeInstanceOf(LeaseLost)
@@ -113,7 +113,7 @@ test('a store that fails is asked until the lease ends, and not for longer', asy
   expect(tries()).toBeLessThan(20)
 })
 
-test('what a store refuses for good is asked once, but for a result: the call has run', async () => {
+test('a permanent refusal is not retried, except for a call’s result, because the call has run', async () => {
   const reading = retrying(() => Promise.reject(refusal))
   await expect(reading.store.reader.message(KEY, 'm1')).rejects.toBe(refusal)
   expect(reading.tries()).toBe(1)
@@ -124,7 +124,7 @@ test('what a store refuses for good is asked once, but for a result: the call ha
   expect(await storing.store.log.completeCall({} as Lease, {} as never)).toBe('fine')
 })
 
-test("an attempt that waits in the store's queue beyond its timeout counts when it returns", async () => {
+test('an attempt that waits in the store’s queue beyond its timeout still returns its result', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const queued = Promise.withResolvers<string>()
   const { store, tries } = retrying(() => queued.promise, never)

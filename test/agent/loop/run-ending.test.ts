@@ -74,19 +74,16 @@ function ending({ takeovers = 0, cancel, settled = async () => undefined, closed
 test.each([
   ['user', 'cancelled'],
   ['superseded', 'superseded'],
-] as const)(
-  'an end that a cancel (%s) comes before is an end by it, and keeps what was produced',
-  async (reason, why) => {
-    const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
-    await endRun(state, ANSWER)
-    const message = { ...ANSWER.message, position: { generation: 1, number: 0 } }
-    const cancelled = { outcome: 'cancelled', stopReason: why, message }
-    expect(asked).toEqual([{ ...ANSWER, message }, cancelled])
-    expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
-  },
-)
+] as const)('a cancel (%s) before the end of a run cancels the run and keeps its output', async (reason, why) => {
+  const { state, asked, events } = ending({ cancel: new RunCancelled(reason) })
+  await endRun(state, ANSWER)
+  const message = { ...ANSWER.message, position: { generation: 1, number: 0 } }
+  const cancelled = { outcome: 'cancelled', stopReason: why, message }
+  expect(asked).toEqual([{ ...ANSWER, message }, cancelled])
+  expect(events.at(-1)).toMatchObject({ type: 'run.cancelled' })
+})
 
-test('calls that an end closes are emitted before it', async () => {
+test('ends of calls that the run’s end closes are emitted before it', async () => {
   const closed = [{ id: 'm2', role: 'tool', runId: 'r', status: 'cancelled' } as ToolMessage]
   const { state, events } = ending({ closed })
   await endRun(state, ANSWER)
@@ -96,13 +93,13 @@ test('calls that an end closes are emitted before it', async () => {
 test.each([
   ['itself', lost],
   ['as the cause of something else', new Error('the model gave no completion', { cause: lost })],
-])('a process that lost its lease (%s) ends nothing, also before another holds it', async (_, error) => {
+])('a process that lost its lease (%s) ends no run, even if no other process holds it', async (_, error) => {
   const { state, asked } = ending()
   expect(await stopAfter(state, error)).toBe('lost')
   expect(asked).toEqual([])
 })
 
-test('a run that fails ends when its results are stored, and not at all when they cannot be', async () => {
+test('a failing run ends after its results are stored, and does not end if they cannot be stored', async () => {
   const order: string[] = []
   const { state, asked } = ending({ settled: async () => void order.push(`settled before ${asked.length} ends`) })
   expect(await stopAfter(state, new Error('no'))).toBe('ended')
@@ -116,7 +113,7 @@ test.each([
   [new TooltrailError('storage_failed', 'could not put: /srv/secret'), 'the storage did not respond'],
   [new TypeError('x is not a function'), 'something went wrong on our side'],
   [new TooltrailError('output_not_found', 'there is no output m1'), 'there is no output m1'],
-])('what ends a run unforeseen (%s) is whole for operators alone', async (failure, message) => {
+])('an unexpected error (%s) is shown completely only to operators', async (failure, message) => {
   const { state, asked, logged } = ending()
   await stopAfter(state, failure)
   const error = { code: 'storage', message, retryable: true }
@@ -127,7 +124,7 @@ test.each([
 test.each([
   ['fails', new ModelError('network', 'the stream ended', { retryable: false }), 'failed'],
   ['is cancelled', new RunCancelled('user'), 'cancelled'],
-])('a run that %s ends without what the store refuses for good', async (_, cause, outcome) => {
+])('a run that %s ends without the data that the store refuses permanently', async (_, cause, outcome) => {
   const refusal = new TooltrailError('storage_failed', 'the item is too large')
   const { state, asked, logged } = ending({ refused: [refusal] })
   state.sources.given.set(state.leader, [{ message: 'm0', from: 1, count: 1 }])
@@ -142,7 +139,7 @@ test.each([
   expect(logged).toEqual([refusal])
 })
 
-test('a run that fails for a refused write ends without the numbers of that write', async () => {
+test('a run that fails because of a refused write ends without the source numbers of that write', async () => {
   const { state, asked } = ending()
   state.sources.given.set(state.leader, [{ message: 'm0', from: 1, count: 1 }])
   await stopAfter(state, new TooltrailError('storage_failed', 'the item is too large'))
@@ -150,7 +147,7 @@ test('a run that fails for a refused write ends without the numbers of that writ
   expect(asked[0]?.message).not.toHaveProperty('numbered')
 })
 
-test('a run is given up at its third takeover without a message, and not before', () => {
+test('a run is abandoned at its third takeover without a new message, not earlier', () => {
   expect(endOfCrashLoop(ending({ takeovers: 2 }).state)).toBeUndefined()
   expect(endOfCrashLoop(ending({ takeovers: 3 }).state)).toMatchObject({ error: { code: 'crashed_repeatedly' } })
 })

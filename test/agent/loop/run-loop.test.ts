@@ -17,14 +17,14 @@ const set = async (options: Parameters<typeof openHarness>[0]): Promise<Harness>
 const echo = makeTool('echo', async (input) => ({ text: JSON.stringify(input) }))
 
 describe('a run', () => {
-  test('without calls stores the input and the completion, and ends completed', async () => {
+  test('without calls stores the input and the completion, and completes', async () => {
     const { submit, settled, log } = await set({ script: [{ text: 'hello' }] })
     const run = await settled(await submit('hi'))
     expect(run).toMatchObject({ status: 'completed', stopReason: 'answer', rounds: 1 })
     expect((await log()).map((message) => message.role)).toEqual(['user', 'assistant'])
   })
 
-  test('executes the calls of a round and asks again with their results in sequence order', async () => {
+  test('executes the calls of a round and sends their results in sequence order', async () => {
     const slow = makeTool('slow', async () => {
       await new Promise((resolve) => setTimeout(resolve, 30))
       return { text: 'slow' }
@@ -41,7 +41,7 @@ describe('a run', () => {
     ])
   })
 
-  test('marks the completions after a search of the history, and none of the next run', async () => {
+  test('marks the completions after a history search, but not those of the next run', async () => {
     const search = makeTool('search_history', async () => ({ text: 'found' }))
     const script = [{ calls: [{ name: 'search_history' }] }, { calls: [{ name: 'echo' }] }, { text: 'there' }]
     const { submit, settled, log } = await set({ script: [...script, { text: 'hello' }], tools: [search, echo] })
@@ -51,7 +51,7 @@ describe('a run', () => {
     expect(marks).toEqual([true, true, true, false])
   })
 
-  test('stores its calls as running before any of them executes', async () => {
+  test('stores its calls as running before any of them starts', async () => {
     const seen: string[] = []
     const spy = makeTool('spy', async (_input, context) => {
       const rows = await harness?.ports.reader.messages(context, { order: 'ascending', limit: 10, roles: ['tool'] })
@@ -69,7 +69,7 @@ describe('a run', () => {
     ['a throwing tool', { name: 'throws' }, 'broken'],
     ['a tool that takes too long', { name: 'hangs' }, 'did not finish within'],
     ['a tool that gives nothing', { name: 'mute' }, 'mute gave no text'],
-  ])('continues after %s: the failure is a result that the model sees', async (_name, call, text) => {
+  ])('continues after %s: the model sees the failure as a result', async (_name, call, text) => {
     const throws = makeTool('throws', () => Promise.reject(new Error('broken')))
     const hangs = makeTool('hangs', () => new Promise(() => undefined), { timeoutMs: 20 })
     const mute = makeTool('mute', async () => JSON.parse('{}') as ToolOutput)
@@ -82,7 +82,7 @@ describe('a run', () => {
     expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain(JSON.stringify(text).slice(1, -1))
   })
 
-  test('gives empty and repeated call ids fresh ones, the same in call and result', async () => {
+  test('replaces empty and repeated call ids, equally in call and result', async () => {
     const { submit, settled, log } = await set({
       script: [
         {
@@ -106,7 +106,7 @@ describe('a run', () => {
     expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual(calls)
   })
 
-  test('ends after its last round, whose calls get one error result each', async () => {
+  test('ends after its last round, whose calls each get an error result', async () => {
     const calls = [{ name: 'echo' }]
     const { submit, settled, requests, log } = await set({
       script: [{ calls }, { calls }, { calls }],
@@ -120,7 +120,7 @@ describe('a run', () => {
     expect((await log()).at(-1)).toMatchObject({ role: 'tool', status: 'error' })
   })
 
-  test('executes the first 64 calls of a round and gives the others an error as result', async () => {
+  test('executes the first 64 calls of a round and returns errors for the others', async () => {
     let ran = 0
     const count = makeTool('count', async () => ({ text: String(++ran) }))
     const calls = Array.from({ length: 66 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
@@ -143,7 +143,7 @@ describe('a run', () => {
     expect(results.map((result) => result.role === 'tool' && result.parts)).toEqual(rows.map(({ parts }) => parts))
   })
 
-  test('stores and emits the rows of all calls, also beyond those that execute', async () => {
+  test('stores and emits the rows of all calls, including those that do not execute', async () => {
     const count = makeTool('count', async () => ({ text: '' }))
     const calls = Array.from({ length: 200 }, (_, place) => ({ id: `c${place}`, name: 'count' }))
     const written: number[] = []
@@ -169,7 +169,7 @@ describe('a run', () => {
       expect(events.find((event) => 'id' in event && 'id' in stored && event.id === stored.id)).toEqual(stored)
   })
 
-  test('waits for no client in its last round: calls of client tools get an error result', async () => {
+  test('does not pause in its last round: calls of client tools get an error result', async () => {
     const { submit, settled, log } = await set({
       script: [{ calls: [{ name: 'echo' }] }, { calls: [{ name: 'ask' }] }],
       tools: [echo],
@@ -202,7 +202,7 @@ describe('a run', () => {
     expect(await settled(await submit('go'))).toMatchObject({ stopReason: 'budget' })
   })
 
-  test('asks once more for the call that require_tool demands, leaving no trace of the first completion', async () => {
+  test('repeats the request if the call of require_tool is missing, and drops the first completion', async () => {
     const { submit, settled, log, events, requests } = await set({
       script: [{ text: 'I know' }, { calls: [{ name: 'echo' }] }, { text: 'done' }],
       tools: [echo],
@@ -232,7 +232,7 @@ describe('a model that fails', () => {
       throw error
     }
 
-  test('for a moment is asked again, and only the attempt that counts is stored', async () => {
+  test('temporarily is retried, and only the successful attempt is stored', async () => {
     const error = new ModelError('rate_limited', 'slow down', { retryable: true, retryAfterMs: 5 })
     const { submit, settled, log, events } = await set({ script: [failing(error), { text: 'whole' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'completed' })
@@ -240,7 +240,7 @@ describe('a model that fails', () => {
     expect((await log()).map((message) => message.parts)).toMatchObject([[{ text: 'go' }], [{ text: 'whole' }]])
   })
 
-  test('permanently fails the run: error and streamed text stay in the log, not in requests', async () => {
+  test('permanently fails the run: error and streamed text are stored in the log but not sent in requests', async () => {
     const error = new ModelError('refused', 'no', { retryable: false })
     const { submit, settled, log, requests } = await set({ script: [failing(error), { text: 'again' }] })
     expect(await settled(await submit('go'))).toMatchObject({ status: 'failed', error: { code: 'refused' } })
@@ -252,7 +252,7 @@ describe('a model that fails', () => {
     expect(JSON.stringify(requests[1])).not.toContain('refused')
   })
 
-  test('can be tried again by continue, without a new input', async () => {
+  test('can be retried with continue, without a new input', async () => {
     const error = new ModelError('provider_error', 'down', { retryable: false })
     const { submit, settled, service, session, log } = await set({ script: [failing(error), { text: 'up' }] })
     await settled(await submit('go'))

@@ -77,7 +77,7 @@ test('a call that a crash aborted becomes interrupted and is not executed again,
   ])
 })
 
-test('calls that had no rows yet when a crash came between the writes of their round get them', async () => {
+test('calls without rows, because of a crash between the writes of their round, get their rows', async () => {
   const it = await set({ script: [{ text: 'done' }], tools: [makeTool('look', async () => ({ text: '' }))] })
   const { runId } = await leftBehind(it, Array<string>(150).fill('look'))
   ahead = 61_000
@@ -89,7 +89,7 @@ test('calls that had no rows yet when a crash came between the writes of their r
   expect(it.requests[0]?.messages.slice(2)).toMatchObject(rows.map(({ parts }) => ({ role: 'tool', parts })))
 })
 
-test('a call of a tool that the agent no longer lists is not executed again, however repeatable', async () => {
+test('a call of a tool that the agent no longer lists is not repeated, even if idempotent', async () => {
   const look = makeTool('look', () => Promise.reject(new Error('must not run')), { idempotent: true })
   const it = await set({ script: [{ text: 'done' }], tools: [look], listed: [] })
   const { runId } = await leftBehind(it, ['look'])
@@ -114,7 +114,7 @@ test('an output that a dead holder stored does not block the output of the next 
   expect(Buffer.from(output).toString()).toBe('new '.repeat(20_000))
 })
 
-test('what the dead holder still sends after the takeover changes nothing', async () => {
+test('late writes of the dead holder after the takeover change nothing', async () => {
   const it = await set({ script: [{ text: 'done' }], tools: [makeTool('pay', async () => ({ text: '' }))] })
   const { lease, runId } = await leftBehind(it, ['pay'])
   const row = (await it.log()).at(-1)
@@ -129,7 +129,7 @@ test('what the dead holder still sends after the takeover changes nothing', asyn
   })
 })
 
-test('a run that is taken over three times without getting on ends failed, and the next input runs', async () => {
+test('a run that is taken over three times without progress fails, and the next input runs', async () => {
   const it = await set({ script: [{ text: 'fine' }] })
   const { runId } = await leftBehind(it, ['pay'])
   for (let takeover = 1; takeover < 3; takeover++) {
@@ -143,7 +143,7 @@ test('a run that is taken over three times without getting on ends failed, and t
   expect(await it.settled(next)).toMatchObject({ status: 'completed' })
 })
 
-test('a run whose model can no longer be opened ends failed, and its aborted call is interrupted', async () => {
+test('a run whose model can no longer be opened fails, and its aborted call is interrupted', async () => {
   const refusal = new ModelError('authentication', 'no credentials', { retryable: false })
   const models = { open: () => Promise.reject(refusal) }
   const it = await set({ script: [], tools: [], change: (ports) => ({ ...ports, models }) })
@@ -185,7 +185,7 @@ test('followers get a discard of the streamed content when this process loses an
   ])
 })
 
-test('continue takes up a run whose holder has died', async () => {
+test('continue resumes a run whose holder has crashed', async () => {
   const it = await set({ script: [{ text: 'done' }] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000
@@ -193,7 +193,7 @@ test('continue takes up a run whose holder has died', async () => {
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
-test('continue begins an input that was accepted and never begun', async () => {
+test('continue starts an input that was accepted but never started', async () => {
   const it = await set({ script: [{ text: 'done' }] })
   const input = { parts: [{ type: 'text', text: 'go' } as const] }
   const run = { agent: 'default', trigger: 'input', onBusy: 'queue', input, clientTools: [] } as const
@@ -202,7 +202,7 @@ test('continue begins an input that was accepted and never begun', async () => {
   expect(await it.settled(runId)).toMatchObject({ status: 'completed' })
 })
 
-test('a cancel of a run whose holder has died ends it at once when the lease is over', async () => {
+test('a cancel of a run whose holder has crashed ends it when the lease expires', async () => {
   const it = await set({ script: [] })
   const { runId } = await leftBehind(it, ['pay'])
   ahead = 61_000
@@ -211,7 +211,7 @@ test('a cancel of a run whose holder has died ends it at once when the lease is 
   expect((await it.log()).at(-1)).toMatchObject({ role: 'tool', status: 'interrupted' })
 })
 
-test('a completion that arrives as the lease expires is not stored: its calls would seem to have run', async () => {
+test('a completion that arrives as the lease expires is not stored, because its calls would seem executed', async () => {
   const it = await set({
     script: [
       async function* () {
@@ -226,7 +226,7 @@ test('a completion that arrives as the lease expires is not stored: its calls wo
   expect((await it.log()).map((message) => message.role)).toEqual(['user'])
 })
 
-test('a process that stood still until its lease was nearly over begins no further call', async () => {
+test('a process that was suspended until its lease was nearly expired starts no further call', async () => {
   const ran: string[] = []
   const names = Array.from({ length: 9 }, (_, place) => `tool-${place}`)
   const tools = names.map((name, place) =>
@@ -247,7 +247,7 @@ test('a process that stood still until its lease was nearly over begins no furth
 test.each([
   ['before its summary was stored', false, ['so far', 'going on']],
   ['after that', true, ['going on']],
-])('a run that died %s continues with one summary, counted once', async (_when, isStored, script) => {
+])('a run whose holder crashed %s continues with one summary, counted once', async (_when, isStored, script) => {
   const policies = { consolidation: { threshold: 2, keepRecentRatio: 0.5 }, maxRunTokens: 10 }
   const texts = ['one', 'two', ...script].map((text) => ({ text, tokens: 10 }))
   const { ports, key, submit, settled, service, worker, requests } = await set({ script: texts, policies })
@@ -275,7 +275,7 @@ test.each([
   await expect(service.context(session ?? never(), undefined)).resolves.toMatchObject({ summary: { text: 'so far' } })
 })
 
-test('the next holder emits the warning of a nearly full context that its predecessor did not emit', async () => {
+test('the next holder emits a warning about a nearly full context that the previous holder did not emit', async () => {
   const policies = { consolidation: { threshold: 5, keepRecentRatio: 0.5 } }
   const script = [{ text: 'one' }, { text: 'two' }, { text: 'on' }]
   const { ports, key, submit, settled, worker, events } = await set({ script, policies })

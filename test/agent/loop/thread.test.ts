@@ -18,7 +18,7 @@ const messageOf = (id: string): Message => ({
   parts: [],
 })
 
-test('the thread keeps messages in order of their ids, each in its last form', () => {
+test('the thread contains the latest version of each message, in order of ids', () => {
   fc.assert(
     fc.property(fc.array(messages, { maxLength: 5 }), (batches) => {
       const thread = createLeader('r', AGENT)

@@ -38,18 +38,18 @@ async function accept(
 }
 
 test.each([false, true])(
-  'a queued input sends a hint, also when it is repeated (%s): the first hint may be lost',
+  'a queued input sends a hint, even when it is repeated (%s): the first hint may be lost',
   async (repeated) => {
     expect(await accept({ repeated }, { here: false })).toEqual(['hint'])
     expect(await accept({ repeated }, { here: true })).toEqual(['serve'])
   },
 )
 
-test('a run that was started here is executed here', async () => {
+test('a run that is started in this process is executed here', async () => {
   expect(await accept({ started: {} }, { here: true })).toEqual(['serveStarted'])
 })
 
-test('what fails after the input was accepted is logged, and is no failure of the caller', async () => {
+test('an error after the input was accepted is logged and does not fail the request', async () => {
   expect(await accept({}, { here: false, fails: true })).toEqual(['hint', 'no'])
   expect(await accept({}, { here: true, fails: true })).toEqual(['serve', 'no'])
   expect(await accept({ started: {} }, { here: true, fails: true })).toEqual(['serveStarted', 'no'])

@@ -11,7 +11,7 @@ import type { Harness } from '../harness.ts'
 let harness: Harness
 afterEach(() => harness.close())
 
-test('a failed run continues after the input behind it was cancelled', async () => {
+test('a failed run continues after the input behind it is cancelled', async () => {
   const gate = Promise.withResolvers<void>()
   harness = await openHarness({
     script: [

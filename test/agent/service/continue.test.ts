@@ -92,10 +92,13 @@ async function lastRequests({ policies, turns }: Case, restarts: boolean): Promi
   return sent.map(comparable)
 }
 
-describe('a session that is stored, read back and continued by another process, three times,', () => {
-  it.each(CASES.map((one) => [one.name, one] as const))('asks as one that never stopped: %s', async (_, one) => {
-    const restarted = await lastRequests(one, true)
-    expect(restarted.length).toBeGreaterThan(1)
-    expect(restarted).toEqual(await lastRequests(one, false))
-  })
+describe('S a session continued by another process three times', () => {
+  it.each(CASES.map((one) => [one.name, one] as const))(
+    'sends the same requests as without restarts: %s',
+    async (_, one) => {
+      const restarted = await lastRequests(one, true)
+      expect(restarted.length).toBeGreaterThan(1)
+      expect(restarted).toEqual(await lastRequests(one, false))
+    },
+  )
 })

@@ -70,14 +70,14 @@ test.each<[string, Found]>([
   expect(asked).toEqual(['hint'])
 })
 
-test('`continue` that joins a run keeps its idempotency key: a repeat is given what the first was', async () => {
+test('a repeated `continue` that joined a run returns the first response for its idempotency key', async () => {
   const { asked, service } = recording({ header: { activeRun: 'r' } })
   const given = await service.continue(SESSION, { idempotency: IDEMPOTENCY }, ELSEWHERE)
   expect(given).toEqual({ runId: 'first', repeated: true })
   expect(asked).toEqual(['join r key', 'hint'])
 })
 
-test('a resolution sends a hint once no call waits any more', async () => {
+test('a resolution sends a hint once no call is waiting', async () => {
   for (const isComplete of [false, true]) {
     const { asked, service } = recording({ isComplete })
     await service.resolve(SESSION, 'r', [{ toolCallId: 'call_0', approve: true }], ELSEWHERE)
@@ -103,7 +103,7 @@ const prepared = async (rows: readonly ToolMessage[], resolution: CallResolution
   return one
 }
 
-test('who denies a call does not repeat that it is approved', async () => {
+test('a denial is not mistaken for a repetition of an approval', async () => {
   const rows = [rowOf('m', { needs: 'approval' })]
   const [yes, no, again] = await Promise.all(
     [true, false, true].map((approve) => prepared(rows, { toolCallId: 'call_0', approve })),
@@ -112,7 +112,7 @@ test('who denies a call does not repeat that it is approved', async () => {
   expect(yes?.hash).not.toBe(no?.hash)
 })
 
-test('a call that is executed here is never meant: another with its id that waits is', async () => {
+test('a result for a repeated call id goes to the waiting call, never to an executed one', async () => {
   const executed = rowOf('m1', { status: 'completed' })
   const result = { toolCallId: 'call_0', output: [{ type: 'text', text: '42' }] } as const
   expect(await prepared([executed, rowOf('m2', { needs: 'result' })], result)).toMatchObject({ messageId: 'm2' })
@@ -120,7 +120,7 @@ test('a call that is executed here is never meant: another with its id that wait
   await expect(prepared([executed], result)).rejects.toMatchObject(refusal)
 })
 
-test('of two calls of the same id the one is meant whose message is named', async () => {
+test('a decision for a repeated call id requires and uses the message id', async () => {
   const rows = ['m1', 'm2'].map((id) => rowOf(id, { needs: 'approval' }))
   for (const { id } of rows)
     expect(await prepared(rows, { toolCallId: 'call_0', messageId: id, approve: true })).toMatchObject({

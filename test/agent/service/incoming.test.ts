@@ -10,8 +10,8 @@ const media = (type: 'image' | 'file', filename?: string) => ({
   bytes: 3,
 })
 
-describe('the note on media that are no longer sent', () => {
-  test('names one by its name', () =>
+describe('S the note about media that are no longer sent', () => {
+  test('names a file by its name', () =>
     expect(mediaNote([media('image', 'mystery.png')])).toBe(
       '<system_note>The user added mystery.png to the message, but it is no longer available to view: infer its content from the messages before and after.</system_note>',
     ))
@@ -23,7 +23,7 @@ describe('the note on media that are no longer sent', () => {
     [[media('image'), media('image')], 'image 1, image 2', 'they are'],
     [[media('image', 'a.png'), media('image')], 'a.png, image 2', 'they are'],
     [[media('file'), media('image'), media('file')], 'file 1, image 1, file 2', 'they are'],
-  ])('counts those without a name, each kind by itself: %#', (parts, names, are) =>
+  ])('numbers those without a name, each kind separately: %#', (parts, names, are) =>
     expect(mediaNote(parts)).toContain(`The user added ${names} to the message, but ${are} no longer`),
   )
 })

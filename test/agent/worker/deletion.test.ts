@@ -39,13 +39,13 @@ function recording(steps: number, removed: boolean | undefined) {
   return { asked, ports: { deletion, outputs, clock, worker, queue } }
 }
 
-test('a deletion removes all rows, then the objects, and is not finished before late writers are over', async () => {
+test('a deletion removes all rows and then the objects, and finishes after late writers have stopped', async () => {
   const { asked, ports } = recording(3, false)
   await continueDeletion(ports, KEY, Infinity)
   expect(asked).toEqual(['removeRows', 'removeRows', 'removeRows', 'removeAll', 'markRemoved 3'])
 })
 
-test('the last step of a deletion removes what late writers have left, and finishes it', async () => {
+test('the last step of a deletion removes rows of late writers, and finishes it', async () => {
   const { asked, ports } = recording(3, true)
   await continueDeletion(ports, KEY, Infinity)
   expect(asked).toEqual(['removeAll', 'finish'])
@@ -67,7 +67,7 @@ test.each([
   expect(asked).toEqual(expected)
 })
 
-test('an expiry deletes only what has expired, and hints at the rest of the work', async () => {
+test('an expiry deletes only expired sessions, and sends a hint for the remaining work', async () => {
   const expired = recording(1, undefined)
   await expireSession(expired.ports, KEY)
   expect(expired.asked).toEqual(['tombstone {"ifExpired":true}', 'hint'])

@@ -53,19 +53,19 @@ test.each<[string, string[], ...Partial<SessionHeader>[]]>([
   expect(await asked(...headers)).toEqual(expected)
 })
 
-test('a worker takes no run that waits for a person, and removes what made it due', async () => {
+test('a worker does not take a paused run, and clears its due flag', async () => {
   expect(await asked({ activeRun: 'r', paused: true, waiting: 1, due: 1 })).toEqual(['clearDue'])
 })
 
-test('a session that is due without work is due no longer', async () => {
+test('a session that is due without work is no longer due after a check', async () => {
   expect(await asked({ due: 1 })).toEqual(['clearDue'])
 })
 
-test('a worker whose take or start is refused looks again', async () => {
+test('a worker whose take or start is refused reads the header again', async () => {
   expect(await asked({ activeRun: 'r' }, { queued: 1 }, { activeRun: 'r', lease: LEASE })).toEqual(['take', 'start'])
 })
 
-test('a stopping worker starts nothing', async () => {
+test('a stopping worker starts no run', async () => {
   harness = await openHarness({ script: [{ text: 'hello' }] })
   await harness.worker.stop()
   const input = { parts: [{ type: 'text', text: 'hi' }] } as const
@@ -81,7 +81,7 @@ test('a stopping worker starts nothing', async () => {
   expect(await harness.ports.lease.readHeader(harness.key)).toMatchObject({ queued: 1 })
 })
 
-test('a holder that lost its lease leaves the session to others, and its started work may finish', async () => {
+test('a holder that lost its lease releases the session, and its started work may finish', async () => {
   let isLost = false
   const change = (ports: Ports): Ports => ({
     ...ports,

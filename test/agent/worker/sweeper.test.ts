@@ -88,7 +88,7 @@ const many = (count: number, prefix: string, tenant?: string): SessionKey[] =>
   Array.from({ length: count }, (_, n) => keyOf(`${prefix}${n}`, tenant))
 
 describe('a sweep', () => {
-  test('hints at what is due, and leaves to the next one what is left at its deadline', async () => {
+  test('hints at due sessions, and leaves those beyond its deadline to the next sweep', async () => {
     const whole = createBacklog({ due: many(3, 's') })
     await sweep(whole.dependencies)
     expect(whole.sessions()).toEqual(['s0', 's1', 's2'])
@@ -100,7 +100,7 @@ describe('a sweep', () => {
     expect(new Set(short.sessions()).size).toBe(30)
   })
 
-  test('that fails for a session says so, and keeps no other waiting', async () => {
+  test('reports a failure of one session, and still hints at the others', async () => {
     const backlog = createBacklog({ due: many(3, 's'), failing: ['s1'] })
     await sweep(backlog.dependencies)
     expect(backlog).toMatchObject({ failed: [{ message: 's1 fails' }] })
@@ -124,7 +124,7 @@ describe('a sweep', () => {
     expect(new Set(backlog.sessions()).size).toBe(2_000)
   })
 
-  test('hints before it deletes: neither expired sessions nor tombstones that cannot be deleted hold it up', async () => {
+  test('hints before it deletes: neither expired sessions nor failing tombstones delay a hint', async () => {
     const stuck = many(100, 'stuck')
     const backlog = createBacklog({
       due: [keyOf('lost')],
@@ -138,7 +138,7 @@ describe('a sweep', () => {
     expect(backlog.hinted[0]?.at).toBeLessThan(11_000)
   })
 
-  test('deletes what has expired although tombstones take their share of its time', async () => {
+  test('deletes expired sessions although tombstones use part of its time', async () => {
     const backlog = createBacklog({ tombstones: many(1_000, 'dead'), expired: many(50, 'old') })
     await sweep(backlog.dependencies, 60_000)
     expect(backlog.waiting).toEqual([])
@@ -146,7 +146,7 @@ describe('a sweep', () => {
     expect(backlog.times.size).toBeLessThan(1_000)
   })
 
-  test('hints at a session behind more deletions than one sweep reads, also slow ones', async () => {
+  test('hints at a session behind more deletions than one sweep reads, even slow ones', async () => {
     const backlog = createBacklog({ due: [keyOf('lost')], tombstones: many(600, 'dead'), stepMs: 10 })
     backlog.dependencies.deletion.removeRows = async () => {
       await backlog.dependencies.clock.sleep(20_000)
@@ -156,7 +156,7 @@ describe('a sweep', () => {
     expect(backlog.sessions()).toEqual(['lost'])
   })
 
-  test('leaves a deletion that failed alone for five minutes', async () => {
+  test('retries a failed deletion after five minutes', async () => {
     const backlog = createBacklog({ tombstones: [keyOf('dead')] })
     backlog.dependencies.deletion.removeRows = async () => Promise.reject(new Error('cannot'))
     await sweep(backlog.dependencies)
@@ -191,7 +191,7 @@ test('a failing sweeper retries, and its stop waits for the sweep in flight', as
   expect(backlog.failed.length).toBeLessThanOrEqual(1)
 })
 
-test('a fresh deletion is left to its caller, which counts the removed rows; a stalled one continues', async () => {
+test('a fresh deletion is left to its caller, which counts the removed rows; a stalled one is continued', async () => {
   const clock = createSystemClock()
   const harness = await openHarness({ script: [{ text: 'hello' }], clock })
   await harness.settled(await harness.submit('hi'))

@@ -29,7 +29,7 @@ async function say(titles: readonly Turn[], turns: readonly Turn[], before?: () 
 
 const asked = (): number => harness.requests.filter(({ messages }) => JSON.stringify(messages).includes('<conv')).length
 
-test('a model titles a session once, after its first completed run, and its tokens count under `title`', async () => {
+test('a model titles a session once, after its first completed run; its tokens count under `title`', async () => {
   const titles = [{ text: '**"Where crates come from"**\nand more', tokens: 7 }, { text: 'Later' }]
   const session = await say(titles, [{ text: 'From trees.' }, { text: 'More.' }])
   expect(session).toMatchObject({ title: 'Where crates come from', titleSource: 'model' })
@@ -41,18 +41,18 @@ test('a model titles a session once, after its first completed run, and its toke
   expect(await harness.log()).toHaveLength(4)
 })
 
-test('a failed run makes no title, and the first completed one does', async () => {
+test('a failed run creates no title, and the first completed run does', async () => {
   const session = await say([{ text: 'x'.repeat(200) }], [refuse, { text: 'Answer' }])
   expect(session.title).toBe(`${'x'.repeat(59)}…`)
 })
 
-test('a failure of the model changes nothing, and later runs do not ask again', async () => {
+test('a failed title request changes nothing, and later runs do not repeat it', async () => {
   const session = await say([refuse, { text: 'Late' }], [{ text: 'Answer' }, { text: 'Answer' }])
   expect(session).toMatchObject({ title: 'Question 0', titleSource: 'input', run: { status: 'completed' } })
   expect(asked()).toBe(1)
 })
 
-test('a given title is not asked for', async () => {
+test('a session with a title from its client requests no title', async () => {
   const given = () => harness.ports.sessions.update(harness.key, { title: 'Mine' })
   const session = await say([{ text: 'Made' }], [{ text: 'Answer' }], given)
   expect(session).toMatchObject({ title: 'Mine', titleSource: 'given' })

@@ -26,7 +26,7 @@ const textsOf = (messages: readonly RequestMessage[]): string[] =>
 const kinds = (): string[] => harness.events.map(({ type }) => type).filter((type) => /^(context|warning)/.test(type))
 
 describe('consolidation of a conversation', () => {
-  it('summarises the older part before the request of the run that finds too much of it', async () => {
+  it('summarises the older messages before the first request of a run over the threshold', async () => {
     const script = [...completions(4), { text: 'so far', tokens: 7 }, ...completions(2, 4)]
     harness = await openHarness({ script, policies: { consolidation } })
     await converse(4)
@@ -51,7 +51,7 @@ describe('consolidation of a conversation', () => {
     expect(run?.usage.totalTokens).toBe(17)
   })
 
-  it('limits later runs to reading the messages after the summary', async () => {
+  it('makes later runs read only the messages after the summary', async () => {
     const script = [...completions(4), { text: 'so far' }, ...completions(2, 4)]
     const read: string[] = []
     harness = await openHarness({
@@ -77,7 +77,7 @@ describe('consolidation of a conversation', () => {
     expect(read.filter((id) => id <= (summary?.through ?? ''))).toEqual([])
   })
 
-  it('counts to the tokens that its run may take, also for who takes the run over', async () => {
+  it('counts towards the run’s token budget, also for a later holder of the run', async () => {
     const stops: Turn = async function* (_request, signal) {
       yield { type: 'text.delta', part: 0, text: 'a' }
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
@@ -99,7 +99,7 @@ describe('consolidation of a conversation', () => {
     expect(next.requests.map(({ toolChoice }) => toolChoice)).toEqual(['none'])
   })
 
-  it('stays byte for byte until the next one, which folds it in', async () => {
+  it('remains identical until the next summary, which includes it', async () => {
     const script = [
       ...completions(4),
       { text: 'first' },
@@ -118,7 +118,7 @@ describe('consolidation of a conversation', () => {
     expect((await harness.ports.sessions.read(harness.key))?.summary).toMatchObject({ text: 'second', messages: 12 })
   })
 
-  it('warns from two messages before the threshold on, and repeats the warning for late followers', async () => {
+  it('warns from two messages before the threshold, and repeats the warning for late followers', async () => {
     harness = await openHarness({
       script: [...completions(4), { text: 'so far' }, ...completions(1)],
       policies: { consolidation },
@@ -156,7 +156,7 @@ describe('consolidation of a conversation', () => {
     ],
     ['is empty', { text: ' \n', tokens: 7 }, 87],
   ])(
-    'changes nothing when a summary %s: a warning, the turn continues, the next run retries',
+    'changes nothing when a summary %s: a warning is emitted, and the next run retries',
     async (_what, turn, total) => {
       const script = [
         ...completions(4),
@@ -177,7 +177,7 @@ describe('consolidation of a conversation', () => {
     },
   )
 
-  it('does not come of tool messages, before or after the cursor', async () => {
+  it('is not triggered by tool messages, before or after the cursor', async () => {
     const rounds: Turn[] = Array.from({ length: 4 }, () => ({
       calls: Array.from({ length: 60 }, () => ({ name: 'look' })),
     }))
@@ -208,7 +208,7 @@ describe('consolidation of a conversation', () => {
     ])
   })
 
-  it('is made by hand whatever the threshold, with its own prompt, once for one key', async () => {
+  it('by hand ignores the threshold, uses its own prompt, and runs once for one key', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02, instructions: 'In rhyme.' } }
     harness = await openHarness({ script: [...completions(3), { text: 'by hand', tokens: 3 }], policies })
     await converse(3)
@@ -226,7 +226,7 @@ describe('consolidation of a conversation', () => {
   it.each<readonly [what: string, stop: 'the client leaves' | 'the time is over', detail: RegExp]>([
     ['whose client has left', 'the client leaves', /nobody waits/],
     ['that takes too long', 'the time is over', /longer than 0.05 s/],
-  ])('by hand %s stops, changes nothing but the usage, and says so', async (_, stop, detail) => {
+  ])('by hand %s stops, changes only the usage, and reports it', async (_, stop, detail) => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     const left = new AbortController()
     let stopped = false
@@ -253,7 +253,7 @@ describe('consolidation of a conversation', () => {
     expect(await harness.service.consolidate(harness.session, {})).toMatchObject({ text: 'then' })
   })
 
-  it('by hand is refused while a run is active, and stored only if the session did not change', async () => {
+  it('by hand is refused during an active run, and is stored only if the session is unchanged', async () => {
     const policies = { consolidation: { threshold: 100, keepRecentRatio: 0.02 } }
     let began: (() => void) | undefined
     const summary: Turn = async function* (_request, _signal) {

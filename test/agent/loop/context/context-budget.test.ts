@@ -37,7 +37,7 @@ const isCut = ({ messages }: ModelRequest): boolean =>
 
 describe('the token budget', () => {
   it.each([0.6, 1, 1.5])(
-    'holds for a provider that counts %s times what texts weigh, once it has said so',
+    'applies to a provider that reports %s times the estimated tokens, after its first report',
     async (rate) => {
       harness = await openHarness({ script: Array.from({ length: 60 }, () => counting(WORDS, rate)), policies })
       await converse(60)
@@ -55,7 +55,7 @@ describe('the token budget', () => {
     },
   )
 
-  it('leaves the prefix byte for byte between two cuts', async () => {
+  it('leaves the prefix byte for byte unchanged between two truncations', async () => {
     harness = await openHarness({ script: Array.from({ length: 40 }, () => counting(WORDS, 1)), policies })
     await converse(40)
     const requests = harness.requests.map(({ messages }) => JSON.stringify(messages).slice(1, -1))
@@ -64,14 +64,14 @@ describe('the token budget', () => {
     expect(kept.length).toBeLessThan(39)
   })
 
-  it('keeps room for the completion', async () => {
+  it('reserves tokens for the completion', async () => {
     const script = Array.from({ length: 30 }, () => counting(WORDS, 1))
     harness = await openHarness({ script, policies, modelOptions: { maxOutputTokens: 1_500 } })
     await converse(30)
     for (const request of harness.requests) expect(countOf(request)).toBeLessThan(1_500 * 1.1)
   })
 
-  it('repeats a recorded cut in another process whatever that one estimates', async () => {
+  it('repeats a recorded truncation in another process, whatever that process estimates', async () => {
     harness = await openHarness({ script: Array.from({ length: 20 }, () => counting(WORDS, 1)), policies })
     await converse(20)
     const before = harness.requests.at(-1)
@@ -98,7 +98,7 @@ describe('the token budget', () => {
     expect(Math.abs(estimatedTokens - counted)).toBeLessThan(counted * 0.25)
   })
 
-  it('leaves the oldest rounds of a long run out, and never its input', async () => {
+  it('omits the oldest rounds of a long run, but never its input', async () => {
     const look = makeTool('look', async () => ({ text: WORDS.repeat(20) }))
     const script: Turn[] = Array.from(
       { length: 30 },
@@ -121,7 +121,7 @@ describe('the token budget', () => {
     expect(await harness.log()).toHaveLength(62)
   })
 
-  it('counts no media that went out in former runs alone: nothing leaves without a decision', async () => {
+  it('ignores media sent only in earlier runs: nothing is omitted without a decision', async () => {
     const shot = { type: 'image', mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) } as const
     const look = makeTool('look', async () => ({ text: WORDS.repeat(20), media: [shot] }))
     const turn: Turn = async function* (request) {
@@ -148,8 +148,8 @@ describe('the token budget', () => {
   })
 })
 
-describe('a request that the provider finds too long', () => {
-  it('is asked again once with at most two thirds, recorded, with a warning', async () => {
+describe('S a request that is too long for the provider', () => {
+  it('is retried once with at most two thirds, which is recorded, with a warning', async () => {
     harness = await openHarness({
       script: [...Array.from({ length: 5 }, () => counting(WORDS, 1)), tooLong, { text: 'now' }, { text: 'then' }],
       policies,
@@ -164,7 +164,7 @@ describe('a request that the provider finds too long', () => {
     expect(harness.requests.at(-1)?.messages.slice(0, again.messages.length)).toEqual(again.messages)
   })
 
-  it('fails when that is too long as well, or when there is nothing to leave out', async () => {
+  it('fails if the shorter request is also too long, or if no message can be omitted', async () => {
     harness = await openHarness({
       script: [counting(WORDS, 1), counting(WORDS, 1), tooLong, tooLong, tooLong],
       policies,
@@ -177,7 +177,7 @@ describe('a request that the provider finds too long', () => {
 })
 
 describe('the context of a session', () => {
-  it('is what the model then receives, and writes nothing', async () => {
+  it('equals the model’s next request, and reading it writes nothing', async () => {
     harness = await openHarness({ script: Array.from({ length: 30 }, () => counting(WORDS, 1)), policies })
     await converse(20)
     for (let turn = 0; turn < 10; turn++) {
@@ -211,7 +211,7 @@ describe('the context of a session', () => {
     })
   })
 
-  it('of a paused run says which calls wait', async () => {
+  it('of a paused run shows which calls are waiting', async () => {
     const ask = { name: 'ask', description: 'asks', parameters: { type: 'object' } }
     harness = await openHarness({ script: [{ calls: [{ name: 'ask' }] }, { text: 'done' }] })
     const run = await harness.submit('go', { clientTools: [ask] })

@@ -117,8 +117,8 @@ async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
   return steps
 }
 
-describe('the requests of any log under any policy', () => {
-  it('are valid, and each begins with the one before until something is decided (promises R1, R5)', async () => {
+describe('S requests for any log under any policy', () => {
+  it('are valid, and each extends the previous one until a decision changes it (promises R1, R5)', async () => {
     let extended = 0
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {
@@ -137,7 +137,7 @@ describe('the requests of any log under any policy', () => {
     expect(extended).toBeGreaterThan(RUNS.numRuns)
   })
 
-  it('stay within the context, unless only inputs and one round are left; decisions persist (promises R9)', async () => {
+  it('fit the context, unless only inputs and one round remain; decisions persist (promises R9)', async () => {
     let cuts = 0
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {
@@ -159,7 +159,7 @@ describe('the requests of any log under any policy', () => {
     expect(cuts).toBeGreaterThan(RUNS.numRuns / 10)
   })
 
-  it('follow from the log and the decisions alone, and change neither', async () => {
+  it('depend only on the log and the decisions, and change neither', async () => {
     await fc.assert(
       fc.asyncProperty(decoratedLog, policies, async (log, own) => {
         for (const { of, sized } of await walk(log, agentWith(own))) {

@@ -8,7 +8,7 @@ import { writeLog } from '../../../generators/messages.ts'
 
 const LARGE = 'a text of some length '.repeat(100_000)
 
-test('loading a context reads at most two messages more than it needs, of any size', async () => {
+test('loading a context reads at most two extra messages, of any size', async () => {
   const writer = writeLog()
   for (let run = 0; run < 30; run++) writer.run(`run-${run}`).user(LARGE).assistant('done')
   let read = 0

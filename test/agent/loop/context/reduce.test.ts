@@ -11,6 +11,6 @@ function reasonAfter(model: string): 'certain' | 'possible' | undefined {
   return sizeReason(new ModelError('invalid_request', 'no', { retryable: false, status: 400 }), asked, { tokens: 100 })
 }
 
-test('a request that another model with a longer name has taken may be too large', () => {
+test('a request that another model with a longer name has accepted may be too large', () => {
   expect([reasonAfter('script/ed'), reasonAfter('script/ed-large')]).toEqual([undefined, 'possible'])
 })

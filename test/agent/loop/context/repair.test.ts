@@ -46,7 +46,7 @@ const stepsOf = async ({ ports, key }: Harness): Promise<readonly string[] | und
   (await ports.reader.context(key)).repairs?.[MODEL]?.steps
 
 describe('a refused request', () => {
-  it('is sent in another form, which is recorded before, with a warning', async () => {
+  it('is sent in another form, which is recorded first, with a warning', async () => {
     const seen: unknown[] = []
     const repaired: Turn = async function* () {
       seen.push(await stepsOf(harness))
@@ -84,7 +84,7 @@ describe('a refused request', () => {
     expect(other.requests[1]?.messages.slice(0, first?.messages.length)).toEqual(first?.messages)
   })
 
-  it('fails when no form differs, and the error names the message', async () => {
+  it('fails if no other form exists, and the error names the message', async () => {
     const script = [
       { calls: [{ name: 'look-up', arguments: 'not json' }] },
       ...Array.from({ length: 9 }, () => refusing),
@@ -179,7 +179,7 @@ const delegate = (id: string) => ({
 })
 
 describe('a refused request of a member', () => {
-  it('gives later members and runs of the same model its form', async () => {
+  it('makes later members and runs of the same model use the repaired form', async () => {
     const call = { calls: [{ name: 'look-up' }] }
     harness = await openHarness({
       script: [{ calls: [delegate('a')] }, { calls: [delegate('b')] }, { text: 'done' }],

@@ -17,7 +17,7 @@ const messages = [3, 2, 1].map((place): Message => ({
 }))
 const reader = { messages: async () => ({ messages, more: false }) } as unknown as LogReader
 
-test('a model that does not open is not awaited: no summary is made, and the watchdog runs', async () => {
+test('a model that never opens is abandoned by the watchdog: no summary is created', async () => {
   const expected: number[] = []
   const met = vi.fn<() => void>()
   const keeper = { startWatchdog: (milliseconds: number) => (expected.push(milliseconds), met), check: () => undefined }
@@ -76,17 +76,17 @@ async function summariseWith(
   return { made, requests: requests.length, learnt: learnt.mock.calls.length }
 }
 
-test('refusals for different reasons do not retry a summary without end', async () => {
+test('refusals for different reasons do not retry a summary forever', async () => {
   const { made, requests } = await summariseWith([certain, certain, odd])
   expect(made).toBeInstanceOf(SummaryFailed)
   expect(requests).toBe(3)
 })
 
-test('a bare status 413 of a summary teaches no limit, and is retried three times', async () => {
+test('a bare status 413 for a summary records no limit, and is retried three times', async () => {
   expect(await summariseWith([bare])).toMatchObject({ requests: 4, learnt: 0 })
 })
 
-test('a failure between two reductions keeps the usage of the completed parts', async () => {
+test('a failure between two reductions still counts the usage of the completed parts', async () => {
   const long = [5, 4, 3, 2, 1].map((id): Message => ({
     ...{ id: `${id}`, role: 'user', runId: 'r', agent: 'default', round: 0, createdAt: 0 },
     parts: [{ type: 'text', text: 'one two three four five six '.repeat(20) }],

@@ -33,7 +33,7 @@ const withLog = (change: (log: RunLog) => Partial<RunLog>) => (ports: Ports) => 
   log: { ...ports.log, ...change(ports.log) },
 })
 
-test('members that complete together extend the log one after the other, in order of their ids', async () => {
+test('members that complete at once are appended to the log one by one, in order of their ids', async () => {
   let storing = 0
   let most = 0
   const it = await set({
@@ -54,7 +54,7 @@ test('members that complete together extend the log one after the other, in orde
   expect(calls(await it.log()).map(({ status }) => status)).toEqual(['completed', 'completed'])
 })
 
-test("a member's completion is stored after all of its results, also those that were begun while another's waited", async () => {
+test('a member’s completion is stored after all its results, including results begun during another member’s write', async () => {
   let slowBegan = false
   let quickEnded = false
   let slowIsStored = false
@@ -137,7 +137,7 @@ test('a steered input goes to the leader of the run, not to members', async () =
   expect(steered?.parentMessageId).toBeUndefined()
 })
 
-test("a client that waits for a team's run sees that it has messages of members", async () => {
+test('a client that waits for a team’s run learns that it has messages of members', async () => {
   const it = await set({
     script: [{ calls: [give('member', 'a')] }, { text: 'done' }, { text: 'alone' }],
     team: { member: { script: [{ text: 'worked' }] } },
@@ -148,7 +148,7 @@ test("a client that waits for a team's run sees that it has messages of members"
   expect((await (await submit('alone')).ended)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test("decisions for one member's requests persist beside those for another, until it ends", async () => {
+test('decisions for one member’s requests persist beside another member’s decisions, until it ends', async () => {
   const result = 'one two three four five six seven eight nine ten '.repeat(20)
   let firstEnded = false
   const recorded: string[][] = []

@@ -26,7 +26,7 @@ const spoken = (messages: readonly Message[]): string[] =>
     .map(({ agent, parts }) => `${agent}: ${textOf(parts)}`)
     .toSorted()
 
-test('a cancel reaches members: their output is kept, and none continues', async () => {
+test('a cancel stops all members and stores their partial output', async () => {
   const speaks: Turn = async function* (_request, signal) {
     yield { type: 'text.delta', part: 0, text: 'so far' }
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
@@ -58,7 +58,7 @@ test('a cancel reaches members: their output is kept, and none continues', async
   expect(spoken(log)).toEqual(['default: ', 'speaker: so far', 'worker: '])
 })
 
-test('a fault outside the model stops the other members with the run, and stores nothing of them', async () => {
+test('an error outside the model stops the other members with the run, and stores no message of them', async () => {
   let began = (): void => undefined
   const begun = new Promise<void>((resolve) => (began = resolve))
   const breaks: Turn = async function* () {

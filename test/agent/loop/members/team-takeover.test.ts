@@ -125,7 +125,7 @@ const results = (log: readonly Message[]): [string, string, string][] =>
     one.role === 'tool' ? [[one.toolName, one.status, textOf(one.parts)] as [string, string, string]] : [],
   )
 
-test('a delegate call whose member had no task yet is given to it', async () => {
+test('a member without a stored task receives the task of its delegate call after a takeover', async () => {
   const it = await open()
   const left = await leftBehind(it)
   await storeRound(it, left, 'default', 0, [[DELEGATE, TASK]])
@@ -183,7 +183,7 @@ test('a member resumes from its part of the log; only calls that may not repeat 
   expect(log.findLast(({ agent }) => agent === 'hand')).toMatchObject({ round: 1 })
 })
 
-test('a member that had ended is not asked again', async () => {
+test('an ended member is not asked again', async () => {
   const it = await open()
   const left = await leftBehind(it)
   const [call] = await storeRound(it, left, 'default', 0, [[DELEGATE, TASK]])
@@ -198,7 +198,7 @@ test('a member that had ended is not asked again', async () => {
   expect(results(log)[0]).toEqual([DELEGATE, 'completed', 'lead is done'])
 })
 
-test('a member resumes although its leader no longer has members', async () => {
+test('a member resumes even if its leader no longer lists members', async () => {
   const team = { lead: { script: says('led'), members: ['hand'] }, hand: { script: [], members: ['lead'] } }
   const it = (harness = await openHarness({ script: says('all done'), team, clock }))
   const left = await leftBehind(it)
@@ -215,7 +215,7 @@ test.each([
   // Summaries count under this name, too.
   ['summary', 60, 'answer', 'auto'],
 ] as const)(
-  "usage of ended members counts once to the run's budget for each holder: %s, %i of 100",
+  'usage of ended members counts once towards the run’s budget for each holder: %s, %i of 100',
   async (member, tokens, stopReason, toolChoice) => {
     const it = await open(says('no more'), { maxRunTokens: 100 })
     const left = await leftBehind(it)
@@ -233,7 +233,7 @@ test.each([
   },
 )
 
-test('a run whose holder stops is handed off within its members, which resume in the next process', async () => {
+test('a run whose holder stops is handed off during its members, which resume in the next process', async () => {
   const it = await open()
   let entered = (): void => undefined
   const inside = new Promise<void>((resolve) => (entered = resolve))

@@ -31,7 +31,7 @@ const delegations = (messages: readonly Message[]): ToolMessage[] =>
 const results = (messages: readonly Message[]): [string, string][] =>
   delegations(messages).map(({ status, parts }) => [status, textOf(parts)])
 
-test('a member’s truncated answer differs from a whole one', async () => {
+test('a member’s truncated answer is distinguishable from a complete answer', async () => {
   const cut = { ...completionOf({ text: 'Ann and' }), finishReason: 'length' } as const
   const it = await set({
     script: [{ calls: [give('researcher', 'Who?')] }, { text: 'Ann and somebody.' }],
@@ -51,7 +51,7 @@ test('a member’s truncated answer differs from a whole one', async () => {
 })
 
 describe('a delegated task', () => {
-  test('is worked on by the member in the same run, and only its result goes to the leader', async () => {
+  test('is executed by the member in the same run, and the leader gets only its result', async () => {
     const echo = makeTool('echo', async () => ({ text: 'echoed' }))
     const it = await set({
       script: [
@@ -100,7 +100,7 @@ describe('a delegated task', () => {
     for (const one of reported) expect(one).toMatchObject({ agent: 'researcher', parentToolCallId: 'to-researcher' })
   })
 
-  test('is worked on at the same time as others, however many, and by members of members', async () => {
+  test('can run at the same time as many others and can be delegated further', async () => {
     const count = 12
     let inside = 0
     const meet = makeTool('meet', async () => {
@@ -141,7 +141,7 @@ describe('a delegated task', () => {
     }
   })
 
-  test('without a known member or a task, is an error that the model can correct', async () => {
+  test('without a known member or a task is an error that the model can correct', async () => {
     const absent = { id: 'x', name: 'delegate_task_to_member' }
     const it = await set({
       script: [
@@ -167,7 +167,7 @@ describe('a delegated task', () => {
     expect(it.requests).toHaveLength(2)
   })
 
-  test('that fails, or exceeds its rounds, is an error of its call; the run continues', async () => {
+  test('that fails or exceeds its rounds becomes an error of its call; the run continues', async () => {
     const echo = makeTool('echo', async () => ({ text: '' }))
     const refuses: Turn = async function* () {
       yield { type: 'text.delta', part: 0, text: 'I' }
@@ -198,7 +198,7 @@ describe('a delegated task', () => {
     expect(asked.map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'none'])
   })
 
-  test('counts to the budget of the run', async () => {
+  test('counts towards the budget of the run', async () => {
     const it = await set({
       script: [
         { calls: [give('spender', 'a')], tokens: 10 },
@@ -223,8 +223,8 @@ describe('a delegated task', () => {
   })
 })
 
-describe('what a member waits for', () => {
-  test('pauses the run once everything else has ended, and resumes exactly that member', async () => {
+describe('S a waiting member', () => {
+  test('pauses the run once everything else has ended, and a result resumes exactly that member', async () => {
     const approve = makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })
     const it = await set({
       script: [{ calls: [give('asker', 'ask'), give('payer', 'pay'), give('quick', 'be quick')] }, { text: 'all' }],
@@ -260,7 +260,7 @@ describe('what a member waits for', () => {
     ])
   })
 
-  test('is closed with the run when an input comes instead', async () => {
+  test('is closed with the run when an input arrives instead', async () => {
     const it = await set({
       script: [{ calls: [give('asker', 'ask')] }, { text: 'something else' }],
       team: { asker: { script: [{ calls: [{ name: 'ask' }] }] } },

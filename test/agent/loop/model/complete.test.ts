@@ -65,7 +65,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('an error that may pass is tried again three times, after growing waits', async () => {
+test('a temporary error is retried three times, with growing waits', async () => {
   const { completion, waits, asked } = ask([[busy()], [busy()], [busy()], [busy()]])
   expect(await failure(completion)).toMatchObject({ cause: { code: 'rate_limited' } })
   expect(asked()).toBe(4)
@@ -82,13 +82,13 @@ test("the provider's delay applies; a delay over a minute fails the request", as
   expect([long.asked(), long.waits]).toEqual([1, []])
 })
 
-test('an error for good is not tried again', async () => {
+test('a permanent error is not retried', async () => {
   const { completion, asked } = ask([[refused], [done]])
   expect(await failure(completion)).toMatchObject({ cause: refused })
   expect(asked()).toBe(1)
 })
 
-test('under a lease that is over, nothing is asked, nor asked again', async () => {
+test('no request is sent or retried after the lease has expired', async () => {
   const lost = new LeaseLost('s', 1)
   let checked = 0
   const { completion, asked, events } = ask([[busy()], [done]], undefined, () => {
@@ -98,7 +98,7 @@ test('under a lease that is over, nothing is asked, nor asked again', async () =
   expect([asked(), events]).toEqual([1, []])
 })
 
-test('each retry emits a discard of the streamed content, and leaves none of it behind', async () => {
+test('each retry emits a discard of the streamed content and removes all of it', async () => {
   const { completion, events } = ask([
     [text('first'), busy()],
     [text('sec'), text('ond'), { type: 'reasoning.delta', part: 1, text: 'hm' }, text('!'), refused],
@@ -119,13 +119,13 @@ test('each retry emits a discard of the streamed content, and leaves none of it 
   ])
 })
 
-test('a stream that ends without a completion has failed', async () => {
+test('a stream that ends without a completion fails', async () => {
   const { completion, asked } = ask([[text('cut o')], [done]])
   expect(await completion).toMatchObject({ parts: [{ text: 'done' }] })
   expect(asked()).toBe(2)
 })
 
-test('a model that says nothing for two minutes is asked again', async () => {
+test('a request without any output for two minutes is retried', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const silent = ask([[text('a'), 'silence'], [done]])
   await vi.advanceTimersByTimeAsync(119_000)
@@ -134,7 +134,7 @@ test('a model that says nothing for two minutes is asked again', async () => {
   expect(await silent.completion).toMatchObject({ parts: [{ text: 'done' }] })
 })
 
-test('a model that says something now and then may take as long as it likes', async () => {
+test('a model that emits output regularly has no time limit', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const slow = ask([[text('a'), 100_000, text('b'), 100_000, text('c'), 100_000, done], [refused]])
   await vi.advanceTimersByTimeAsync(300_000)
@@ -142,7 +142,7 @@ test('a model that says something now and then may take as long as it likes', as
   expect(slow.asked()).toBe(1)
 })
 
-test('a stream that ignores its signal is not waited for', async () => {
+test('a stream that ignores its signal is abandoned', async () => {
   const stop = new AbortController()
   const { completion } = ask([[text('half'), 'deaf']], stop.signal)
   let isOver = false
@@ -153,7 +153,7 @@ test('a stream that ignores its signal is not waited for', async () => {
   expect(isOver).toBe(true)
 })
 
-test('usage of an attempt counts if it streamed content or was aborted here, and not otherwise', async () => {
+test('usage of an attempt counts only if it streamed content or was aborted locally', async () => {
   const failed = ask([[busy()], [text('some words'), busy()], [{ ...tooled, arguments: '' }, busy()], [done]])
   await failed.completion
   expect(failed.counted).toEqual([{ ...NO_USAGE, inputTokens: 50, outputTokens: 2, totalTokens: 52 }])
@@ -167,7 +167,7 @@ test('usage of an attempt counts if it streamed content or was aborted here, and
   expect([before.counted, before.asked()]).toEqual([[], 0])
 })
 
-test('an abort ends it with the reason and what had streamed', async () => {
+test('an abort ends the request with the abort reason and the streamed content', async () => {
   const stop = new AbortController()
   const { completion, asked } = ask([[text('half'), 'silence'], [done]], stop.signal)
   setTimeout(() => stop.abort(new Error('enough')), 10)

@@ -60,7 +60,7 @@ const log: Message[] = [
 ]
 const look = { name: 'look', description: 'look', parameters: { type: 'object' } }
 
-test('a request without tools of its own declares those that its history called, not to be called', () => {
+test('a request without tools still declares tools that its history called, and forbids calls', () => {
   const of = {
     session,
     thread: { runId: 'run-2', agent, messages: log },
@@ -72,7 +72,7 @@ test('a request without tools of its own declares those that its history called,
   expect(buildRequest({ ...of, tools: [look] })).toMatchObject({ tools: [look], toolChoice: 'auto' })
 })
 
-test("a session's instructions stand in for its agent's", () => {
+test('a session’s instructions replace its agent’s', () => {
   const of = {
     thread: { runId: 'run-2', agent, messages: [] as Message[] },
     tools: [],
@@ -84,7 +84,7 @@ test("a session's instructions stand in for its agent's", () => {
   expect(buildRequest({ ...of, session: { ...session, instructions: 'Be long.' } }).instructions).toBe('Be long.')
 })
 
-test("a run's instructions stand in for its session's", () => {
+test('a run’s instructions replace its session’s', () => {
   expect(instructed({ instructions: 'Now in French.' }, { instructions: 'Be long.' })).toEqual({
     instructions: 'Now in French.',
   })
@@ -92,7 +92,7 @@ test("a run's instructions stand in for its session's", () => {
   expect(instructed({}, {})).toEqual({})
 })
 
-test("a caller's tool hides the agent's of the same name", () => {
+test('a client tool hides the agent’s tool of the same name', () => {
   const tools = new Map(['look', 'ask'].map((name) => [name, makeTool(name, async () => ({ text: '' }))]))
   const own = { name: 'ask', description: 'asks the caller', parameters: {} }
   expect(declaredTools(tools, [own])).toEqual([own, look])
@@ -104,7 +104,7 @@ test('an agent gets its listed tools in its order; missing tools are omitted', a
   expect([...opened.keys()]).toEqual(['ask', 'look'])
 })
 
-test('a request carries the bytes of its media, and is otherwise unchanged', async () => {
+test('a request contains the bytes of its media and is otherwise unchanged', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-request-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const outputs = createDiskOutputStore({ folder })

@@ -45,7 +45,7 @@ const about = (tokens: number) => ({
 const OF_REQUEST = weighText(LONG)
 const OF_BOTH = OF_REQUEST + weighText(SAID)
 
-test('a completion that is cancelled before anything of it has come counts its request', async () => {
+test('a completion that is cancelled before any output counts the tokens of its request', async () => {
   const { submit, settled, service, key, requests } = await set({ script: [hanging()] })
   const runId = await submit(LONG)
   await until(() => requests.length === 1)
@@ -58,7 +58,7 @@ test('a completion that is cancelled before anything of it has come counts its r
 test.each([
   ['text', saying],
   ['arguments', { type: 'tool_call.delta', sequence: 0, toolCallId: 'c', toolName: 't', arguments: SAID }],
-] as const)('and what has come of it: %s', async (_, event) => {
+] as const)('a completion that is cancelled during its output also counts the streamed %s', async (_, event) => {
   const { submit, settled, service, key, events } = await set({ script: [hanging(event)] })
   const runId = await submit(LONG)
   await until(() => events.some(({ type }) => type === event.type))
@@ -67,7 +67,7 @@ test.each([
   expect(await counted(harness as Harness)).toEqual({ default: [1, about(OF_REQUEST), about(OF_BOTH)] })
 })
 
-test('the deletion of the session changes nothing of that', async () => {
+test('a completion is also counted if its session is deleted', async () => {
   const { submit, key, requests, ports, worker } = await set({ script: [hanging()] })
   await submit(LONG)
   await until(() => requests.length === 1)
@@ -92,7 +92,7 @@ test('an aborted or broken completion counts its usage before it is requested ag
   expect(await counted(harness as Harness)).toEqual({ default: [3, about(2 * OF_REQUEST), about(2 * OF_BOTH + 7)] })
 })
 
-test('what a provider refuses or cannot give costs nothing', async () => {
+test('a failed request without usage counts nothing', async () => {
   const failing: Turn = async function* () {
     yield* []
     throw new Error('no')
@@ -102,7 +102,7 @@ test('what a provider refuses or cannot give costs nothing', async () => {
   expect(await counted(harness as Harness)).toEqual({})
 })
 
-test('what a refusal says that it took counts, and nothing else of it', async () => {
+test('a refusal counts exactly the usage that it reports', async () => {
   const refused: Turn = async function* () {
     yield saying
     const usage = { ...NO_USAGE, inputTokens: 900, outputTokens: 1, totalTokens: 901 }
@@ -113,7 +113,7 @@ test('what a refusal says that it took counts, and nothing else of it', async ()
   expect(await counted(harness as Harness)).toEqual({ default: [1, 900, 901] })
 })
 
-test('requests to a model that stays silent count, each time that one is given up', async () => {
+test('each timed-out request to a silent model counts', async () => {
   const { submit, settled } = await set({
     script: [hanging(), hanging(), hanging(), hanging()],
     modelOptions: { timeoutMs: 50 },
@@ -122,7 +122,7 @@ test('requests to a model that stays silent count, each time that one is given u
   expect(await counted(harness as Harness)).toEqual({ default: [4, about(4 * OF_REQUEST), about(4 * OF_REQUEST)] })
 })
 
-test('a run stored as ended counts its completion once, also after its lease expired', async () => {
+test('a run stored as ended counts its completion once, even after its lease expired', async () => {
   const { submit, key, ports, worker } = await set({
     script: [{ text: 'done', tokens: 7 }],
     change: (from) => ({
@@ -144,7 +144,7 @@ test('a run stored as ended counts its completion once, also after its lease exp
   expect(await counted(harness as Harness)).toEqual({ default: [1, null, 7] })
 })
 
-test("a whole but unstored completion counts the provider's usage: after a cancel, or without the required call", async () => {
+test('an unstored complete completion counts the provider’s usage: after a cancel, or without the required call', async () => {
   const slow = makeTool('slow', async () => ({ text: 'x'.repeat(60_000) }))
   const { submit, settled, service, key, requests } = await set({
     script: [{ text: 'no call', tokens: 3 }, { calls: [{ name: 'slow' }], tokens: 5 }, { calls: [{ name: 'slow' }] }],
@@ -160,7 +160,7 @@ test("a whole but unstored completion counts the provider's usage: after a cance
   expect(await counted(harness as Harness)).toEqual({ default: [3, null, 3 + 5 + 10] })
 })
 
-test('members count theirs under their own names', async () => {
+test('aborted completions of members count under the members’ names', async () => {
   const delegate = { name: 'delegate_task_to_member', arguments: JSON.stringify({ member: 'helper', task: LONG }) }
   const { submit, settled, service, key, events } = await set({
     script: [{ calls: [delegate] }],
@@ -176,7 +176,7 @@ test('members count theirs under their own names', async () => {
   })
 })
 
-test('a summary that is cut off counts as a summary', async () => {
+test('an aborted summary counts as a summary', async () => {
   const { submit, settled, service, key, requests } = await set({
     script: [{ text: 'one' }, { text: 'two' }, hanging(saying)],
     policies: { consolidation: { threshold: 2, keepRecentRatio: 0 } },
@@ -192,7 +192,7 @@ test('a summary that is cut off counts as a summary', async () => {
   expect(summary?.[1]).toBeGreaterThan(OF_REQUEST)
 })
 
-test('a summary that its provider refuses counts nothing', async () => {
+test('a summary that its provider refuses counts no usage', async () => {
   const refused: Turn = async function* () {
     yield* []
     throw new ModelError('refused', 'no', { retryable: false })
@@ -208,7 +208,7 @@ test('a summary that its provider refuses counts nothing', async () => {
 test.each([
   ['fails', () => Promise.reject(new Error('out of order'))],
   ['does not come back', () => new Promise<void>(() => undefined)],
-])('a ledger that %s keeps no run from ending', async (_, count) => {
+])('a usage ledger that %s does not prevent a run from ending', async (_, count) => {
   const { submit, settled, service, key, requests } = await set({
     script: [hanging()],
     change: (ports) => ({ ...ports, usage: { ...ports.usage, count } }),

@@ -37,7 +37,7 @@ function* searches(): Generator<ClosedMessage> {
   yield { role: 'assistant', parts: [{ type: 'text', text: 'all of it' }], toolCalls: [] } as ClosedMessage
 }
 
-test('after an import with more sources than a completion numbers, each run numbers the oldest of the others', async () => {
+test('after an import with too many sources for a completion, each run numbers the oldest remaining ones', async () => {
   harness = await openHarness({
     script: [{ text: 'one' }, { text: 'two' }],
     policies: { contextTokens: 4_000_000, consolidation: false },

@@ -49,7 +49,7 @@ const shown = (number: number, name: string): string =>
   `[source${number}] Title ${name} — https://${name}.example/\nText ${name}`
 
 describe('sources', () => {
-  it('are numbered over the session in the order of round and sequence, whatever ended first', async () => {
+  it('are numbered across the session by round and sequence, whichever call ends first', async () => {
     const script = [
       calling({ letters: 'ab', slow: true }, 'c'),
       calling('d'),
@@ -76,7 +76,7 @@ describe('sources', () => {
     ])
   })
 
-  it('get the numbers of a request whose completion was never stored again, in another process, too', async () => {
+  it('have the same numbers in another process if the completion of the request was never stored', async () => {
     const failing: Turn = async function* fails() {
       yield* []
       throw new Error('the model is gone')
@@ -90,7 +90,7 @@ describe('sources', () => {
     expect(resultsOf(next.requests[0])).toEqual(resultsOf(harness.requests[3]))
   })
 
-  it('follow a blank line, none after an empty text; a title is one line, missing fields are omitted', async () => {
+  it('follow a blank line, except after an empty text; titles have one line, missing fields are omitted', async () => {
     const bare = makeTool('bare', async () => ({
       text: '',
       sources: [{ title: 'A\r\ntitle\u2028of lines' }, { title: 'B', text: 'only text' }],
@@ -100,7 +100,7 @@ describe('sources', () => {
     expect(resultsOf(harness.requests[1])).toEqual(['[source1] A title of lines\n[source2] B\nonly text'])
   })
 
-  it('that are none are left out with a warning, and so are those after the hundredth', async () => {
+  it('that are invalid or beyond the first hundred are omitted with a warning', async () => {
     const many = Array.from({ length: 102 }, (_, place) => source(String(place)))
     const wrong = [{ title: ' ' }, { title: 'x', url: 'javascript:alert(1)' }, 7] as unknown as Source[]
     const mixed = makeTool('mixed', async () => ({ text: 'x', sources: [...wrong, ...many] }))
@@ -112,7 +112,7 @@ describe('sources', () => {
     ])
   })
 
-  it('whose text is large leave a preview, and the whole is read by its pointer', async () => {
+  it('with a large text are replaced by a preview, and the full text is readable by its pointer', async () => {
     const large = `begins ${'x'.repeat(60_000)}\nthe last line`
     const tool = makeTool('large', async () => ({
       text: 'short',
@@ -139,7 +139,7 @@ describe('sources', () => {
     expect(read[2]).toContain('there is no output behind')
   })
 
-  it('that cannot be numbered, because the store lost the numbers, are dropped with a warning', async () => {
+  it('without numbers, because the store lost them, are dropped with a warning', async () => {
     harness = await openHarness({
       script: [calling('a'), { text: 'done' }],
       tools: [cite()],
@@ -160,7 +160,7 @@ describe('sources', () => {
 describe('under the policy `cited`', () => {
   const policies = { sources: 'cited' } as const
 
-  it('sources that the final completion does not cite leave the requests of later runs, and numbers never change', async () => {
+  it('sources that the final completion does not cite are omitted in later runs, and numbers never change', async () => {
     const script = [
       calling('abc', 'd'),
       { text: 'As [source2] says, not `[source4]`.' },
@@ -194,7 +194,7 @@ describe('under the policy `cited`', () => {
     for (const [place, body] of bodies.slice(1).entries()) expect(body.startsWith(bodies[place] ?? '?')).toBe(true)
   })
 
-  it('a run that has failed decides nothing; the one that continues it decides for both', async () => {
+  it('a failed run makes no decision; the run that continues it decides for both', async () => {
     const failing: Turn = async function* fails() {
       yield* []
       throw new Error('the model is gone')
@@ -217,7 +217,7 @@ describe('under the policy `cited`', () => {
     ])
   })
 
-  it('a summary of the conversation leaves what was decided about its sources', async () => {
+  it('a summary of the conversation retains the decisions about its sources', async () => {
     const consolidation = { threshold: 2, keepRecentRatio: 0.5 }
     const script = [calling('ab'), { text: '[source1]' }, { text: 'so far' }, { text: 'Second.' }]
     harness = await openHarness({ script, tools: [cite()], policies: { sources: 'cited', consolidation } })
@@ -228,7 +228,7 @@ describe('under the policy `cited`', () => {
   })
 })
 
-it('search finds the texts of sources, offloaded ones whole; the agent sees their numbers and titles', async () => {
+it('search finds the full texts of sources, even offloaded ones; the agent sees their numbers and titles', async () => {
   const large = `${'filler '.repeat(9_000)}the zebra crossing`
   const tool = makeTool('cite', async () => ({
     text: 'see there',

@@ -54,20 +54,20 @@ function holdLine(): void {
 
 const checked = () => checkCalls(stateOf(), thread, { finishReason: 'tool-calls' } as AssistantMessage, [CALL])
 
-test('a run that waits for its turn to check is expected to get on, until it has checked', async () => {
+test('a run that waits in the queue for checks does not count as stalled', async () => {
   const checking = checked()
   expect(expected).toEqual([10_000])
   expect(await checking).toEqual([{ needs: 'approval' }])
   expect(expected).toEqual([])
 })
 
-test('a call whose check has no turn in time waits for its approval unchecked', async () => {
+test('a call whose check times out in the queue waits for its approval unchecked', async () => {
   const checking = checked()
   timeOut()
   expect(await checking).toEqual([{ needs: 'approval', isUnchecked: true }])
 })
 
-test('a run that must stop does not wait for its turn to check', async () => {
+test('a run that must stop does not wait in the queue for checks', async () => {
   const checking = checked()
   stopped.abort()
   expect(await checking).toEqual([{ needs: 'approval', isUnchecked: true }])

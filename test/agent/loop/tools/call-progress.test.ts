@@ -18,7 +18,7 @@ function reporter() {
   return { clock, events, report }
 }
 
-test('followers get the progress of a call at most once a second', () => {
+test('followers get the progress of a call at most once per second', () => {
   const { clock, events, report } = reporter()
   for (let step = 1; step <= 3_000; step++) {
     report({ progress: step, total: 3_000, text: `hole ${step}` })
@@ -34,7 +34,7 @@ test('followers get the progress of a call at most once a second', () => {
   )
 })
 
-test('progress that is no number is dropped, and its text is limited to one line', () => {
+test('progress that is not a number is dropped, and its text is limited to one line', () => {
   const { clock, events, report } = reporter()
   const says = (howFar: object): void => {
     clock.advance(1_000)

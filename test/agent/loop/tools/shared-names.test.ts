@@ -7,7 +7,7 @@ afterEach(() => harness.close())
 
 const clientTools = [{ name: 'crm__find', description: 'mine', parameters: { type: 'object' } }]
 
-test('a tool of an MCP server wins over a client tool of the same name, with a warning', async () => {
+test('a tool of an MCP server overrides a client tool of the same name, with a warning', async () => {
   const tool = { ...makeTool('crm__find', async () => ({ text: 'found' })), isOfServer: true as const }
   const script = [{ calls: [{ name: 'crm__find', id: 'c' }] }, { text: 'Done.' }]
   harness = await openHarness({ script, tools: [tool] })

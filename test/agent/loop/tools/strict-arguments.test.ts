@@ -14,7 +14,7 @@ const TOOL = {
 const runOf = (tenant: string, signal = new AbortController().signal) => ({ run: {} as Run, tenant, signal })
 const HOSTILE = JSON.stringify({ city: `${'a'.repeat(60)}!` })
 
-test('checks that take too long leave most of the time to others, and keep no other tenant waiting', async () => {
+test('slow checks pause for other work and do not delay other tenants', async () => {
   const checks = Array.from({ length: 4 }, () => checkArguments(runOf('acme'), TOOL, HOSTILE))
   const order: string[] = []
   const other = checkArguments(runOf('other'), TOOL, '{"city": "aa"}')
@@ -30,7 +30,7 @@ test('checks that take too long leave most of the time to others, and keep no ot
   expect(order.indexOf('other')).toBeLessThan(2)
 })
 
-test('a check that the machine keeps from working for a while is done nevertheless', async () => {
+test('a check that is suspended by a busy machine is retried and completes', async () => {
   const stalled = new Int32Array(new SharedArrayBuffer(4))
   let looks = 0
   const properties = {
@@ -44,7 +44,7 @@ test('a check that the machine keeps from working for a while is done neverthele
   expect(looks).toBeGreaterThan(1)
 })
 
-test('a schema is of the draft that it names', async () => {
+test('a schema is validated under the draft that it names', async () => {
   const pair = { type: 'array', items: [{ type: 'string' }, { type: 'number' }] }
   const named = (draft: string) => ({
     name: 'pair',
@@ -59,7 +59,7 @@ test('a schema is of the draft that it names', async () => {
   }
 })
 
-test('a check that has no turn in time leaves its call unchecked, and keeps no later check waiting', async () => {
+test('a check that times out in the queue leaves its call unchecked and blocks no later check', async () => {
   const first = checkArguments(runOf('crowded'), TOOL, HOSTILE)
   const late = new AbortController()
   const looks: string[] = []

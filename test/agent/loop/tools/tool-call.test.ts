@@ -44,7 +44,7 @@ test("a storage failure in a tool hides the store's message from the model", asy
   expect(logged).toEqual([failure, outage])
 })
 
-test('a tool learns of its timeout, and the model does, too, for each reaction of the tool', async () => {
+test('a tool and the model both learn of a timeout, however the tool reacts', async () => {
   let reported: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
@@ -58,7 +58,7 @@ test('a tool learns of its timeout, and the model does, too, for each reaction o
   expect(reported).toMatchObject({ name: 'TimeoutError' })
 })
 
-test('when the lease is lost, a call ends with that, whatever the tool does', async () => {
+test('a call fails with the lost lease, whatever the tool does', async () => {
   let reported: unknown
   const obeys: Tool['execute'] = async (_, { signal }) => {
     await stopped(signal)
@@ -74,7 +74,7 @@ test('when the lease is lost, a call ends with that, whatever the tool does', as
   expect(reported).toBeInstanceOf(LeaseLost)
 })
 
-test("after a cancel, a call's late result is kept, and a call that ignores the cancel is abandoned", async () => {
+test('after a cancel, a late result is stored, and a call that ignores the cancel is abandoned', async () => {
   const [work, other] = [new AbortController(), new AbortController()]
   const call = execute(
     makeTool('work', async (_, { signal }) => {
@@ -89,7 +89,7 @@ test("after a cancel, a call's late result is kept, and a call that ignores the 
   await expect(deaf).rejects.toThrow('the run was cancelled')
 })
 
-test('a tool does not begin when the work must stop already', async () => {
+test('a tool does not start if the work must already stop', async () => {
   let begun = 0
   const work = new AbortController()
   work.abort(new Error('the run was cancelled'))
@@ -98,7 +98,7 @@ test('a tool does not begin when the work must stop already', async () => {
   expect(begun).toBe(0)
 })
 
-test('a call leaves no timer and no listener behind, however it ends', async () => {
+test('a call removes its timer and its listeners, however it ends', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
   const before = timers()
   const work = new AbortController()
@@ -116,7 +116,7 @@ test('a call leaves no timer and no listener behind, however it ends', async () 
   await eventually(() => expect(timers()).toBeLessThanOrEqual(before))
 })
 
-test('a tool that says that it gets on has its time anew, up to ten times as long', async () => {
+test('a tool that reports progress gets its timeout again, up to ten times', async () => {
   const working =
     (steps: number): Tool['execute'] =>
     async (_, { progressed, signal }) => {

@@ -96,7 +96,7 @@ test.each([
   ['owner', undefined, { tenant: 't', session: 's1' }],
   ['session', 'ada', { tenant: 't', session: 's1' }],
   ['tenant', 'ada', { tenant: 't' }],
-] as const)('with scope %s and owner %s a tool sees %j, without the run that asks', async (scope, owner, expected) => {
+] as const)('with scope %s and owner %s, a tool sees %j except its own run', async (scope, owner, expected) => {
   const { context, queries, scopes } = contextOf(owner, scope)
   const { lacksOwner = false } = await context.searchHistory('words', { role: 'user' }, 7)
   expect(lacksOwner).toBe(scope === 'owner' && owner === undefined)
@@ -105,7 +105,7 @@ test.each([
   expect(scopes).toEqual([expected])
 })
 
-test('a session bound to its owner during the run excludes the rest of the tenant', async () => {
+test('a session that becomes bound to its owner during the run excludes the rest of the tenant', async () => {
   const { context, queries, scopes } = contextOf('ada', 'tenant', true)
   await context.searchHistory('words', {}, 7)
   await context.readOutput(`output:${THERE}`)
@@ -115,7 +115,7 @@ test('a session bound to its owner during the run excludes the rest of the tenan
   ])
 })
 
-test('an output is read from this session, or from another that the scope may see', async () => {
+test('an output is read from this session, or from another session within the scope', async () => {
   const { context } = contextOf('ada', 'owner')
   const [here, there] = [await context.readOutput(`output:${HERE}`), await context.readOutput(`output:${THERE}`)]
   expect([here, there]).toMatchObject([
@@ -127,6 +127,6 @@ test('an output is read from this session, or from another that the scope may se
 })
 
 test.each([`output:${SAID}`, 'output:01ARZ3NDEKTSV4RRFFQ69G5FAZ', HERE, 'output:../x', ''])(
-  'there is no output behind %j',
+  'the pointer %j has no output',
   async (pointer) => expect(await contextOf('ada', 'owner').context.readOutput(pointer)).toBeUndefined(),
 )

@@ -26,7 +26,7 @@ const parameters = { type: 'object', properties: { items: { type: 'array', items
 /** Some 130 KB, which fit; a check takes about a tenth of a second, and its rest three times as long. */
 const text = JSON.stringify({ items: Array.from({ length: 12_000 }, (_, a) => ({ a })) })
 
-test('runs that wait for checks of one another keep their leases, and each asks its model once', async () => {
+test('runs that wait for each other’s checks hold their leases, and each asks its model once', async () => {
   const calls = Array.from({ length: CALLS }, (_, n) => ({ id: `c${n}`, name: 'save', arguments: text }))
   const turn = async function* () {
     yield { type: 'completion', completion: completionOf({ calls }) } as const
