@@ -54,12 +54,14 @@ export interface Models {
   open(name: string, use?: ModelUse): Promise<Model>
 }
 
-/** The numbers that a provider names when it refuses a request as too long. */
+/** The sizes in a provider's refusal of a request that is too long. */
 export interface RefusedSize {
-  /** Tokens that the model takes. */
+  /** Tokens that the model takes beside the output that was requested. */
   readonly maxTokens?: number
-  /** Tokens of the request, by the provider's count; more than `maxTokens`. */
+  /** Tokens of the request without its output, by the provider's count; more than `maxTokens`. */
   readonly tokens?: number
+  /** The provider names the reason by a code. */
+  readonly isCoded?: true
 }
 
 export class ModelError extends Error {

@@ -61,6 +61,8 @@ export interface SizeRefusal {
   readonly maxTokens?: number
   /** Tokens of the request, as the provider counts them. */
   readonly tokens?: number
+  /** The provider names the reason by a code. */
+  readonly isCoded?: boolean
 }
 
 /** Share of a refused size that is assumed to be accepted where the provider names no number, and the least such limit. */
@@ -69,8 +71,12 @@ const MIN_ASSUMED = 1_000
 /** A limit is at least this share of the number that the provider names: its own count may include the output. */
 const MIN_SHARE = 0.5
 
-/** The limits once this refusal is known, in estimated tokens. A refusal never raises a limit. */
-export function limitsAfter(limits: Limits | undefined, model: string, refusal: SizeRefusal): Limits {
+/**
+ * The limits once this refusal is known, in estimated tokens. A refusal never raises a limit. A sentence without a number and without
+ * a code teaches no limit: it may be about something else.
+ */
+export function limitsAfter(limits: Limits | undefined, model: string, refusal: SizeRefusal): Limits | undefined {
+  if (refusal.maxTokens === undefined && refusal.isCoded !== true) return limits
   return { ...limits, [model]: Math.min(limitOf(model, limits ?? {}), acceptedTokens(refusal)) }
 }
 

@@ -40,9 +40,30 @@ const SENTENCES = [
   [
     'openai-with-output',
     400,
-    "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (809 in the messages, 8192 in the completion).",
-    8192,
-    undefined,
+    "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (7001 in the messages, 2000 in the completion).",
+    6192,
+    7001,
+  ],
+  [
+    'openai-for-the-completion',
+    400,
+    "This model's maximum context length is 4097 tokens, however you requested 4927 tokens (3927 in your prompt; 1000 for the completion). Please reduce your prompt.",
+    3097,
+    3927,
+  ],
+  [
+    'vllm-with-output',
+    400,
+    "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 8192 tokens and your request has 7001 input tokens (2000 > 8192 - 7001).",
+    6192,
+    7001,
+  ],
+  [
+    'anthropic-with-output',
+    400,
+    'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
+    178_667,
+    188_240,
   ],
   ['anthropic', 400, 'prompt is too long: 250,000 tokens > 200,000 maximum', 200_000, 250_000],
   [
@@ -88,7 +109,7 @@ const SENTENCES = [
     'tgi-with-output',
     422,
     'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3474 `inputs` tokens and 60 `max_new_tokens`',
-    2048,
+    1988,
     3474,
   ],
   ['volcano', 400, 'Input length 203743 exceeds the maximum length 202752', 202_752, 203_743],
@@ -145,6 +166,10 @@ describe.each(PROVIDERS.map((provider) => [WIRES[provider.name], provider] as co
     [
       400,
       'max_completion_tokens must be less than or equal to 40960, the maximum value is less than the context_window',
+    ],
+    [
+      400,
+      "This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (809 in the messages, 8192 in the completion).",
     ],
     [400, 'messages.3: tool_use ids must be unique'],
     [422, 'tools.0.name: string does not match the pattern'],

@@ -32,8 +32,34 @@ const CODES =
 const OUTPUT = /\bmax_(?:completion_|output_)?tokens[^`+]{0,25}(?:must be|exceeds|is too large|cannot)/i
 
 /** Whether a refusal, as its message and its body have it, says that the request is too long for the model. */
-export const saysTooLong = (text: string): boolean =>
-  CODES.test(text) || (!OUTPUT.test(text) && SENTENCES.some((sentence) => sentence.test(text)))
+export function saysTooLong(text: string): boolean {
+  const sum = sumIn(withoutCommas(text))
+  // If the output alone fills the context, no shorter conversation fits.
+  if (sum !== undefined) return sum.maxTokens >= MIN_LIMIT
+  return CODES.test(text) || (!OUTPUT.test(text) && SENTENCES.some((sentence) => sentence.test(text)))
+}
+
+const withoutCommas = (text: string): string => text.replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
+
+/** Sentences that name the tokens of the request, of its output and of the model's context, which holds both. */
+const SUMS: readonly RegExp[] = [
+  // OpenAI: "you requested 9001 tokens (7001 in the messages, 2000 in the completion)", "(7001 in your prompt; 2000 for the completion)"
+  /context length is (?<context>\d+)[^(]*requested (?<all>\d+) tokens \([^)]*?(?<output>\d+) (?:in|for) the completion/i,
+  // vLLM: "maximum context length is 8192 tokens and your request has 7001 input tokens (2000 > 8192 - 7001)"
+  /context length is (?<context>\d+) tokens and your request has (?<input>\d+) input tokens \((?<output>\d+) >/i,
+  // Anthropic: "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
+  /context limit: (?<input>\d+) \+ (?<output>\d+) > (?<context>\d+)/i,
+  // TGI: "must be <= 2048. Given: 1990 `inputs` tokens and 60 `max_new_tokens`"
+  /must be <= ?(?<context>\d+)\. Given: (?<input>\d+) `inputs` tokens and (?<output>\d+) `max_new_tokens`/i,
+]
+
+/** The tokens of the request without its output, and those that the context has beside the output. */
+function sumIn(text: string): Required<Pick<RefusedSize, 'maxTokens' | 'tokens'>> | undefined {
+  const groups = SUMS.map((sentence) => sentence.exec(text)?.groups).find((found) => found !== undefined)
+  if (groups === undefined) return undefined
+  const [context, output, all, input] = ['context', 'output', 'all', 'input'].map((name) => Number(groups[name] ?? 0))
+  return { maxTokens: (context ?? 0) - (output ?? 0), tokens: input || (all ?? 0) - (output ?? 0) }
+}
 
 const MAX_TOKENS: readonly RegExp[] = [
   /(?:\d|tokens) > (\d+)/,
@@ -54,15 +80,16 @@ const TOKENS: readonly RegExp[] = [
 ]
 const [MIN_LIMIT, MAX_LIMIT] = [256, 100_000_000]
 
-/** The numbers that the refusal names. */
+/** The numbers that the refusal names, and whether it has a code. */
 export function refusedSizeIn(text: string): RefusedSize {
-  const plain = text.replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
-  const limit = firstNumber(plain, MAX_TOKENS)
+  const plain = withoutCommas(text)
+  const sum = sumIn(plain)
+  const limit = sum?.maxTokens ?? firstNumber(plain, MAX_TOKENS)
   const maxTokens = limit !== undefined && limit >= MIN_LIMIT && limit <= MAX_LIMIT ? limit : undefined
-  const named = firstNumber(plain, TOKENS)
+  const named = sum?.tokens ?? firstNumber(plain, TOKENS)
   // A request that is not larger than the limit is counted without its output, or is another number.
   const tokens = named !== undefined && maxTokens !== undefined && named > maxTokens ? named : undefined
-  return definedFields({ maxTokens, tokens })
+  return definedFields({ maxTokens, tokens, isCoded: CODES.test(text) ? (true as const) : undefined })
 }
 
 function firstNumber(text: string, patterns: readonly RegExp[]): number | undefined {

@@ -84,5 +84,6 @@ export async function recordLimit(
   const { decided } = (await requested(state, asked)).context
   const refusal = { estimate: sized.tokens, ...error.size }
   const limits = limitsAfter(decided.limits, asked.thread.agent.model, refusal)
+  if (limits === undefined || limits === decided.limits) return
   await recordDecision(state, { context: { ...decided, limits }, notices: [] }, asked)
 }

@@ -156,8 +156,9 @@ async function summariseWithin(
       if (!(error instanceof SummaryFailed) || !(error.cause instanceof TooLarge)) throw error
       const { refusal, isForSize, isCertain } = error.cause
       if (isCertain) {
-        limits = limitsAfter(limits, name, refusal)
-        await dependencies.learn?.(limits)
+        const learned = limitsAfter(limits, name, refusal)
+        if (learned !== undefined && learned !== limits) await dependencies.learn?.(learned)
+        limits = learned
       }
       // Another reason than the size is not retried for long.
       if (reductions >= (isForSize ? MAX_REDUCTIONS : 1)) throw error

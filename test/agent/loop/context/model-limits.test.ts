@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { definedFields } from '../../../../functions/domain/defined-fields.ts'
 import { CUT_NOTE } from '../../../../functions/log/request/request-context.ts'
 import { weighMessages } from '../../../../functions/log/request/token-weight.ts'
 import { SUMMARY_PROMPT } from '../../../../functions/log/request/summary-prompt.ts'
@@ -59,8 +60,12 @@ describe('S a model with a smaller limit than its agent’s setting · sqlite', 
     expect(other.requests.every((request) => countOf(request) <= 1_000)).toBe(true)
   })
 
-  it('field/too-long/no-number: each failed run leaves a smaller limit, until a request fits', async () => {
-    const plain = (): ModelError => new ModelError('context_length', 'Prompt exceeds max length', { retryable: false })
+  it.each([
+    ['no-number', 'each failed run leaves a smaller request, and no limit', undefined],
+    ['only-a-code', 'each failed run leaves a smaller limit', { isCoded: true }],
+  ] as const)('field/too-long/%s: %s, until a request fits', async (name, _, size) => {
+    const plain = (): ModelError =>
+      new ModelError('context_length', 'no', { retryable: false, status: 400, ...definedFields({ size }) })
     let most = Infinity
     const turn: Turn = (request, signal) => (holding(most, plain) as Extract<Turn, Function>)(request, signal)
     harness = await openHarness({
@@ -72,7 +77,8 @@ describe('S a model with a smaller limit than its agent’s setting · sqlite', 
     await converse(6, 1)
     expect(await lastRun()).toMatchObject({ status: 'completed' })
     const { limits } = await harness.ports.reader.context(harness.key)
-    expect(limits?.['script/ed']).toBeLessThan(200_000)
+    if (name === 'no-number') expect(limits).toBeUndefined()
+    else expect(limits?.['script/ed']).toBeLessThan(200_000)
   })
 
   it.each([
