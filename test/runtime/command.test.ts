@@ -35,7 +35,7 @@ const OFFLINE = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
 }
 
-describe('a command about an environment', () => {
+describe('S a command for an environment', () => {
   test.each(['keys', 'rebuild', 'redrive', 'status'])('%s prints its usage and does nothing', async (command) => {
     const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })
@@ -58,7 +58,7 @@ describe('a command about an environment', () => {
     ],
     ['reaches nobody', 1, ['redrive', '--env', 'dev'], 'Could not reach a service: connect ECONNREFUSED', OFFLINE],
     ['names none', 2, ['status', '--count'], 'name the environment: --env <environment>'],
-  ])('that %s gets one line that says what is wrong', async (_name, expected, words, reported, variables = {}) => {
+  ])('that %s prints one line with the problem', async (_name, expected, words, reported, variables = {}) => {
     const { code, out, error } = await run(words, variables)
     expect({ code, out }).toEqual({ code: expected, out: '' })
     expect(error).toContain(reported)
@@ -66,20 +66,20 @@ describe('a command about an environment', () => {
   })
 })
 
-describe('a command that knows no environments', () => {
+describe('S a command that accepts no environment', () => {
   test.each([
     ['import', 'openai', 'package.json'],
     ['smoke', '--url', 'http://127.0.0.1:9'],
     ['slack', 'manifest'],
     ['webhook', 'test', 'issues'],
-  ])('%s refuses one', async (...words) => {
+  ])('%s rejects --env', async (...words) => {
     const { code, out, error } = await run([...words, '--env', 'prod'])
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(error).toContain('--env is not for this command: name a program with --url. ')
   })
 })
 
-describe('a command without its words', () => {
+describe('S a command without its arguments', () => {
   test.each([
     ['keys', 'name what to do: create, list, cap or revoke'],
     ['slack', 'name what to do: manifest or check'],
@@ -88,7 +88,7 @@ describe('a command without its words', () => {
     ['smoke', 'name the address of the API: '],
     ['status', 'name the environment: '],
     ['redrive', 'name the environment: '],
-  ])('%s prints in a line what is missing, and then its usage', async (command, reported) => {
+  ])('%s prints one line with the missing argument, and then its usage', async (command, reported) => {
     const { code, out, error } = await run([command])
     const usage = (await run([command, '--help'])).out
     const [line = '', ...rest] = error.split('\n\n')
@@ -98,8 +98,8 @@ describe('a command without its words', () => {
   })
 })
 
-describe('npm run webhook', () => {
-  test('ends with 3 where no program responds', async () => {
+describe('S npm run webhook', () => {
+  test('exits with 3 if no program responds', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-webhook-'))
     const path = join(folder, 'agents.json')
     const issues = { verify: { preset: 'bearer', secrets: ['${secret:ISSUES}'] }, text: 'x', session: 's' }

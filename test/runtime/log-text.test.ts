@@ -6,7 +6,7 @@ import { processorTime } from '../processor-time.ts'
 
 const data = drawn('a').toString('base64')
 
-test('a log line holds no bytes of files, wherever they stand, and other texts as they are', () => {
+test('a log line omits bytes of files at any depth and keeps other texts', () => {
   expect(logText(`refused: {"url":"data:image/png;base64,${data}"}`)).toBe(
     `refused: {"url":"data:image/png;base64,[${data.length} characters of base64]"}`,
   )
@@ -87,7 +87,7 @@ test.each([
   expect(logText(`${before}${secret}${after}`)).toBe(`${before}[redacted]${after}`)
 })
 
-test('a log line shows no part of a token, however long, and of no secret that signs', () => {
+test('a log line shows no part of a token, however long, and no signing secret', () => {
   for (const token of [JWT, `${JWT.slice(0, 40)}.${'aB3d'.repeat(100)}.${'xY_z'.repeat(10)}`, 'aB+c/d.e~f0=='])
     expect(logText(`Authorization: Bearer ${token}`)).toBe('Authorization: Bearer [redacted]')
   for (let time = 0; time < 500; time++)
@@ -119,7 +119,7 @@ test.each([
   'a'.repeat(200),
   '=',
   '"',
-])('a hostile text takes no longer than its length asks for: %s', (piece) => {
+])('a hostile text takes time in proportion to its length: %s', (piece) => {
   const timed = (length: number): number => {
     const text = piece.repeat(Math.ceil(length / piece.length))
     const before = processorTime()
@@ -130,7 +130,7 @@ test.each([
   expect(Math.min(timed(100_000), timed(100_000), timed(100_000))).toBeLessThan(500)
 })
 
-test('a log line shows words about keys, counts of tokens and ids', () => {
+test('a log line shows sentences about keys, token counts and ids unchanged', () => {
   for (const text of [
     'skip_all_of_the_following_things',
     'the token expired: api key not configured',

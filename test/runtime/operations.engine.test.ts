@@ -27,7 +27,7 @@ import { REGION } from '../engines/region.ts'
 const SLOW = 120_000
 
 withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
-  describe('the commands about a deployed environment', { timeout: SLOW }, () => {
+  describe('S commands for a deployed environment', { timeout: SLOW }, () => {
     const id = crypto.randomUUID().slice(0, 8)
     const [table, index, outputs, failures] = [`ops-${id}`, `ops-${id}`, `ops-outputs-${id}`, `ops-failures-${id}`]
     const dynamodb = dynamodbClient(endpoints.dynamodb)
@@ -97,14 +97,14 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       })
     })
 
-    test('keys makes the first key of a deployment', async () => {
+    test('keys creates the first key of a deployment', async () => {
       const { code, out } = await run('keys', '--env', 'dev', 'create', '--tenant', 'acme', '--scope', 'admin')
       const found = await createDynamoKeyStore(rows).find(hashKeySecret(out.split('\n')[0] ?? ''))
       expect({ code, found }).toMatchObject({ code: 0, found: { tenant: 'acme', scopes: ['admin'] } })
       expect((await run('keys', '--env=dev', 'list')).out).toContain('acme')
     })
 
-    test('status reports an empty index, rebuild fills it, and documents that cannot be indexed are named', async () => {
+    test('status reports an empty index, rebuild fills it, and documents that cannot be indexed are listed', async () => {
       const before = await run('status', '--env', 'dev')
       expect(before.out).toContain('! The index is empty: npx tooltrail rebuild --env dev')
       expect(before.code).toBe(2)
@@ -119,7 +119,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(after.out).toMatch(/^ {2}Search +Green, data nodes: 2, unassigned shards: 0$/m)
     })
 
-    test('redrive indexes what was put aside from its rows as they are now, and keeps what fails again', async () => {
+    test('redrive indexes dead letters from their current rows and retains those that fail again', async () => {
       const { sessions } = await writeCorpus(rows, 3, 60)
       const stale = (await Promise.all(sessions.map(staleRecords))).flat()
       await s3.send(
@@ -143,7 +143,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       await expect.poll(() => depth(queues.run)).toBe(1)
     })
 
-    test('status of a deployment that is well has one screen and nothing to do', async () => {
+    test('status of a healthy deployment fits one screen and suggests no action', async () => {
       await sqs.send(new PurgeQueueCommand({ QueueUrl: queues.indexDeadLetters }))
       control.metrics.set('IndexLag tooltrail dev', [840, 1_210])
       control.metrics.set(`ApproximateAgeOfOldestMessage run-${id}`, [3])
@@ -156,7 +156,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
       expect(code).toBe(0)
     })
 
-    test('status shows the newest errors, whatever characters they hold', async () => {
+    test('status shows the newest errors, whatever characters they contain', async () => {
       const timestamp = Date.now()
       control.logs.set('/Worker', [
         { timestamp, message: '{"level":"ERROR","message":"serving a session failed"}\u001b[2J' },

@@ -10,7 +10,7 @@ import { openDynamo } from '../../../functions/runtime/aws/clients.ts'
 /** Connections that a client has at most. */
 const ALL = 50
 
-test('responses that stand still in the middle of their bodies fail, and leave no connection taken', async () => {
+test('a response that stalls in its body fails and releases its connection', async () => {
   let stalls = ALL
   const server = createServer((request, response) => {
     request.resume().on('end', () => {

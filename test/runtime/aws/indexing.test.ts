@@ -64,7 +64,7 @@ const message = { role: { S: 'user' }, rev: { N: '1' }, documents: { N: '1' } }
 const expiryRemoved = (sequence: string) => at(sequence, { OldImage: itemOf(expiring, '#EXPIRY', { due: { N: '1' } }) })
 const messageRemoved = (sequence: string, key: SessionKey) => at(sequence, { OldImage: itemOf(key, MESSAGE, message) })
 
-test('an expired session is deleted, and a hint starts the rest', async () => {
+test('an expired session is deleted, and a hint starts the remaining work', async () => {
   const { handle, hints } = open()
   ahead = 2 * DAY_MS
   expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
@@ -72,14 +72,14 @@ test('an expired session is deleted, and a hint starts the rest', async () => {
   expect(hints).toEqual([expiring])
 })
 
-test('a session that was used since its expiry was removed stays', async () => {
+test('a session that was used after its expiry record was removed remains', async () => {
   const { handle, hints } = open()
   expect(await handle([expiryRemoved('1')])).toEqual({ failed: [] })
   expect(await harness.ports.sessions.read(expiring)).toBeDefined()
   expect(hints).toEqual([])
 })
 
-test('an expiry that was put again, and all other items, ask for nothing', async () => {
+test('a rewritten expiry record and records of other items trigger no deletion', async () => {
   const { handle, hints, written } = open()
   ahead = 2 * DAY_MS
   const records = [
@@ -93,14 +93,14 @@ test('an expiry that was put again, and all other items, ask for nothing', async
   expect([hints, written]).toEqual([[], []])
 })
 
-test('the earliest record that failed is named, whatever it was about', async () => {
+test('the earliest failed record is reported, whatever its kind', async () => {
   ahead = 2 * DAY_MS
   const records = [messageRemoved('1', harness.key), messageRemoved('2', expiring), expiryRemoved('3')]
   expect(await open().handle(records)).toEqual({ failed: [] })
   expect(await open({ refused: expiring.session }).handle(records)).toEqual({ failed: ['2'] })
 })
 
-test('an expiry that could not be handled is to be sent again, and then nothing happens twice', async () => {
+test('a failed expiry record is retried, and its deletion happens once', async () => {
   ahead = 2 * DAY_MS
   const records = [messageRemoved('1', harness.key), expiryRemoved('2')]
   expect(await open({ queueFails: true }).handle(records)).toEqual({ failed: ['2'] })
@@ -111,7 +111,7 @@ test('an expiry that could not be handled is to be sent again, and then nothing 
   expect(await harness.ports.janitor.due(harness.ports.clock.now(), 10)).toMatchObject([{ key: expiring }])
 })
 
-test('a row that is no message in spite of its key is put aside and holds up nothing', async () => {
+test('a row with a message key but no valid message is dead-lettered and blocks no other', async () => {
   const { handle, deadLettered, written } = open()
   const broken = at('1', { NewImage: itemOf(harness.key, MESSAGE, message) })
   expect(await handle([broken, messageRemoved('2', expiring)])).toEqual({ failed: [] })

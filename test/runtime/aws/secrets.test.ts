@@ -65,7 +65,7 @@ async function ask(models: ReturnType<typeof open>, name = 'anthropic/claude-tes
   await expect(model.stream(REQUEST, new AbortController().signal)[Symbol.asyncIterator]().next()).rejects.toThrow()
 }
 
-test('keys come from the secret, which is read once for many models', async () => {
+test('models read their keys from the secret, which is fetched once for many models', async () => {
   holds(JSON.stringify({ ANTHROPIC_API_KEY: VALUE }))
   const models = open()
   expect(reads).toEqual([])
@@ -75,7 +75,7 @@ test('keys come from the secret, which is read once for many models', async () =
   expect(reads).toEqual([{ SecretId: SECRET }])
 })
 
-test('a rotated key is used five minutes later at the latest', async () => {
+test('a rotated key is used within five minutes', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   holds(JSON.stringify({ ANTHROPIC_API_KEY: 'old' }))
   const models = open()
@@ -86,7 +86,7 @@ test('a rotated key is used five minutes later at the latest', async () => {
   expect(keys).toEqual(['old', 'new'])
 })
 
-test('while the secret cannot be read, the last good keys are used', async () => {
+test('the last valid keys are used while the secret cannot be read', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   holds(JSON.stringify({ ANTHROPIC_API_KEY: VALUE }))
   const models = open()
@@ -99,7 +99,7 @@ test('while the secret cannot be read, the last good keys are used', async () =>
   expect(warnings[0]).not.toContain(VALUE)
 })
 
-test("Bedrock signs with the function's own role, unless the secret has a key for it", async () => {
+test('Bedrock requests use the function’s own role, unless the secret has a key for Bedrock', async () => {
   holds('{}')
   await ask(open(), 'bedrock/us.anthropic.claude-test')
   holds(JSON.stringify({ AWS_BEARER_TOKEN_BEDROCK: 'bedrock-key' }))
@@ -115,7 +115,7 @@ test.each([
   ['has a setting that there is not', JSON.stringify({ ANTROPIC_API_KEY: VALUE }), 'ANTROPIC_API_KEY'],
   ['has headers that are none', JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: VALUE }), 'OTEL_EXPORTER_OTLP_HEADERS'],
   ['has an address that is none', JSON.stringify({ MODEL_BASE_URL: VALUE }), 'MODEL_BASE_URL'],
-])('a secret that %s is an error that names it and what is wrong, never its value', async (_, text, named) => {
+])('a secret that %s causes an error that names it and the problem, never its value', async (_, text, named) => {
   holds(text)
   const error = await open().open('anthropic/claude-test').then(String, String)
   expect(error).toContain(`secret ${SECRET}`)
@@ -123,14 +123,14 @@ test.each([
   expect(error).not.toContain(VALUE)
 })
 
-test('headers of traces come from the secret, and are none where it holds none', async () => {
+test('trace headers are read from the secret, and are empty if it has none', async () => {
   holds(JSON.stringify({ OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${VALUE}` }))
   expect((await openSecret(config(), SECRET).read()).traceHeaders).toEqual({ 'x-api-key': VALUE })
   holds('{}')
   expect((await openSecret(config(), SECRET).read()).traceHeaders).toEqual({})
 })
 
-test('a secret that there is not is an error that names it', async () => {
+test('a missing secret causes an error that names it', async () => {
   reply = { status: 400, body: { __type: 'ResourceNotFoundException', message: "can't find it" } }
   await expect(open().open('anthropic/claude-test')).rejects.toMatchObject({
     code: 'authentication',
@@ -138,7 +138,7 @@ test('a secret that there is not is an error that names it', async () => {
   })
 })
 
-test('a key that the secret lacks is an error that names the key', async () => {
+test('a missing key in the secret causes an error that names the key', async () => {
   holds('{}')
   await expect(open().open('openai/gpt-test')).rejects.toThrow('OPENAI_API_KEY')
 })

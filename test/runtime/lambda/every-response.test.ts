@@ -55,7 +55,7 @@ const paths = (): string[] => {
   return [...described, '/', '/docs', '/openapi.json', '/nowhere']
 }
 
-test('every path has a status and headers for every method, without a body and with a wrong one', async () => {
+test('every path returns a status and headers for every method, without a body and with a malformed body', async () => {
   const statuses = new Set<number>()
   for (const path of paths())
     for (const httpMethod of ['HEAD', 'OPTIONS', 'GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'TRACE'])
@@ -71,7 +71,7 @@ test('a caller without a key is refused', async () => {
   expect(prelude.statusCode).toBe(401)
 })
 
-test('an empty output is sent with its type, and so is one that the caller has cached', async () => {
+test('an empty output and a cached output are both sent with their headers', async () => {
   const url = messages.find(({ output }) => output !== undefined)?.output?.url ?? ''
   const whole = await streamed(handler, eventOf(url))
   expect([whole.prelude.statusCode, whole.prelude.headers['content-length'], whole.body.length]).toEqual([200, '0', 0])
@@ -80,7 +80,7 @@ test('an empty output is sent with its type, and so is one that the caller has c
   expect([same.prelude.statusCode, same.body.length]).toEqual([304, 0])
 })
 
-test('an event stream and a deletion have theirs', async () => {
+test('an event stream and a deletion are sent with their status and headers', async () => {
   const multiValueHeaders = { Accept: ['text/event-stream'], 'Content-Type': ['application/json'] }
   const sent = { httpMethod: 'POST', body: JSON.stringify({ content: 'again' }), multiValueHeaders }
   const stream = await streamed(handler, eventOf('/v1/sessions/s/messages', sent))

@@ -52,7 +52,7 @@ withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('one batch with outputs of any size takes bounded memory, and all of it is found', async () => {
+  test('one batch with outputs of any size takes bounded memory, and all outputs are found', async () => {
     const [, made] = writeLog().assistant(callTo('shell', '{}')).result(0, 'the beginning').log
     const messages: Message[] = []
     for (const [place, id] of nextIds(undefined, Date.now(), SIZES.length).entries()) {

@@ -68,7 +68,7 @@ const A_SECOND = 1_000
 /** Resolves when `slow` executes, or a model was asked that calls `begin`. */
 const untilBegun = (): Promise<void> => new Promise((resolve) => (begin = resolve))
 
-test('an invocation ends when the run that it began has, though its response was sent before', async () => {
+test('an invocation ends after the run that it started, even if its response was sent earlier', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
   const { loop, seen } = invoked(harness)
   const { submit, events } = harness
@@ -77,7 +77,7 @@ test('an invocation ends when the run that it began has, though its response was
   expect([seen.hints, seen.flushed, seen.sent]).toEqual([[], 1, 1])
 })
 
-test('its spans are recorded from its beginning on, and are sent before it ends', async () => {
+test('spans of an invocation are recorded from its start and sent before its end', async () => {
   const steps: string[] = []
   harness = await openHarness({ script: [{ text: 'done' }] })
   const { loop } = invoked(harness)
@@ -95,7 +95,7 @@ test('its spans are recorded from its beginning on, and are sent before it ends'
   expect(steps).toEqual(['recorded', 'worked', 'sent after run.completed', 'taken'])
 })
 
-test('it ends so even if its response failed', async () => {
+test('an invocation waits for its run even if its response failed', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }], tools: [slow] })
   const { loop } = invoked(harness)
   const { submit, events } = harness
@@ -107,7 +107,7 @@ test('it ends so even if its response failed', async () => {
   expect(events.at(-1)?.type).toBe('run.completed')
 })
 
-test('an invocation waits for a call that ignored its timeout, so none of it continues later', async () => {
+test('an invocation waits for a call that ignored its timeout, so that no work continues later', async () => {
   let end = (): void => undefined
   const deaf = {
     ...makeTool('deaf', async () => {
@@ -142,7 +142,7 @@ test('a run that is active near the end of the time is handed off, with one hop 
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('work that was handed on a hundred times without a pause is left to the sweeper', async () => {
+test('work that was handed off a hundred times without a pause is left to the sweeper', async () => {
   harness = await openHarness({ script: [{ calls: [{ name: 'slow' }] }], tools: [slow] })
   const { loop, seen } = invoked(harness, untilBegun())
   const { submit, ports, key } = harness
@@ -170,7 +170,7 @@ test('a run that waits for its model at the end of the time is aborted and hande
   expect((await other.settled(runId)).status).toBe('completed')
 })
 
-test('after a hand-off, a warm function serves as many invocations as before, also of that run', async () => {
+test('after a hand-off, a warm function can serve the same number of invocations and the same run', async () => {
   const some = Array.from({ length: 6 }, () => ({ text: 'done' }))
   harness = await openHarness({
     script: [...some, { calls: [{ name: 'slow' }] }, { text: 'slept' }, ...some],

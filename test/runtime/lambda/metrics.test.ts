@@ -77,7 +77,7 @@ test('turns, rounds, tool errors and tokens are counted by environment and agent
   expect(JSON.stringify(lines)).not.toContain('private')
 })
 
-test('what was counted is written once, and nothing when nothing was', () => {
+test('counted metrics are written once, and nothing is written without counts', () => {
   const metrics = createRunMetrics('dev', agents)
   metrics.flush()
   metrics.observe(ended('run.cancelled'))

@@ -30,20 +30,20 @@ async function said(fields: object | undefined, needed: readonly string[], names
   return { lines, counts, reads }
 }
 
-test('each setting whose secret is missing is named in the log, and counted', async () => {
+test('each setting with a missing secret is named in the log and counted', async () => {
   const { lines, counts } = await said({ HOOK_SECRET: 'here' }, ['HOOK_SECRET', 'SLACK_BOT_TOKEN'])
   expect(lines).toEqual(['secret models lacks what settings name: webhooks.one: there is no variable SLACK_BOT_TOKEN'])
   expect(counts).toEqual([1])
   expect(await said({ HOOK_SECRET: 'here' }, ['HOOK_SECRET'])).toMatchObject({ lines: [], counts: [0] })
 })
 
-test('an unreadable secret is reported, too', async () => {
+test('an unreadable secret is also reported', async () => {
   expect(await said(undefined, ['HOOK_SECRET'])).toMatchObject({
     lines: ['secret models lacks what settings name: access denied'],
     counts: [1],
   })
 })
 
-test('where the settings name no secret, none is read', async () => {
+test('no secret is read if the settings name none', async () => {
   expect(await said(undefined, [], NAMES.slice(0, 2))).toMatchObject({ lines: [], reads: 0 })
 })

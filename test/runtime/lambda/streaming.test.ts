@@ -22,7 +22,7 @@ const call = (event: APIGatewayProxyEvent, respond: Respond): Promise<Streamed> 
     event,
   )
 
-test('status, headers and bytes go out as the app gave them', async () => {
+test('status, headers and bytes are sent as the app returned them', async () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte)
   const { prelude, body } = await call(eventOf('/output'), async () => {
     return new Response(bytes, {
@@ -37,12 +37,12 @@ test('status, headers and bytes go out as the app gave them', async () => {
   expect(new Uint8Array(body)).toEqual(bytes)
 })
 
-test('a response without a body has its prelude, too', async () => {
+test('a response without a body also has its prelude', async () => {
   const { prelude, body } = await call(eventOf('/v1/x'), async () => new Response(null, { status: 204 }))
   expect([prelude.statusCode, body.length]).toEqual([204, 0])
 })
 
-test('the app sees method, query, headers and the very bytes of the body', async () => {
+test('the app receives method, query, headers and the exact bytes of the body', async () => {
   const sent = Buffer.from([0x7b, 0xff, 0x00, 0x7d])
   const seen: unknown[] = []
   const fields = {
@@ -62,14 +62,14 @@ test('the app sees method, query, headers and the very bytes of the body', async
   expect(seen).toEqual(['POST', '/v1/x', ['ä b', 'c'], 'a', 'text/a, text/b', sent])
 })
 
-test('a GET with a body is served without it', async () => {
+test('a GET request with a body is served without the body', async () => {
   const { prelude } = await call(eventOf('/healthz', { body: 'whatever' }), async (request) => {
     return new Response(null, { status: request.body === null ? 200 : 400 })
   })
   expect(prelude.statusCode).toBe(200)
 })
 
-test('addresses that the app gives from its root get the stage in front', async () => {
+test('absolute paths in headers of the app get the stage as prefix', async () => {
   const created = async (): Promise<Response> =>
     new Response(null, { status: 201, headers: { location: '/v1/sessions/a' } })
   expect((await call(eventOf('/v1/sessions'), created)).prelude.headers['location']).toBe('/live/v1/sessions/a')
@@ -84,7 +84,7 @@ test.each([
   ['its base path alone', '/agents', undefined, '/agents', { base: '/agents', path: '/' }],
   ['escaped characters', '/v1/a%20%C3%A4', 'v1/a ä', '/live/v1/a%20%C3%A4', { base: '/live', path: '/v1/a%20%C3%A4' }],
   ['a slash at the end', '/v1/a/', 'v1/a', '/live/v1/a/', { base: '/live', path: '/v1/a/' }],
-])('base and path are separated: %s', (_, path, proxy, requested, expected) => {
+])('the base and the path of an address are separated: %s', (_, path, proxy, requested, expected) => {
   const requestContext = { path: requested } as APIGatewayProxyEvent['requestContext']
   const resource = proxy === undefined ? '/' : '/{proxy+}'
   const pathParameters = proxy === undefined ? null : { proxy }
@@ -95,10 +95,13 @@ test.each([
   ['/v1/{proxy+}', '/v1/a/v1', { proxy: 'a/v1' }, '/live/v1/a/v1', { base: '/live', path: '/v1/a/v1' }],
   ['/v1', '/v1', null, '/live/v1', { base: '/live', path: '/v1' }],
   ['/v1/{proxy+}', '/agents/v1/$&', { proxy: '$&' }, '/agents/v1/$&', { base: '/agents', path: '/v1/$&' }],
-])('base and path of the resource %s: %s', (resource, path, pathParameters, requested, expected) => {
-  const requestContext = { path: requested } as APIGatewayProxyEvent['requestContext']
-  expect(placeOf({ resource, path, pathParameters, requestContext })).toEqual(expected)
-})
+])(
+  'the base and the path of the resource %s are separated: %s',
+  (resource, path, pathParameters, requested, expected) => {
+    const requestContext = { path: requested } as APIGatewayProxyEvent['requestContext']
+    expect(placeOf({ resource, path, pathParameters, requestContext })).toEqual(expected)
+  },
+)
 
 test('a path cannot name another host', async () => {
   const urls: URL[] = []
@@ -109,7 +112,7 @@ test('a path cannot name another host', async () => {
   expect(urls.map(({ host }) => host)).toEqual(['api.example.com'])
 })
 
-test('a body without a byte has its status and headers, too', async () => {
+test('an empty body still has its status and headers', async () => {
   const nothing = async (): Promise<Response> =>
     new Response(new ReadableStream({ start: (controller) => controller.close() }), { status: 206 })
   const { prelude, body } = await call(eventOf('/output'), nothing)
@@ -124,7 +127,7 @@ test('a request that cannot be read is refused with a problem document', async (
   ])
 })
 
-test('cookies go out one by one, and headers that are no ASCII come in as on one machine', async () => {
+test('cookies are sent one by one, and non-ASCII headers are read as on one machine', async () => {
   const headers = new Headers([
     ['set-cookie', 'a=1'],
     ['set-cookie', 'b=2'],
@@ -137,7 +140,7 @@ test('cookies go out one by one, and headers that are no ASCII come in as on one
   expect([prelude.cookies, prelude.headers, seen]).toEqual([['a=1', 'b=2'], {}, ['Ã©']])
 })
 
-test('status and headers go out before the first piece, and pieces as they come', async () => {
+test('status and headers are sent before the first chunk, and chunks are sent as they arrive', async () => {
   const headFirst = Promise.withResolvers<void>()
   const firstPiece = Promise.withResolvers<void>()
   const encoder = new TextEncoder()
@@ -163,7 +166,7 @@ test('status and headers go out before the first piece, and pieces as they come'
   expect(pieces).toEqual(['first', 'second'])
 })
 
-test('a body that breaks off fails the invocation, and nothing of ours is put in its place', async () => {
+test('a body that breaks off fails the invocation, and no replacement text is sent', async () => {
   async function* breaks() {
     yield new TextEncoder().encode('half')
     throw new Error('the store is gone')
@@ -178,7 +181,7 @@ test('a body that breaks off fails the invocation, and nothing of ours is put in
   expect(String(stream.read())).toMatch(/half$/)
 })
 
-test('a reader who is slow is waited for', async () => {
+test('the body is read only as fast as a slow client reads', async () => {
   const stream = new PassThrough({ highWaterMark: 1 })
   let given = 0
   async function* pieces() {
@@ -213,7 +216,7 @@ function endless(next = (): void => undefined) {
   return { handler: createStreamingHandler(respond, (_context, work) => work()), body }
 }
 
-test("a reader that reads nothing for five minutes is dropped, and the body's source is aborted", async () => {
+test('a client that reads nothing for five minutes is dropped, and the body’s source is aborted', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { handler, body } = endless()
   const settled = vi.fn<(reason: unknown) => void>()
@@ -228,7 +231,7 @@ test("a reader that reads nothing for five minutes is dropped, and the body's so
 })
 
 test.each(['before a piece', 'while a piece waits'])(
-  "a response that is closed %s ends at once, and the body's source is aborted",
+  'a response that the client closes %s ends at once, and the body’s source is aborted',
   async (when) => {
     const stream = new PassThrough({ highWaterMark: 1 })
     const { handler, body } = endless(() => stream.destroy())
@@ -240,7 +243,7 @@ test.each(['before a piece', 'while a piece waits'])(
   5_000,
 )
 
-test('a reader of 4 KB a second keeps its response, however large the pieces of the body are', async () => {
+test('a client that reads 4 KB a second receives its response, whatever the size of the body’s chunks', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const SIZE = 512 * 1024
   const stream = new PassThrough({ highWaterMark: 1 })
@@ -263,7 +266,7 @@ test('a reader of 4 KB a second keeps its response, however large the pieces of 
   await done
 })
 
-test('elsewhere than on Lambda the module loads, and its handler says so', async () => {
+test('outside Lambda the module loads, and its handler fails with a clear error', async () => {
   Reflect.deleteProperty(globalThis, 'awslambda')
   const handler = createStreamingHandler(
     async () => new Response(),

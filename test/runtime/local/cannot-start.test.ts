@@ -30,7 +30,7 @@ test.each<[string, Readonly<Record<string, string>>, RegExp]>([
   ['a store that does not respond', storesAt(CLOSED_PORT), /The storage does not respond: .*ECONNREFUSED/],
 ])('%s ends the program with one line', (_name, variables, line) => expectOneLine(variables, line))
 
-test('each of several settings that are wrong has one line', () => {
+test('each of several wrong settings is reported in one line', () => {
   const env = { PATH: process.env['PATH'], PORT: 'x', SLACK_API_URL: 'foo' }
   const { stderr } = spawnSync(process.execPath, ['functions/handlers/local.ts'], { cwd: ROOT, env, encoding: 'utf8' })
   expect(stderr.trim().split('\n')).toEqual([
@@ -39,7 +39,7 @@ test('each of several settings that are wrong has one line', () => {
   ])
 })
 
-test('a store that takes connections and stays silent ends the program with one line', async () => {
+test('a store that accepts connections but never responds ends the program with one line', async () => {
   // The server never reads: the test waits for the program meanwhile.
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')

@@ -22,12 +22,12 @@ function open(count: number, address: string, connections = createConnections({ 
   return { connections, sockets, cut: () => sockets.map(({ isCut }) => isCut) }
 }
 
-test('the oldest silent connections of an address give way to its new ones', () => {
+test('new connections of an address close its oldest silent connections', () => {
   const { cut } = open(6, 'a')
   expect(cut()).toEqual([true, true, false, false, false, false])
 })
 
-test('connections of many addresses give way to one of another address', () => {
+test('a connection of a new address closes connections of an address that has many', () => {
   const { connections, sockets } = open(4, 'a')
   const more = open(4, 'b', connections)
   const { cut } = open(2, 'c', connections)
@@ -36,7 +36,7 @@ test('connections of many addresses give way to one of another address', () => {
   expect(more.cut()).toEqual([false, false, false, false])
 })
 
-test('a connection with a request is kept, and one that rests goes after the silent ones', () => {
+test('a connection with a request remains open, and an idle one is closed after the silent ones', () => {
   const { connections, sockets, cut } = open(4, 'a')
   const [busy, resting] = sockets
   if (busy === undefined || resting === undefined) throw new Error('no sockets')
@@ -49,7 +49,7 @@ test('a connection with a request is kept, and one that rests goes after the sil
   expect(cut()).toEqual([false, true, true, true])
 })
 
-test('a new connection is closed where all others have requests', () => {
+test('a new connection is closed if all others have requests', () => {
   const { connections, sockets } = open(4, 'a')
   const ends = sockets.map((socket) => connections.begin(socket))
   expect(open(1, 'a', connections).cut()).toEqual([true])
@@ -58,7 +58,7 @@ test('a new connection is closed where all others have requests', () => {
   expect(open(1, 'a', connections).cut()).toEqual([false])
 })
 
-test('silent connections are closed after 5 s while more than half of the places are taken', () => {
+test('silent connections are closed after 5 s while more than half of the slots are in use', () => {
   const { connections, cut } = open(4, 'a')
   connections.cutSilent(Date.now() + 10_000)
   expect(cut()).toEqual([false, false, false, false])
@@ -69,7 +69,7 @@ test('silent connections are closed after 5 s while more than half of the places
   expect(cut()).toEqual([true, true, true, true])
 })
 
-test('closed connections leave their places', () => {
+test('closed connections release their slots', () => {
   const { connections, sockets } = open(4, 'a')
   for (const socket of sockets) socket.emit('close')
   expect(open(4, 'a', connections).cut()).toEqual([false, false, false, false])

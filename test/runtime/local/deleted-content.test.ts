@@ -21,7 +21,7 @@ function residue(): string[] {
   return readFileSync(path, 'latin1').match(/[a-z]*qzxq/gi) ?? []
 }
 
-test('what is deleted is overwritten in the file, and its words leave the index with a rebuild', async () => {
+test('deleted data is overwritten in the file, and a rebuild removes its words from the index', async () => {
   harness = await openHarness({ script: [{ text: `ANSWERQZXQ ${'LONGQZXQ '.repeat(5_000)}` }] })
   const { ports, key } = harness
   await harness.settled(await harness.submit('say INPUTQZXQ to them'))
@@ -35,7 +35,7 @@ test('what is deleted is overwritten in the file, and its words leave the index 
   expect(residue()).toEqual([])
 })
 
-test('soon after, no file of the data folder contains its text, while the program runs', async () => {
+test('no file of the data folder contains deleted text soon after the deletion, while the program runs', async () => {
   harness = await openHarness({ script: [{ text: `ANSWERQZXQ ${'LONGQZXQ '.repeat(5_000)}` }] })
   const { ports, key, folder } = harness
   const files = (): string[] =>

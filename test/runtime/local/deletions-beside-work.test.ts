@@ -58,13 +58,13 @@ async function left(): Promise<string[]> {
   }
 }
 
-test('deletions beside searches leave no row of an owner', async () => {
+test('deletions during searches leave no row of an owner', async () => {
   await fill()
   for (let place = 0; place < COUNT; place++) await Promise.all([remove(place), search('second'), search('lorem')])
   expect(await left()).toEqual([])
 })
 
-test('deletions beside rebuilds leave no row of an owner', async () => {
+test('deletions during rebuilds leave no row of an owner', async () => {
   await fill()
   let next = 0
   const rebuilt = (async () => {

@@ -58,7 +58,7 @@ const find = async (tenant: string, text: string): Promise<number> =>
   (await index.search({ scope: { tenant }, text, filters: {}, limit: 10 })).hits.length
 const marks = (): number => readOne<{ n: number }>(database, 'SELECT count(*) AS n FROM historyMarks')?.n ?? 0
 
-test('a search waits for its own tenant only, however much another has written', async () => {
+test('a search waits only for pending writes of its own tenant', async () => {
   const hostile = ['aB', '\u{1F600}=>', '\uFDFA', 'a\u0130', 'x1y2']
   say(
     'loud',
@@ -105,7 +105,7 @@ test('texts that an earlier version indexed are indexed again in the background'
   expect(await find('old', 'еж')).toBe(1)
 })
 
-test('a program that ends just after a write reports nothing, and leaves the rest to the next', async () => {
+test('a program that ends just after a write reports no error; the next start indexes it', async () => {
   say('quiet', ['a zebra'])
   history.written()
   await history.close()
@@ -114,7 +114,7 @@ test('a program that ends just after a write reports nothing, and leaves the res
   expect([reported, marks()]).toEqual([[], 1])
 })
 
-test('what was marked when the thread ended is indexed by the next', async () => {
+test('messages that were pending when the thread ended are indexed by the next thread', async () => {
   say('quiet', ['a zebra'])
   await merger.close()
   await expect(find('quiet', 'zebra')).rejects.toMatchObject({ code: 'search_unavailable' })
@@ -123,7 +123,7 @@ test('what was marked when the thread ended is indexed by the next', async () =>
   expect(await find('quiet', 'zebra')).toBe(1)
 })
 
-test('a failure of the tables is the search’s, and the next search tries again', async () => {
+test('a failing index table fails the search, and the next search retries', async () => {
   say('quiet', ['a zebra'])
   database.exec('ALTER TABLE historyMessages RENAME TO elsewhere')
   await expect(find('quiet', 'zebra')).rejects.toMatchObject({ code: 'search_unavailable' })

@@ -59,7 +59,7 @@ test('a draining server completes the responses in flight, and accepts no more c
   await close()
 })
 
-test('it does not wait for connections that ask nothing, and closes them', async () => {
+test('a draining server closes idle connections and does not wait for them', async () => {
   const { url, drain, close } = await serveSlowly()
   const silent = connect(Number(new URL(url).port), '127.0.0.1').resume()
   await once(silent, 'connect')
@@ -68,7 +68,7 @@ test('it does not wait for connections that ask nothing, and closes them', async
   await Promise.all([once(silent, 'close'), close()])
 })
 
-test('a client that has left is not awaited, and a response that takes too long can be aborted', async () => {
+test('a draining server does not wait for a disconnected client, and can abort a slow response', async () => {
   const { url, drain, close, asked } = await serveSlowly()
   const left = new AbortController()
   const bodies = [fetch(url, { signal: left.signal }), fetch(url)].map(async (response) => (await response).text())
@@ -118,7 +118,7 @@ const endless = (bytes: number): Response =>
     new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(bytes)) }, { highWaterMark: 0 }),
   )
 
-test('what waits for a client that reads nothing is bounded, whatever the system takes', async () => {
+test('the buffered bytes for a client that does not read are bounded, whatever the kernel buffers', async () => {
   const shared = createSharedBytes().of('acme')
   // More than the buffers of a connection take.
   const text = Buffer.alloc(60_000_000, 'x')
@@ -137,7 +137,7 @@ const fakeLooks = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterva
 test.each([
   ['ten minutes', false, 9.8],
   ['a minute while much is left unread', true, 0.8],
-])('a response of which nothing is taken is cut off after %s', async (_, crowded, before) => {
+])('a response whose client reads nothing is aborted after %s', async (_, crowded, before) => {
   fakeLooks()
   const { client, response } = await unreadBy(() => endless(PIECE), { isCrowded: () => crowded })
   await pass(before)
@@ -148,7 +148,7 @@ test.each([
 })
 
 test.each([PIECE, 512 * 1024])(
-  'a client that reads steadily keeps its response, in chunks of %i bytes, and the next one',
+  'a client that reads steadily receives its response, in chunks of %i bytes, and the next response',
   async (bytes) => {
     fakeLooks()
     const { client, response, responses } = await unreadBy(() => endless(bytes), { requests: 2 })

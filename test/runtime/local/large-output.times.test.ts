@@ -39,7 +39,7 @@ function watchLoop(): () => number {
 }
 
 test(
-  'a large output delays no request while it is stored and indexed, and its last word is found',
+  'storing and indexing a large output delays no request, and its last word is found',
   { retry: PROMISED_TIME_RETRIES, timeout: MINUTES_MS },
   async () => {
     const search = async (): Promise<{ readonly incomplete?: boolean; readonly data: readonly unknown[] }> =>

@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dataFolder, { recursive: true, force: true }))
 
-test('what a killed program has not indexed is indexed by the next, before anybody writes or searches', async () => {
+test('messages that a killed program has not indexed are indexed at the next start, before any request', async () => {
   const killed = openDatabase(join(dataFolder, DATABASE))
   storeMessages(killed, { tenant: 'acme', session: 's' }, writeLog().user('zebra').log)
   const left = () => readOne<{ n: number }>(killed, 'SELECT count(*) AS n FROM historyMarks')?.n
@@ -36,7 +36,7 @@ test('what a killed program has not indexed is indexed by the next, before anybo
   }
 })
 
-test('the write-ahead log that a killed program has left is emptied soon after the start of the next', async () => {
+test('the write-ahead log of a killed program is emptied soon after the next start', async () => {
   const killed = openDatabase(join(dataFolder, DATABASE))
   storeMessages(killed, { tenant: 'acme', session: 's' }, writeLog().user('zebra').log)
   const left = join(dataFolder, 'left')

@@ -32,12 +32,12 @@ function open(folder: string): { readonly modes: string[]; readonly warnings: un
 
 const PRIVATE = ['700', '600', '600', '600']
 
-test('what is made is private, whatever the umask, and warns of nothing', () => {
+test('new files and folders are private, whatever the umask, without a warning', () => {
   expect(open(join(root, 'new', 'data'))).toEqual({ modes: PRIVATE, warnings: [] })
   expect(open(join(root, 'new', 'data'))).toEqual({ modes: PRIVATE, warnings: [] })
 })
 
-test('what others could read becomes private, and each is warned of with its path and mode', () => {
+test('files that others could read become private, each with a warning of its path and mode', () => {
   const folder = join(root, 'data')
   mkdirSync(folder, { mode: 0o755 })
   open(folder)
@@ -54,7 +54,7 @@ test('what others could read becomes private, and each is warned of with its pat
   ])
 })
 
-test('a folder that cannot have the data, or that all users share, stays as it is', () => {
+test('an unusable or shared folder is refused with unchanged permissions', () => {
   const folder = join(root, 'data')
   mkdirSync(folder, { mode: 0o755 })
   symlinkSync(join(root, 'missing', 'file'), join(folder, 'tooltrail.db'))
@@ -67,7 +67,7 @@ test('a folder that cannot have the data, or that all users share, stays as it i
   expect(modeOf(shared)).toBe('777')
 })
 
-test('what is stricter already stays', () => {
+test('stricter permissions remain unchanged', () => {
   const folder = join(root, 'data')
   open(folder)
   chmodSync(join(folder, 'tooltrail.db'), 0o400)

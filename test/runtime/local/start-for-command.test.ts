@@ -37,7 +37,7 @@ async function leaveRun(key = { tenant: 'acme', session: 's' }): Promise<string>
 }
 
 describe('the program for one command', () => {
-  test('leaves the run of a dead process alone where the command only reads', async () => {
+  test('does not resume the run of a dead process if the command only reads', async () => {
     const run = await leaveRun()
     const server = await startForCommand(settings(), { access, takesWork: false })
     const client = createClient({ url: server.url, key: access.secret })
@@ -78,7 +78,7 @@ describe('the program for one command', () => {
     await server.close()
   })
 
-  test('does not keep the command: what a tool still does ends with it', async () => {
+  test('does not keep the command running: an unfinished tool ends with it', async () => {
     const connect = join(import.meta.dirname, '../../../functions/cli/connect.ts')
     const left = `import { whileConnected } from ${JSON.stringify(connect)}
       await whileConnected({ tenant: 'acme' }, async () => void setInterval(() => undefined, 1_000))

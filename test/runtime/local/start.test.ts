@@ -27,8 +27,8 @@ function agentsFile(agents: object): string {
   return path
 }
 
-describe('the program does not start', () => {
-  test('with a name that no model can have, and says which there are', async () => {
+describe('S the start of the program', () => {
+  test('fails for an invalid model name, and lists the valid providers', async () => {
     await expect(start({ MODEL: 'foo/bar' })).rejects.toThrow(
       'the model of agent default: "foo/bar" is not the name of a model: use anthropic/<model>',
     )
@@ -38,7 +38,7 @@ describe('the program does not start', () => {
     )
   })
 
-  test('on an address that is taken', async () => {
+  test('fails for an address in use', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -49,7 +49,7 @@ describe('the program does not start', () => {
     other.close()
   })
 
-  test('and then leaves nothing running: the process ends by itself, with 1', async () => {
+  test('fails without leaving work behind: the process exits with 1', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -63,7 +63,7 @@ describe('the program does not start', () => {
     other.close()
   })
 
-  test('on a data folder that is a file, or whose database is none', async () => {
+  test('fails for a data folder that is a file or whose database is invalid', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, 'not a folder')
     await expect(start({ TOOLTRAIL_DATA: file })).rejects.toThrow(`TOOLTRAIL_DATA: ${file} cannot be used: EEXIST`)
@@ -75,7 +75,7 @@ describe('the program does not start', () => {
   })
 })
 
-test('an agent whose model lacks a key is reported at the start, and blocks nothing else', async () => {
+test('an agent without a key for its model is reported at the start and blocks no other agent', async () => {
   const lines: string[] = []
   const { write } = process.stderr
   process.stderr.write = (line) => lines.push(String(line)) > 0

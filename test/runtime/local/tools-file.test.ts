@@ -15,13 +15,13 @@ const moduleOf = (text: string): string => {
   return path
 }
 
-describe("a module with a team's own tools", () => {
-  test('follows the built-in ones', async () => {
+describe('S a module with custom tools', () => {
+  test('adds its tools after the built-in ones', async () => {
     const tools = await readTools(resolve(import.meta.dirname, '../../lib/sample-tools.ts'))
     expect([...builtInTools(tools).keys()]).toEqual([...builtInTools().keys(), 'stock_level'])
   })
 
-  test("takes a built-in tool's place by its name", async () => {
+  test('replaces a built-in tool of the same name', async () => {
     const [own] = await readTools(
       moduleOf(`export const tools = [{ name: 'current_time', parameters: {}, execute() {} }]`),
     )

@@ -20,15 +20,15 @@ const team = (members: { readonly [name: string]: readonly string[] }): object =
   agents: Object.fromEntries(Object.entries(members).map(([name, names]) => [name, { members: names }])),
 })
 
-describe('agents', () => {
-  test('left out entirely are the default agent with every built-in tool', () => {
+describe('S agents in the settings', () => {
+  test('default to one agent with every built-in tool', () => {
     const agent = parse({ agents: {} }).get('default')
     expect(agent).toMatchObject({ model: 'demo/demo', policies: DEFAULT_POLICIES })
     expect(agent?.tools).toEqual([...defaults.tools.keys()])
     expect(agent?.instructions).toContain('search_history')
   })
 
-  test('request the output tokens of their models, which the request leaves room for', () => {
+  test('request the output limits of their models, and the request reserves these tokens', () => {
     const models = [
       'anthropic/x',
       'bedrock/eu.anthropic.x',
@@ -49,7 +49,7 @@ describe('agents', () => {
     expect(agent && requestTokensOf(agent)).toBe(168_000)
   })
 
-  test('take every policy from the file', () => {
+  test('read every policy from the file', () => {
     const policies = {
       max_rounds: 3,
       max_run_tokens: 1000,
@@ -80,7 +80,7 @@ describe('agents', () => {
     })
   })
 
-  test('may form teams of four below one another, in which one works for several', () => {
+  test('may form teams of four levels, in which one agent works for several', () => {
     const agents = parse(team({ d: [], c: ['d'], b: ['c', 'd'], a: ['b', 'c', 'b', 'default'] }))
     expect(agents.get('a')?.members).toEqual(['b', 'c', 'default'])
     expect(agents.get('default')?.members).toEqual([])
@@ -156,7 +156,7 @@ describe('agents', () => {
     expect(() => parse(value)).not.toThrow(/Invalid|expected|Unrecognized|Too /)
   })
 
-  test('of a file are each named with the file', () => {
+  test('are named in errors together with their file', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tooltrail-agents-')), 'agents.json')
     writeFileSync(path, '{"agents": {"a": {"model": 1, "tools": 1}}}')
     expect(() => readAgents({ path, named: true }, defaults)).toThrow(
@@ -165,13 +165,13 @@ describe('agents', () => {
     rmSync(dirname(path), { recursive: true })
   })
 
-  test('of a file that was named must be there', () => {
+  test('must exist if a file is named', () => {
     expect(() => readAgents({ path: './does-not-exist.json', named: true }, defaults)).toThrow('does-not-exist.json')
     expect(readAgents({ path: './does-not-exist.json', named: false }, defaults).has('default')).toBe(true)
   })
 })
 
-describe('the JSON Schema of agents.json', () => {
+describe('S the JSON Schema of agents.json', () => {
   const validator = new Validator(JSON.parse(agentsSchema()) as Schema, '2020-12')
 
   test.each([
@@ -180,7 +180,7 @@ describe('the JSON Schema of agents.json', () => {
     {
       mcp: { docs: { url: 'https://x/mcp', headers: { authorization: 'Bearer ${secret:KEY}' }, needs_approval: true } },
     },
-  ])('takes what the program takes: %j', (agent) => {
+  ])('accepts what the program accepts: %j', (agent) => {
     const value = { $schema: './built/agents.schema.json', agents: { a: agent, b: {} } }
     expect(parse(value).has('a')).toBe(true)
     expect(validator.validate(value)).toMatchObject({ valid: true })

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { parseAgents } from '../../../functions/runtime/settings/agents-file.ts'
 import { channelFields, channelSettings, checkChannels } from '../../../functions/runtime/settings/channel-settings.ts'
 
-test('a webhook whose team must call an unknown tool is refused with its path', () => {
+test('a webhook whose agents must call an unknown tool is refused with its path', () => {
   const agents = parseAgents(
     { agents: { lead: { members: ['helper'] }, helper: { policies: { require_tool: 'stock' } }, free: {} } },
     { model: 'demo/demo', tools: new Map(), defaultTools: [] },

@@ -14,8 +14,8 @@ import {
 } from '../../../functions/runtime/settings/config.ts'
 import type { ApiVariables, IndexerVariables, SweeperVariables } from '../../../functions/runtime/settings/config.ts'
 
-describe('settings', () => {
-  test('need no variable at all', () => {
+describe('S the settings', () => {
+  test('require no variable', () => {
     expect(readSettings({})).toMatchObject({
       port: 3000,
       host: '127.0.0.1',
@@ -25,7 +25,7 @@ describe('settings', () => {
     })
   })
 
-  test('count an empty variable as not set', () => {
+  test('treat an empty variable as not set', () => {
     expect(readSettings({ PORT: '', MODEL: '' })).toMatchObject({ port: 3000, model: 'demo/demo' })
   })
 
@@ -40,9 +40,9 @@ describe('settings', () => {
     [{ AWS_REGION: 'eu-central-1' }, /^demo\/demo$/],
     [{ MODEL_BASE_URL: 'http://127.0.0.1:11434/v1', MODEL: 'llama' }, /^openai-compatible\/llama$/],
     [{ ANTHROPIC_API_KEY: 'k', MODEL: 'openai/x' }, /^openai\/x$/],
-  ])('%o choose the default model', (variables, model) => expect(readSettings(variables).model).toMatch(model))
+  ])('choose the default model from %o', (variables, model) => expect(readSettings(variables).model).toMatch(model))
 
-  test('find credentials for Bedrock as the tools of AWS do: in a profile, too', async () => {
+  test('find Bedrock credentials as AWS tools do, including profiles', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-profile-'))
     const file = join(folder, 'credentials')
     writeFileSync(file, '[work]\naws_access_key_id = from-the-profile\naws_secret_access_key = secret\n')
@@ -70,7 +70,7 @@ describe('settings', () => {
     ['TOOLTRAIL_CORS_ORIGINS', 'nonsense'],
     ['TOOLTRAIL_CORS_ORIGINS', 'https://app.example.com/'],
     ['TOOLTRAIL_ALLOWED_HOSTS', 'tools.example.com:99999'],
-  ])('name a wrong %s', (name, value) => {
+  ])('refuse a wrong %s', (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(SettingsError)
     expect(() => readSettings({ [name]: value })).toThrow(name)
   })
@@ -96,15 +96,15 @@ describe('settings', () => {
     ['TOOLTRAIL_ALLOWED_HOSTS', '/,tools.example.com:99999', HOSTS],
     ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens_per_day": -1}}', 'acme.tokens_per_day: must be above 0'],
     ['TOOLTRAIL_TENANT_BUDGETS', '{"acme": {"tokens": 1}}', 'acme: there is no field "tokens"'],
-  ])('say in one line what %s must be, instead of %s', (name, value, reported) => {
+  ])('state in one line what %s must be, instead of %s', (name, value, reported) => {
     expect(() => readSettings({ [name]: value })).toThrow(new SettingsError(`${name}: ${reported}`))
   })
 
-  test('of a function say which one is missing', () => {
+  test('of a function name the missing variable', () => {
     expect(() => readSweeperSettings({})).toThrow(/^TOOLTRAIL_TABLE: is missing: it must be a string$/m)
   })
 
-  test('say where traces go, with decoded headers, only when an endpoint is set', async () => {
+  test('include the traces endpoint and decoded headers only if an endpoint is set', async () => {
     expect(readSettings({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }).traces).toBeUndefined()
     const endpoint = 'http://127.0.0.1:4318'
     const { traces } = readSettings({
@@ -123,22 +123,22 @@ describe('settings', () => {
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=never%0a' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=never%zz' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'a=b,,c=never' }, 'OTEL_EXPORTER_OTLP_HEADERS: must be of the form'],
-  ])('refuse %j without quoting what may be a key', (variables, message) => {
+  ])('refuse %j without quoting a possible key', (variables, message) => {
     expect(() => readSettings(variables)).toThrow(message)
     expect(() => readSettings(variables)).not.toThrow('never')
   })
 
-  test.each(['abc', '-1', '65536', '80.5', 'Infinity'])('say what PORT must be, instead of %s', (value) => {
+  test.each(['abc', '-1', '65536', '80.5', 'Infinity'])('state what PORT must be, instead of %s', (value) => {
     const message = 'PORT: must be a port number, 1 to 65535, or 0 for any free one'
     expect(() => readSettings({ PORT: value })).toThrow(new SettingsError(message))
   })
 
-  test.each(['0', '-1', '1.5', 'many', 'Infinity'])('say what a limit must be, instead of %s', (value) => {
+  test.each(['0', '-1', '1.5', 'many', 'Infinity'])('state what a limit must be, instead of %s', (value) => {
     const message = 'TOOLTRAIL_KEY_RPS: must be a whole number above 0'
     expect(() => readSettings({ TOOLTRAIL_KEY_RPS: value })).toThrow(new SettingsError(message))
   })
 
-  test('cap the runs of keys at what every store can count', () => {
+  test('limit the active runs of a key to the count that every store supports', () => {
     const of = (value: string) => readSettings({ TOOLTRAIL_KEY_ACTIVE_RUNS: value }).caps.keys.activeRuns
     expect(of('1000')).toBe(1_000)
     expect(() => of('1001')).toThrow(new SettingsError('TOOLTRAIL_KEY_ACTIVE_RUNS: must be at most 1000'))
@@ -147,7 +147,7 @@ describe('settings', () => {
     expect(() => calls('1001')).toThrow(new SettingsError('TOOLTRAIL_KEY_OPEN_CALLS: must be at most 1000'))
   })
 
-  test('give single tenants budgets of their own, and say what is wrong with one', () => {
+  test('set budgets for single tenants and explain an invalid budget', () => {
     const of = (value: string) => readSettings({ TOOLTRAIL_TENANT_BUDGETS: value }).caps.named
     expect(of('{"acme": {"tokens_per_day": 5, "usd_per_day": null}}')).toEqual(
       new Map([['acme', { tokensPerDay: 5, dollarsPerDay: null }]]),
@@ -158,7 +158,7 @@ describe('settings', () => {
     expect(() => of('{"Acme Inc": {}}')).toThrow(/TOOLTRAIL_TENANT_BUDGETS/)
   })
 
-  test('of the AWS backend name what it cannot do without', () => {
+  test('of the AWS backend name each missing required variable', () => {
     const aws = { TOOLTRAIL_BACKEND: 'aws' }
     expect(() => readSettings(aws)).toThrow('OPENSEARCH_ENDPOINT')
     expect(() => readSettings({ ...aws, OPENSEARCH_ENDPOINT: 'http://127.0.0.1:1' })).toThrow('TOOLTRAIL_QUEUE_URL')
@@ -167,12 +167,12 @@ describe('settings', () => {
     expect(readSettings({}).aws).toBeUndefined()
   })
 
-  test('ask for the model name that belongs to a server', () => {
+  test('require a model name if a server is set', () => {
     expect(() => readSettings({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' })).toThrow(/^MODEL: /)
   })
 })
 
-describe('settings of functions', () => {
+describe('S settings of functions', () => {
   const lambda = { AWS_REGION: 'eu-central-1', LAMBDA_TASK_ROOT: '/var/task' }
   const store = { TOOLTRAIL_ENVIRONMENT: 'dev', TOOLTRAIL_TABLE: 't', TOOLTRAIL_BUCKET: 'b', LOG_LEVEL: 'info' }
   const url = 'https://sqs.eu-central-1.amazonaws.com/1/runs'
@@ -191,7 +191,7 @@ describe('settings of functions', () => {
     TOOLTRAIL_STOP_MARGIN_SECONDS: '300',
   }
 
-  test('are complete with the variables that the stacks must give', () => {
+  test('are complete with the variables that the stacks provide', () => {
     expect(readLoopSettings({ ...lambda, ...api })).toMatchObject({
       agentsFile: { path: '/var/task/agents.json', named: true },
       stopMarginMs: 300_000,
@@ -206,7 +206,7 @@ describe('settings of functions', () => {
     expect(() => readLoopSettings({ ...lambda, ...api, [name]: '' })).toThrow(name)
   })
 
-  test('take no key of a model from the environment', () => {
+  test('read no model key from the environment', () => {
     const settings = readLoopSettings({ ...lambda, ...api, ANTHROPIC_API_KEY: 'never' })
     expect(JSON.stringify(settings)).not.toContain('never')
   })

@@ -9,7 +9,7 @@ const agents = (server: object) => {
   return [...parseAgents(file, { model: 'demo/demo', tools: new Map(), defaultTools: [] }).values()]
 }
 
-test('a server has defaults for all but its address', () => {
+test('a server has defaults for everything except its address', () => {
   expect(agents({})[0]?.mcp).toEqual([
     {
       name: 'github',
@@ -22,7 +22,7 @@ test('a server has defaults for all but its address', () => {
   ])
 })
 
-test('a header whose secret is missing keeps the program from starting, and the message names both', () => {
+test('a header with a missing secret stops the start, and the message names both', () => {
   const some = agents({ headers: { authorization: 'Bearer ${secret:GITHUB_TOKEN}' } })
   const settings = (variables: object) => readSettings({ ...variables })
   expect(() => checkServers(some, settings({}))).toThrow(
@@ -33,7 +33,7 @@ test('a header whose secret is missing keeps the program from starting, and the 
   expect(secretsOf(some)).toEqual(['GITHUB_TOKEN'])
 })
 
-test('plain http is for allowed hosts', () => {
+test('plain HTTP requires an allowed host', () => {
   const local = agents({ url: 'http://localhost:8080/mcp' })
   expect(() => checkServers(local, readSettings({}))).toThrow('agents.default.mcp.github.url: must be https')
   for (const hosts of ['localhost', 'localhost:8080', 'other, LOCALHOST:8080'])
@@ -43,7 +43,7 @@ test('plain http is for allowed hosts', () => {
     expect(() => readSettings({ TOOLTRAIL_ALLOWED_HOSTS: hosts }), hosts).toThrow('TOOLTRAIL_ALLOWED_HOSTS')
 })
 
-test('secrets stand where they are named, and never as nothing', () => {
+test('secrets are inserted where they are named, and an empty one is refused', () => {
   const secret = (name: string): string | undefined => ({ A: 'one', B: '$&', EMPTY: '' })[name]
   expect(withSecrets('Bearer ${secret:A}-${secret:B}', secret)).toBe('Bearer one-$&')
   expect(withSecrets('${A} $secret:A', secret)).toBe('${A} $secret:A')

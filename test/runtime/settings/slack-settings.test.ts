@@ -7,11 +7,11 @@ import { checkSlack, slackSecrets, slackSettings } from '../../../functions/runt
 const agents = parseAgents({ agents: { researcher: {} } }, { model: 'demo/demo', tools: new Map(), defaultTools: [] })
 const secretsOf = (values: Record<string, string>) => (name: string) => values[name]
 
-test('everything has a default', () => {
+test('all settings have defaults', () => {
   expect(slackSettings.parse({})).toEqual(DEFAULT_SLACK)
 })
 
-test('an agent that is not there is named with its path', () => {
+test('an unknown agent is refused with its path', () => {
   expect(() => checkSlack(slackSettings.parse({ agent: 'nobody' }), agents)).toThrow(
     'slack.agent: there is no agent nobody',
   )
@@ -20,7 +20,7 @@ test('an agent that is not there is named with its path', () => {
   expect(() => checkSlack(slackSettings.parse({ agent: 'researcher' }), agents)).not.toThrow()
 })
 
-test('a workspace’s token names a secret, which must be there', () => {
+test('a workspace’s token names a secret, which must exist', () => {
   expect(slackSettings.safeParse({ workspaces: { T1: { token: 'xoxb-plain' } } }).success).toBe(false)
   const settings = slackSettings.parse({ workspaces: { T1: { token: '${secret:SLACK_TOKEN_ACME}' } } })
   expect(slackSecrets(settings)).toEqual(['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'SLACK_TOKEN_ACME'])
@@ -29,7 +29,7 @@ test('a workspace’s token names a secret, which must be there', () => {
   )
 })
 
-test('a token without a signing secret, or the other way around, is half of an app', () => {
+test('a token without a signing secret, or the reverse, is refused', () => {
   const check = (values: Record<string, string>) => () => checkSlack(DEFAULT_SLACK, agents, secretsOf(values))
   expect(check({ SLACK_BOT_TOKEN: 'x' })).toThrow('SLACK_SIGNING_SECRET')
   expect(check({ SLACK_SIGNING_SECRET: 'x' })).toThrow('SLACK_BOT_TOKEN')
@@ -37,7 +37,7 @@ test('a token without a signing secret, or the other way around, is half of an a
   expect(check({ SLACK_BOT_TOKEN: 'x', SLACK_SIGNING_SECRET: 'y' })).not.toThrow()
 })
 
-test('an agent that must call a tool that it lacks is named, where Slack is set up', () => {
+test('an agent that must call a missing tool is refused if Slack is set up', () => {
   const needing = parseAgents(
     { agents: { default: { policies: { require_tool: 'stock' } } } },
     { model: 'demo/demo', tools: new Map(), defaultTools: [] },

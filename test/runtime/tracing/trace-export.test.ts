@@ -68,7 +68,7 @@ test('the spans of a run reach an OTLP endpoint with names and counts, without c
   expect(JSON.stringify(spans)).not.toContain(SAID)
 })
 
-test('a flush also waits for what is being sent already', async () => {
+test('a flush also waits for spans that are already being sent', async () => {
   const { endpoint, spans } = await receiver((_request, response) => void setTimeout(() => response.end('{}'), 300))
   const { traces } = start({ endpoint })
   // A whole batch is sent at once, without a flush.
@@ -78,7 +78,7 @@ test('a flush also waits for what is being sent already', async () => {
   expect([spans.length, performance.now() - begun > 250]).toEqual([512, true])
 })
 
-test('an endpoint that is down costs a flush two seconds and a warning without a key', async () => {
+test('an endpoint that is down delays a flush by two seconds and causes a warning without a key', async () => {
   const { traces, warnings } = start({ headers: async () => ({ 'x-api-key': KEY }) })
   const begun = performance.now()
   for (const _flush of [1, 2]) {
@@ -91,7 +91,7 @@ test('an endpoint that is down costs a flush two seconds and a warning without a
   expect(warnings[0]).not.toContain(KEY)
 })
 
-test('an endpoint that responds for ever holds a flush for four seconds', async () => {
+test('an endpoint that never finishes its response delays a flush by at most four seconds', async () => {
   const { endpoint } = await receiver((_request, response) => {
     const drip = setInterval(() => void response.write(' '), 200)
     response.on('close', () => clearInterval(drip))
@@ -103,7 +103,7 @@ test('an endpoint that responds for ever holds a flush for four seconds', async 
   expect(performance.now() - begun).toBeLessThan(20_000)
 })
 
-test('headers that cannot be read drop the batch, with a warning that says why', async () => {
+test('unreadable headers drop the batch, with a warning that states the reason', async () => {
   const { endpoint, spans } = await receiver()
   const { traces, warnings } = start({ endpoint, headers: () => Promise.reject(new Error('secret s: has no text')) })
   span()

@@ -90,7 +90,7 @@ async function run(script: readonly Turn[]): Promise<void> {
   await harness.settled(await harness.submit(SAID))
 }
 
-test('a run is an invoke_agent span, with a chat span a request and an execute_tool span a call', async () => {
+test('a run is an invoke_agent span with a chat span per request and an execute_tool span per call', async () => {
   const spans = record()
   await run([
     { calls: [{ name: 'echo', arguments: `{"text":"${SAID}"}` }], tokens: 7 },
@@ -135,7 +135,7 @@ test('a failure is recorded by its kind, without its message', async () => {
   expect(JSON.stringify(spans)).not.toContain(SAID)
 })
 
-test('tokens and the reason of the end are on the chat span', async () => {
+test('tokens and the finish reason are attributes of the chat span', async () => {
   const spans = record()
   const usage = { ...completionOf({ text: 'fine', tokens: 11 }).usage, inputTokens: 8, outputTokens: 3 }
   await run([
@@ -150,7 +150,7 @@ test('tokens and the reason of the end are on the chat span', async () => {
   })
 })
 
-test('without an SDK everything works, and nothing is recorded', async () => {
+test('without an SDK everything works and no span is recorded', async () => {
   await run([{ text: 'fine' }])
   expect(harness?.events.at(-1)?.type).toBe('run.completed')
 })
