@@ -4,7 +4,7 @@ import type { HistoryIndexHarness } from './history-index-harness.ts'
 
 /** Contract: search finds a word with and without diacritics and invisible characters. */
 export function historyIndexFoldingContract(harness: () => HistoryIndexHarness): void {
-  describe('a search ignores marks and unseen characters', () => {
+  describe('a search ignores marks and invisible characters', () => {
     const pairs: readonly (readonly [string, string, string])[] = [
       ['Russian ё, searched as е', 'купили ёлку вчера', 'елку'],
       ['Russian е, searched as ё', 'белая береза сегодня', 'берёза'],
@@ -46,7 +46,7 @@ export function historyIndexFoldingContract(harness: () => HistoryIndexHarness):
       expect(await snippet('wonderful')).toContain('«wonder\u00adful»')
     })
 
-    test('vowel signs that everybody types and the marks of kana still count', async () => {
+    test('vowel signs in common use and the marks of kana still count', async () => {
       const scope = { tenant: 'folding-not' }
       await harness().store([document('किताब मेज पर है', scope), document('ガラスの靴', scope)])
       const found = async (text: string): Promise<number> =>

@@ -29,7 +29,7 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       'in giraffe',
       'who was it for: giraffe, and what about quagga',
       'giraffe-in-the-house-of-quagga is for this',
-    ])('and unknown words finds nothing: %s', async (text) => {
+    ])('finds nothing if its other words are unknown: %s', async (text) => {
       expect((await found(text)).filter((id) => id !== house.messageId || !text.includes('house'))).toEqual([])
     })
 
@@ -38,11 +38,11 @@ export function historyIndexFunctionWordsContract(harness: () => HistoryIndexHar
       ['what is in the zebra?', [zebra]],
       ['log-in', [login]],
       ['in-field', [zebra]],
-    ] as const)('and others finds what has the others: %s', async (text, wanted) => {
+    ] as const)('finds the texts with its other words: %s', async (text, wanted) => {
       expect(await found(text)).toEqual(wanted.map(({ messageId }) => messageId))
     })
 
-    test('and no others finds what has them', async () => {
+    test('finds the function words if it has no others', async () => {
       expect(await found('in the')).toContain(house.messageId)
       expect(await found('in')).toEqual(expect.arrayContaining([house.messageId, zebra.messageId]))
       expect(await found('what is this about')).toContain(sentence.messageId)

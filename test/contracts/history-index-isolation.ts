@@ -46,7 +46,7 @@ function texts(round: number): string[] {
 
 /** Contract: the bytes of a result do not depend on documents that the caller may not see. */
 export function historyIndexIsolationContract(harness: () => HistoryIndexHarness): void {
-  describe('whatever others store, the bytes of a result are the same', () => {
+  describe('the bytes of a result do not change', () => {
     const tenant = 'quiet'
     const mine = TEXTS.map((text, place) =>
       document(text, { tenant, owner: 'ann', session: place % 2 === 0 ? 'tank' : 'parts' }),
@@ -78,19 +78,19 @@ export function historyIndexIsolationContract(harness: () => HistoryIndexHarness
       for (const [name, scope] of scopes) before.set(name, await bytesOf(scope))
     })
 
-    test('other tenants', async () => {
+    test('when other tenants store texts', async () => {
       for (let round = 0; round < 4; round++)
         await harness().store(texts(round).map((text) => document(text, { tenant: `loud-${round % 2}`, owner: 'ann' })))
       for (const [name, scope] of scopes) expect(await bytesOf(scope), name).toBe(before.get(name))
     })
 
-    test('other owners of the same tenant, to who is bound to one', async () => {
+    test('for a caller bound to an owner, when other owners of the tenant store texts', async () => {
       for (let round = 4; round < 8; round++)
         await harness().store(texts(round).map((text) => document(text, { tenant, owner: 'bob', session: 'loud' })))
       for (const [name, scope] of scopes.slice(1)) expect(await bytesOf(scope), name).toBe(before.get(name))
     })
 
-    test('and all of it is found by whom it belongs to', async () => {
+    test('although the new texts can be found by their owner', async () => {
       const found = await harness().index.search({
         scope: { tenant, owner: 'bob' },
         text: 'zebrafsh',

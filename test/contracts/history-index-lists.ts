@@ -64,19 +64,19 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
       expect(hits.map(({ time }) => time)).toEqual(timesOf(sort))
     })
 
-    test('equals of a time keep the order of the log', async () => {
+    test('events with equal times keep the order of the log', async () => {
       const oldest = ids(await allHits({ scope, text: 'moment', sort: 'oldest', limit: 2 }))
       expect(oldest).toEqual(ids(sameTime.map((one) => one as never)))
       expect(ids(await allHits({ scope, text: 'moment', sort: 'newest', limit: 2 }))).toEqual(oldest.toReversed())
     })
 
-    test('what holds all words excludes what holds some of them, however new', async () => {
+    test('newer hits with only some of the words are omitted if any hit has all words', async () => {
       const hits = await allHits({ scope, text: 'ledger moment', sort: 'newest', limit: 10 })
       expect(ids(hits).toSorted()).toEqual(sameTime.map(({ messageId }) => messageId).toSorted())
       expect(await allHits({ scope, text: 'ledgr', sort: 'newest', limit: 50 })).toHaveLength(67)
     })
 
-    test('within a time range, and without words', async () => {
+    test('a search without words lists the events of its time range', async () => {
       const filters = { since: start + 100 * DAY, until: start + 200 * DAY }
       const hits = await allHits({ scope, text: '', filters, sort: 'oldest', limit: 4 })
       const wanted = [...texts, ...calls.flat()].filter(({ time }) => time >= filters.since && time <= filters.until)
@@ -86,7 +86,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     })
 
     test.each(['newest', 'oldest'] as const)(
-      '%s: pages continue as they began while documents are written',
+      '%s: pages continue unchanged while documents are written',
       async (sort) => {
         const own = { tenant: `times-${sort}` }
         const entry = (place: number) =>
@@ -113,7 +113,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     const best = of('best', 'the harbour harbour crane')
     beforeAll(() => harness().store([...mentions, ...often, best, of('none', 'something else')]))
 
-    test('one hit a session, with the number of its further hits, and every session once', async () => {
+    test('have one hit per session, with the number of its further hits, and every session once', async () => {
       for (const limit of [50, 9]) {
         const hits = await allHits({ scope, text: 'harbour', group: 'session', limit })
         const sessions = hits.map(({ session }) => session)
@@ -126,7 +126,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
       }
     })
 
-    test('the hit of a session is its best, and the best session comes first', async () => {
+    test('show the best hit of each session, and the best session first', async () => {
       const text = 'harbour crane'
       const [first] = await allHits({ scope, text, group: 'session', limit: 50 })
       const [alone] = await allHits({ scope, text, limit: 50 })
@@ -146,7 +146,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
       60_000,
     )
 
-    test('pages continue as they began while documents are written', async () => {
+    test('continue unchanged over pages while documents are written', async () => {
       const hits = await allHits({ scope, text: 'harbour town', group: 'session', limit: 25 }, () =>
         harness().store([of(`new-${IDS.length}`, 'harbour town, harbour town'), of('g-7', 'harbour town')]),
       )
@@ -163,7 +163,7 @@ export function historyIndexListsContract(harness: () => HistoryIndexHarness): v
     beforeAll(() => harness().store(['a', 'b', 'c'].map(inSession)))
 
     test.each(['relevance', 'newest'] as const)(
-      'are theirs alone, also when there are very many of them: %s',
+      'are complete and exclude other sessions, even for very many sessions: %s',
       async (sort) => {
         const many = Array.from({ length: 998 }, (_, place) => `other-${place}`)
         for (const [sessions, wanted] of [

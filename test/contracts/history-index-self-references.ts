@@ -5,7 +5,7 @@ import type { HistoryIndexHarness } from './history-index-harness.ts'
 
 /** Contract: text about earlier searches ranks below real events, and is found if a query asks for it. */
 export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHarness): void {
-  describe('what was looked up before', () => {
+  describe('text about an earlier search', () => {
     const scope = { tenant: 'echoes' }
     const event = document('the teal crate went into the cellar on Monday', scope)
     const later = [0, 1, 2].flatMap((time) => {
@@ -30,13 +30,13 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       },
     )
 
-    test('is found by its role as all else', async () => {
+    test('can be found by its role', async () => {
       const answers = await found('into the cellar', { role: 'assistant' })
       expect(answers).toHaveLength(3)
     })
   })
 
-  describe('requests that were looked up before', () => {
+  describe('requests that led to an earlier search', () => {
     const scope = { tenant: 'requests' }
     const event = document('Remember: the invoice of the ochre barrel is INV-20931', scope)
     const requests = [
@@ -64,19 +64,19 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     const first = async (text: string): Promise<string | undefined> =>
       (await harness().index.search({ scope, text, filters: {}, limit: 40 })).hits[0]?.messageId
 
-    test('stand below what happened, also for a word alone', async () => {
+    test('rank below the events, also for a single word', async () => {
       for (const text of ['INV-20931', 'where is INV-20931', 'invoice barrel'])
         expect(await first(text)).toBe(event.messageId)
       expect(await first('the ochre barrel')).toBe(reported.messageId)
     })
 
-    test('come first where the query asks for them', async () => {
+    test('rank first if the query asks for earlier searches', async () => {
       const asked = new Set(later.map(({ messageId }) => messageId))
       expect(asked).toContain(await first('when did I search for INV-20931'))
     })
   })
 
-  describe('requests that have more words of the query than what happened', () => {
+  describe('requests that match more words of the query than the event', () => {
     const scope = { tenant: 'more-words' }
     const event = document('The landlord is called Okonkwo.', scope)
     const later = ['landlord name?', 'what is the name of my landlord', 'name landlord'].flatMap((text, at) => {
@@ -85,14 +85,14 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     })
     beforeAll(() => harness().store([event, ...later]))
 
-    test('stand below it', async () => {
+    test('rank below the event', async () => {
       const { hits } = await harness().index.search({ scope, text: 'landlord name', filters: {}, limit: 10 })
       expect(hits[0]?.messageId).toBe(event.messageId)
       expect(hits.length).toBeGreaterThan(3)
     })
   })
 
-  describe('requests whose answers have other words', () => {
+  describe('requests whose answers contain other words', () => {
     const scope = { tenant: 'short-answers' }
     const event = document('a pile of papers went to customs, among them those of one jade crate', scope)
     const asked = (session: string, text: string, answer: object, tenant = scope.tenant) => {
@@ -111,17 +111,17 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     const first = async (text: string): Promise<string | undefined> =>
       (await harness().index.search({ scope, text, filters: {}, limit: 40 })).hits[0]?.messageId
 
-    test('stand below what happened', async () => {
+    test('rank below the events', async () => {
       for (const text of ['customs papers', 'papers of the jade crate', 'jade crate'])
         expect(await first(text), text).toBe(event.messageId)
     })
 
-    test('stand where they would where nothing was looked up', async () => {
+    test('rank normally if their run searched nothing', async () => {
       expect(await first('print the labels of the jade barrel')).toBe(done[0]?.messageId)
     })
   })
 
-  describe('what a team, or an agent that reached the history from outside, looked up before', () => {
+  describe('earlier searches by a team, or by an agent over MCP', () => {
     const scope = { tenant: 'team-echoes' }
     const reported = 'The teal crate: it went into the cellar on Monday'
     const event = document('the teal crate went into the cellar on Monday', scope)
@@ -160,7 +160,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     beforeAll(() => harness().store([event, ...team, ...outside, beside]))
 
     test.each(['teal crate', 'the crate', 'crate cellar', 'into the cellar on Monday'])(
-      'ranks below the events: %s',
+      'rank below the events: %s',
       async (text) => {
         const { hits } = await harness().index.search({ scope, text, filters: {}, limit: 40 })
         const first = hits.filter(({ messageId }) => messageId !== beside.messageId)[0]
@@ -169,7 +169,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       },
     )
 
-    test('leaves what another member did meanwhile where it belongs', async () => {
+    test("do not change the rank of another member's messages", async () => {
       const { hits } = await harness().index.search({ scope, text: 'teal crate', filters: {}, limit: 2 })
       expect(hits.map(({ messageId }) => messageId)).toEqual(
         expect.arrayContaining([event.messageId, beside.messageId]),
@@ -177,7 +177,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     })
   })
 
-  describe('what was looked up a hundred times before', () => {
+  describe('text about a hundred earlier searches', () => {
     const scope = { tenant: 'many-echoes' }
     const event = document('the teal crate went into the cellar on Monday', scope)
     const other = document('the crate has a teal lid, and stands in the hall', {
@@ -199,7 +199,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
     beforeAll(() => harness().store([event, other, ...later]))
 
     test.each(['teal crate', 'teal crate cellar', 'where is the teal crate', 'the teal crate on Monday'])(
-      'still ranks below the events: %s',
+      'ranks below the events: %s',
       async (text) => {
         const first = await harness().index.search({ scope, text, filters: {}, limit: 10 })
         expect(first.hits[0]?.messageId).toBe(event.messageId)
@@ -208,7 +208,7 @@ export function historyIndexSelfReferencesContract(harness: () => HistoryIndexHa
       },
     )
 
-    test('and all of it is there, once each, page by page', async () => {
+    test('is listed completely and without duplicates, page by page', async () => {
       const query = { scope, text: 'teal crate', filters: {}, limit: 50 }
       const seen: string[] = []
       let after: string | undefined

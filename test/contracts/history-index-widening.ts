@@ -5,7 +5,7 @@ import type { HistoryIndexHarness } from './history-index-harness.ts'
 
 /** Contract: a query that finds little is widened to similar words. */
 export function historyIndexWideningContract(harness: () => HistoryIndexHarness): void {
-  describe('a query of which no event has more than half', () => {
+  describe('a query of which no event contains more than half', () => {
     const scope = { tenant: 'half' }
     const kept = {
       typo: document('the invoice of the warehouse was paid', scope),
@@ -23,13 +23,13 @@ export function historyIndexWideningContract(harness: () => HistoryIndexHarness)
     test.each([
       ['a word that may be a slip', 'invoice wharehouse', 'typo'],
       ['a word that may be a piece of another', 'port lisbon', 'piece'],
-    ] as const)('finds what has all of it, taking %s for more than itself', async (_, text, wanted) => {
+    ] as const)('ranks the event with all words first, for %s', async (_, text, wanted) => {
       expect((await harness().index.search({ scope, text, filters: {}, limit: 20 })).hits[0]?.messageId).toBe(
         kept[wanted].messageId,
       )
     })
 
-    test('still pages through everything that has some of it, once', async () => {
+    test('pages once through all events with some of its words', async () => {
       const found: string[] = []
       let after: string | undefined
       do {

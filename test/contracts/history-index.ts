@@ -23,7 +23,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
       (await harness.index.search({ scope, text, filters, limit: 20 })).hits
     const ids = (hits: readonly HistoryHit[]): string[] => hits.map(({ messageId }) => messageId)
 
-    test('an index without documents finds nothing, and says so without an error', async () => {
+    test('an index without documents returns an empty result, not an error', async () => {
       expect(await search('anything')).toEqual([])
       expect(await harness.index.locate({ tenant: 'acme' }, IDS[0] ?? '')).toBeUndefined()
     })
@@ -66,7 +66,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(ids(await search(text))[0]).toBe(kept[wanted].messageId)
       })
 
-      test('nothing in a query is syntax, and no string is an error', async () => {
+      test('no character in a query is syntax, and no string is an error', async () => {
         const queries = [
           '"',
           '(a OR',
@@ -91,7 +91,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         )
       })
 
-      test('marks what was found, and keeps a snippet to 300 characters', async () => {
+      test('a snippet marks the found words, and has at most 300 characters', async () => {
         const long = document(`${'padding words '.repeat(200)} needle_in_hay ${'more of it '.repeat(200)}`, {
           session: 'long',
         })
@@ -101,7 +101,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(Array.from(hit?.snippet ?? '').length).toBeLessThanOrEqual(300)
       })
 
-      test('shows the passage of a long output that has the words, also where its call has them, too', async () => {
+      test('a snippet shows the matching passage of a long output, even if its call matches too', async () => {
         const result = { messageId: document('').messageId, session: 'dump', role: 'tool_result' } as const
         const call = 'shell(cmd="grep -r zebrafinch")'
         const parts = Array.from({ length: 150 }, (_, n) => `line ${n}${n === 99 ? ' of the zebrafinch' : ''}`)
@@ -148,7 +148,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         ['an owner', { tenant: 'acme', owner: 'ann' }, [mine]],
         ['a session', { tenant: 'acme', session: 's-b' }, [other]],
         ['an owner and a session that do not belong together', { tenant: 'acme', owner: 'ann', session: 's-b' }, []],
-      ])('a scope of %s is not left', async (_, scope, wanted) => {
+      ])('a search never leaves the scope of %s', async (_, scope, wanted) => {
         expect(ids(await search(word, {}, scope))).toEqual(wanted.map(({ messageId }) => messageId))
         expect(ids(await search(word, { owner: 'bob' }, { tenant: 'acme', owner: 'ann' }))).toEqual([])
       })
@@ -170,7 +170,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(ids(await search(word, filters)).toSorted()).toEqual(wanted.map(({ messageId }) => messageId).toSorted())
       })
 
-      test('leaves a run out', async () => {
+      test('a search can exclude a run', async () => {
         expect(ids(await search(word, { notRun: 'run-1' }))).toEqual([other.messageId])
       })
 
@@ -178,7 +178,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(ids(await search(word, { session: 's-c' }))).toEqual([call.messageId])
       })
 
-      test('returns the session that holds a message, within the scope', async () => {
+      test('locate returns the session of a message within the scope', async () => {
         expect(await harness.index.locate({ tenant: 'acme' }, mine.messageId)).toBe('s-a')
         expect(await harness.index.locate({ tenant: 'acme', owner: 'ann' }, other.messageId)).toBeUndefined()
         expect(await harness.index.locate({ tenant: 'acme', session: 's-a' }, other.messageId)).toBeUndefined()
@@ -211,7 +211,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         return found
       }
 
-      test('show every event once, whatever their length', async () => {
+      test('contain every event once, whatever the page length', async () => {
         const wanted = many.map(({ messageId }) => messageId).toSorted()
         for (const limit of [7, 50]) {
           const found = await pages('pagination', limit)
@@ -220,7 +220,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         }
       })
 
-      test('equals come newest first', async () => {
+      test('list equally good events newest first', async () => {
         expect(await pages('pagination', 100)).toEqual([
           many
             .map(({ messageId }) => messageId)
@@ -233,7 +233,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         ])
       })
 
-      test('go on as they began while documents are written', async () => {
+      test('continue unchanged while documents are written', async () => {
         const later: string[] = []
         const found = await pages('pagination', 40, async () => {
           const added = document('pagination pagination pagination')
@@ -244,7 +244,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
         expect(later).not.toEqual([])
       })
 
-      test('refuse a cursor that is none, or another query’s', async () => {
+      test('refuse an invalid cursor, and the cursor of another query', async () => {
         const query = { scope: { tenant: 'acme' }, text: 'pagination', filters: {}, limit: 5 }
         const { next = '' } = await harness.index.search(query)
         for (const wrong of [
@@ -255,7 +255,7 @@ export function historyIndexContract(name: string, start: () => Promise<HistoryI
       })
     })
 
-    test('an index that cannot be read is an error, never an empty page', async () => {
+    test('an unreadable index is an error, never an empty page', async () => {
       await harness.breakDown()
       await expect(search('refund')).rejects.toMatchObject({ code: 'search_unavailable', retryable: true })
       await expect(harness.index.locate({ tenant: 'acme' }, IDS[1] ?? '')).rejects.toMatchObject({

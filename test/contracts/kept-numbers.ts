@@ -81,7 +81,7 @@ export function keptNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('are those of the source, wherever an import or a copy stops, and new ones follow the highest', async () => {
+    test('are the original ones, wherever an import or a copy stops, and new numbers follow the highest', async () => {
       const { messages, titles } = log(60)
       const kept = numberedFrom(1, titles)
       const whole = await openFixture(stores)
@@ -101,7 +101,7 @@ export function keptNumbersContract(engine: Engine): void {
         }
     })
 
-    test('are given anew where the session has one of them, and stay the only ones of their sources', async () => {
+    test('are replaced if the session already uses one of them, and each source keeps one number', async () => {
       const { messages, titles } = log(12)
       const fixture = await openFixture(stores)
       const { messages: first, titles: own } = log(3)
@@ -112,7 +112,7 @@ export function keptNumbersContract(engine: Engine): void {
       ])
     })
 
-    test('are stored with as many rows as a step may have', async () => {
+    test('are stored with as many rows as a step may contain', async () => {
       const fixture = await openFixture(stores, { ttlDays: 1 })
       const { key, reader, imports } = fixture
       const { steps } = await importInto(fixture, [{ role: 'user', ...text('go') }])

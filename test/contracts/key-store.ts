@@ -22,7 +22,7 @@ export function keyStoreContract(engine: Engine): void {
       ...key,
     })
 
-    test('a key is found by its hash, whole, by every process', async () => {
+    test('every process finds a key by its hash, with all its fields', async () => {
       const key = keyOf({ owner: 'ada 😀\ud83d', caps: { requestsPerSecond: 0.5, activeRuns: 3 }, scopes: ['admin'] })
       const hash = hashOf(fresh('secret'))
       await stores.keys.create(hash, key)
@@ -30,11 +30,11 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.peer.keys.find(hash)).toEqual(key)
     })
 
-    test('an unknown hash finds nothing', async () => {
+    test('an unknown hash is not found', async () => {
       expect(await stores.keys.find(hashOf(fresh('secret')))).toBeUndefined()
     })
 
-    test('a hash that is taken is refused, and the first key stays', async () => {
+    test('a duplicate hash is rejected, and the first key stays unchanged', async () => {
       const [first, second] = [keyOf(), keyOf()]
       const hash = hashOf(fresh('secret'))
       await stores.keys.create(hash, first)
@@ -42,7 +42,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.find(hash)).toEqual(first)
     })
 
-    test('a revoked key is not found from then on, but still listed; revoking it again changes nothing', async () => {
+    test('a revoked key is no longer found, but still listed; revoking it again changes nothing', async () => {
       const key = keyOf()
       const hash = hashOf(fresh('secret'))
       await stores.keys.create(hash, key)
@@ -57,7 +57,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.revoke(fresh('key'), stores.clock.now())).toBe(false)
     })
 
-    test('a key keeps its name and its expiry, and is found after it has expired', async () => {
+    test('a key keeps its name and its expiry, and is found after its expiry', async () => {
       const key = keyOf({ name: 'nightly "import" 😀', expiresAt: stores.clock.now() - 1 })
       const hash = hashOf(fresh('secret'))
       await stores.keys.create(hash, key)
@@ -76,7 +76,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(key.tenant)).toEqual([changed])
     })
 
-    test('concurrent changes of different caps all hold', async () => {
+    test('concurrent changes of different caps are all kept', async () => {
       const key = keyOf()
       const hash = hashOf(fresh('secret'))
       await stores.keys.create(hash, key)
@@ -86,7 +86,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.find(hash)).toEqual({ ...key, caps })
     })
 
-    test('cap changes no unknown and no revoked key', async () => {
+    test('cap rejects unknown and revoked keys', async () => {
       const key = keyOf({ caps: { activeRuns: 3 } })
       await stores.keys.create(hashOf(fresh('secret')), key)
       await stores.keys.revoke(key.id, stores.clock.now())
@@ -110,7 +110,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.list(tenant)).toMatchObject([{ lastUsedAt: now + 9, caps: { activeRuns: 1 } }, unused])
     })
 
-    test('a list holds the keys of one tenant, or of all', async () => {
+    test('a list contains the keys of one tenant, or of all', async () => {
       const tenant = fresh('tenant')
       const keys = [keyOf({ tenant }), keyOf({ tenant }), keyOf()]
       for (const key of keys) await stores.keys.create(hashOf(key.id), key)
@@ -119,7 +119,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(ids(await stores.keys.list())).toEqual(expect.arrayContaining(ids(keys)))
     })
 
-    test('requests beyond the rate get a retry time in every process, and pass after it', async () => {
+    test('requests over the rate get a retry time in every process, and pass after it', async () => {
       const id = fresh('key')
       const rate = requestRate(4)
       const now = stores.clock.now()
@@ -134,7 +134,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(await stores.keys.take(fresh('other'), rate, now)).toBe(0)
     })
 
-    test('an idle key may burst one second of its rate; below one a second, one request', async () => {
+    test('an idle key may burst one second of its rate, and at least one request', async () => {
       const now = stores.clock.now()
       const burst = async (requestsPerSecond: number): Promise<number> => {
         const id = fresh('key')
@@ -147,7 +147,7 @@ export function keyStoreContract(engine: Engine): void {
       expect([await burst(6), await burst(2.5), await burst(1), await burst(0.1)]).toEqual([6, 2, 1, 1])
     })
 
-    test('requests have a number of slots of their key over all processes; closing one frees a slot', async () => {
+    test('all processes share the request slots of a key; closing a request frees a slot', async () => {
       const id = fresh('key')
       const now = stores.clock.now()
       const of = (n: number) => (n % 2 ? stores : stores.peer).keys
@@ -166,7 +166,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(again.filter(Boolean)).toHaveLength(4)
     })
 
-    test('a place lasts as long as its call says, and one that enters again keeps it for longer', async () => {
+    test("a slot expires at its call's deadline; entering again extends it", async () => {
       const id = fresh('key')
       const now = stores.clock.now()
       const enter = (call: string, from: number, most = 2) =>
@@ -181,7 +181,7 @@ export function keyStoreContract(engine: Engine): void {
       expect([await enter('b', 1_950, 1), await enter('e', 1_950, 1)]).toEqual([true, false])
     })
 
-    test('places that many killed processes left are free again once their time has passed', async () => {
+    test('the slots of many killed processes become free after their expiry', async () => {
       const id = fresh('key')
       const now = stores.clock.now()
       const enter = (call: string, from: number) =>
@@ -196,7 +196,7 @@ export function keyStoreContract(engine: Engine): void {
       expect(more).toBe(122)
     })
 
-    test('the store remembers that there was ever a key', async () => {
+    test('the store remembers that a key has ever existed', async () => {
       const key = keyOf()
       await stores.keys.create(hashOf(key.id), key)
       await stores.keys.revoke(key.id, stores.clock.now())
@@ -205,7 +205,7 @@ export function keyStoreContract(engine: Engine): void {
   })
 
   describe(`key store on ${engine.name} that fails`, () => {
-    test('a store that cannot respond rejects: no request passes for a lack of keys', async () => {
+    test('a failing store rejects: no request passes as if there were no keys', async () => {
       const stores = await engine.open()
       await stores.breakDown()
       await expect(stores.keys.find('0'.repeat(64))).rejects.toThrow()

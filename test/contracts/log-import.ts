@@ -56,7 +56,7 @@ export function logImportContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('stores messages and their run as they are, without usage in totals or a latest run', async () => {
+    test('stores messages and their run unchanged, without usage in totals or a latest run', async () => {
       const fixture = await openFixture(stores)
       const step = await stepAfter(fixture)
       const seen = await header(fixture)
@@ -74,7 +74,7 @@ export function logImportContract(engine: Engine): void {
       expect(await header(fixture)).toMatchObject({ head: step.messages.at(-1)?.id, generation: seen.generation + 1 })
     })
 
-    test('a run continues in a later step, and inputs follow as usual', async () => {
+    test('continues its run in a later step, and inputs follow as usual', async () => {
       const fixture = await openFixture(stores)
       const first = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), first)
@@ -89,7 +89,7 @@ export function logImportContract(engine: Engine): void {
       expect(messages).toEqual([...first.messages, ...second.messages])
     })
 
-    test('is refused while a run is active, queued or paused, and when anybody has come between', async () => {
+    test('is refused while a run is active, queued or paused, and after a concurrent write', async () => {
       const busy = await openFixture(stores)
       const step = await stepAfter(busy)
       const seen = await header(busy)
@@ -110,7 +110,7 @@ export function logImportContract(engine: Engine): void {
       expect(messages).toHaveLength(2)
     })
 
-    test('an input from before the import does not wait and follows it', async () => {
+    test('is followed by an input that was queued before it, which does not wait', async () => {
       const fixture = await openFixture(stores)
       const step = await stepAfter(fixture)
       await fixture.imports.append(await header(fixture), step)
@@ -118,7 +118,7 @@ export function logImportContract(engine: Engine): void {
       expect((started?.message?.id ?? '') > (step.messages.at(-1)?.id ?? '')).toBe(true)
     })
 
-    test('an input after it gets a run after its runs, whatever the clocks say', async () => {
+    test('a later input gets a run with a higher id, whatever the clocks show', async () => {
       for (const startAs of [undefined, fresh('owner')]) {
         const fixture = await openFixture(stores)
         fixture.clock.advance(9000)
@@ -130,7 +130,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('leaves nothing to continue: the failed run before it is no longer the last of the log', async () => {
+    test('leaves nothing to continue: the failed run before it is no longer the last run', async () => {
       for (const startAs of [undefined, fresh('owner')]) {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
@@ -141,7 +141,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('remembers how far a name has come, in the same write', async () => {
+    test('stores the progress of its name in the same write', async () => {
       const fixture = await openFixture(stores)
       const { imports, key } = fixture
       const one = name()
@@ -160,7 +160,7 @@ export function logImportContract(engine: Engine): void {
       await expectCode(imports.progress(key, { ...one, bodyHash: 'other' }), 'idempotency_conflict')
     })
 
-    test('forgets a name after a day, unless it is for good', async () => {
+    test('forgets a name after a day, unless the name is permanent', async () => {
       const fixture = await openFixture(stores)
       const { imports, key, clock } = fixture
       const [short, long] = [name(), name({ forGood: true })]
@@ -174,7 +174,7 @@ export function logImportContract(engine: Engine): void {
       })
     })
 
-    test('keeps its name from inputs and summaries for as long as it is remembered', async () => {
+    test('reserves its name against inputs and summaries while the name is remembered', async () => {
       for (const one of [name(), name({ forGood: true })]) {
         const fixture = await openFixture(stores)
         await fixture.imports.append(await header(fixture), await stepAfter(fixture, { name: one }))
@@ -184,7 +184,7 @@ export function logImportContract(engine: Engine): void {
       }
     })
 
-    test('is deleted with its session, which then takes nothing more', async () => {
+    test('is deleted with its session, which then accepts no further steps', async () => {
       const fixture = await openFixture(stores)
       const { imports, key, deletion } = fixture
       const one = name({ forGood: true })
@@ -197,7 +197,7 @@ export function logImportContract(engine: Engine): void {
       expect(await deletion.state(key)).toMatchObject({ messages: 2, runs: 1 })
     })
 
-    test('says so when the store fails', async () => {
+    test('rejects when the store fails', async () => {
       const broken = await engine.open()
       try {
         const fixture = await openFixture(broken)

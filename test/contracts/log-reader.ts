@@ -43,7 +43,7 @@ export function logReaderContract(engine: Engine): void {
       return { lease, run, written, head, rounds }
     }
 
-    test('a session that has no messages reads as an empty page, and so does one that is deleted', async () => {
+    test('a session without messages reads as an empty page, and so does a deleted session', async () => {
       const fixture = await openFixture(stores)
       const empty = { messages: [], more: false }
       expect(await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })).toEqual(empty)
@@ -54,7 +54,7 @@ export function logReaderContract(engine: Engine): void {
       expect(await fixture.reader.queued(fixture.key)).toEqual([])
     })
 
-    test('over 1,000 entries read whole page by page, forward and backward, in any page size', async () => {
+    test('over 1,000 entries are read completely, forward and backward, in any page size', async () => {
       const fixture = await openFixture(stores)
       const { written } = await longLog(fixture, 20, 55)
       expect(written).toHaveLength(1121)
@@ -72,7 +72,7 @@ export function logReaderContract(engine: Engine): void {
       expect(idsOf(backward.toReversed())).toEqual(idsOf(written))
     })
 
-    test('a page ends where its messages come to the characters that it may hold, with one at least', async () => {
+    test('a page ends at its limit of characters, but has at least one message', async () => {
       const fixture = await openFixture(stores)
       const { lease, message } = await startRun(fixture)
       const text = 'x'.repeat(10_000)
@@ -91,7 +91,7 @@ export function logReaderContract(engine: Engine): void {
       expect(pages).toEqual([[ids[0]], [ids[1]], [ids[2], ids[3]], [ids[4]]])
     })
 
-    test('a page that ends with the log says so, also when it is exactly full', async () => {
+    test('the last page says that it is the last, also when it is exactly full', async () => {
       const fixture = await openFixture(stores)
       await longLog(fixture, 3, 2)
       const page = await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 10 })
@@ -100,7 +100,7 @@ export function logReaderContract(engine: Engine): void {
       expect((await fixture.reader.messages(fixture.key, { order: 'ascending', limit: 9 })).more).toBe(true)
     })
 
-    test('a reader that pages forward while another appends misses nothing and sees nothing twice', async () => {
+    test('a forward reader misses no message and reads none twice while another process appends', async () => {
       const fixture = await openFixture(stores)
       const { lease, head, rounds } = await longLog(fixture, 4, 20)
       let last = head
@@ -161,7 +161,7 @@ export function logReaderContract(engine: Engine): void {
       expect(page.more).toBe(true)
     })
 
-    test('a message is found by its id in its own session only', async () => {
+    test('a message is found by its id only in its own session', async () => {
       const [one, two] = [await openFixture(stores), await openFixture(stores)]
       const { message } = await startRun(one)
       expect(await one.peer.reader.message(one.key, message?.id ?? '')).toEqual(message)
@@ -171,7 +171,7 @@ export function logReaderContract(engine: Engine): void {
         expect(await one.reader.message(one.key, odd)).toBeUndefined()
     })
 
-    test('a run is found by its id in its own session only', async () => {
+    test('a run is found by its id only in its own session', async () => {
       const [one, two] = [await openFixture(stores), await openFixture(stores)]
       const { run } = await startRun(one)
       expect(await one.peer.reader.run(one.key, run.id)).toEqual(run)
@@ -179,7 +179,7 @@ export function logReaderContract(engine: Engine): void {
       expect(await one.reader.run(one.key, "' OR 1=1 --")).toBeUndefined()
     })
 
-    test('every write is seen by every reader as soon as it is acknowledged', async () => {
+    test('every reader sees every acknowledged write at once', async () => {
       const fixture = await openFixture(stores)
       const { lease, run, message } = await startRun(fixture)
       expect(await fixture.peer.reader.message(fixture.key, message?.id ?? '')).toBeDefined()
@@ -210,7 +210,7 @@ export function logReaderContract(engine: Engine): void {
       expect(idsOf(await fixture.reader.queued(fixture.key))).toEqual(ids.slice(1))
     })
 
-    test('a page of runs ends by what they were asked, too, and has at least one', async () => {
+    test('a page of runs also ends at its limit of characters, but has at least one run', async () => {
       const fixture = await openFixture(stores)
       const { run } = await startRun(fixture)
       const ids = [run.id]
@@ -226,7 +226,7 @@ export function logReaderContract(engine: Engine): void {
       expect(await read(2_500, ids[2])).toEqual({ ids: [ids[1], ids[0]], more: false })
     })
 
-    test('queued runs that steer are found in order, until they are started, cancelled, steered or deleted', async () => {
+    test('queued steering runs are found in order until they are started, cancelled, merged or deleted', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture, { onBusy: 'steer' })
       const steering = (limit = 10) => fixture.peer.reader.steering(fixture.key, limit)
@@ -250,7 +250,7 @@ export function logReaderContract(engine: Engine): void {
       expect(await steering()).toEqual([])
     })
 
-    test('the calls of a paused run read as they stand', async () => {
+    test('the calls of a paused run are read with their stored status', async () => {
       const fixture = await openFixture(stores)
       const { round } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
       expect((await allMessages(fixture.peer.reader, fixture.key)).slice(1)).toEqual([round.assistant, ...round.tools])
@@ -258,7 +258,7 @@ export function logReaderContract(engine: Engine): void {
   })
 
   describe(`log reader on ${engine.name} that fails`, () => {
-    test('a store that cannot respond rejects and never reads as an empty log', async () => {
+    test('a failing store rejects, and never returns an empty log', async () => {
       const stores = await engine.open()
       const fixture = await openFixture(stores)
       const { run, message } = await startRun(fixture)

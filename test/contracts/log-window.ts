@@ -26,7 +26,7 @@ export function logWindowContract(engine: Engine): void {
       return { reader: fixture.peer.reader, key: fixture.key, ids }
     }
 
-    test('a window has half before the message and half from it on, and is full near an end', async () => {
+    test('a window has half its messages before the given message, and is full near an end', async () => {
       const { reader, key, ids } = await filled()
       for (const [place, limit, first, end] of [
         [10, 6, 7, 13],
@@ -43,7 +43,7 @@ export function logWindowContract(engine: Engine): void {
       }
     })
 
-    test('a window of few characters has the message itself, and says that there is more on both sides', async () => {
+    test('a window with a small character limit has the message, and marks more messages on both sides', async () => {
       const { reader, key, ids } = await filled()
       const window = await readAround(reader, key, ids[10] ?? '', { limit: 20, maxCharacters: 1 })
       expect(window?.newer.map(({ id }) => id)).toEqual([ids[10]])

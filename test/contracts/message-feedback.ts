@@ -30,7 +30,7 @@ export function messageFeedbackContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a rating is part of its message, and changes nothing else of it', async () => {
+    test('a rating is part of its message, and changes no other field', async () => {
       const { fixture, round, id } = await openSaid(stores)
       expect(await fixture.feedback.give(fixture.key, id, good('ann\0ü', 5))).toBe(true)
       const stored = await fixture.peer.reader.message(fixture.key, id)
@@ -39,14 +39,14 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(messages.find((message) => message.id === id)).toEqual(stored)
     })
 
-    test('each person has one rating, the latest, in whatever order and however often they come', async () => {
+    test('each person has one rating, the latest, whatever the order and number of writes', async () => {
       const { fixture, id } = await openSaid(stores)
       for (const one of [good('ann', 5), bad('bob', 6), bad('ann', 9), good('ann', 7), bad('ann', 9)])
         expect(await fixture.feedback.give(fixture.key, id, one)).toBe(true)
       expect(await ratings(fixture, id)).toEqual([bad('ann', 9), bad('bob', 6)])
     })
 
-    test('of several people at once, none is lost', async () => {
+    test('concurrent ratings of several people are all kept', async () => {
       const { fixture, id } = await openSaid(stores)
       const people = Array.from({ length: 8 }, (_, number) => good(`user-${number}`, number))
       const given = people.map((one, place) =>
@@ -56,7 +56,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect((await ratings(fixture, id))?.toSorted((one, other) => one.at - other.at)).toEqual(people)
     })
 
-    test('a message keeps the ratings of a hundred people, who may change their mind', async () => {
+    test('a message keeps the ratings of a hundred people, who may change them', async () => {
       const { fixture, id } = await openSaid(stores)
       for (let number = 0; number <= MAX_RATINGS; number++)
         await fixture.feedback.give(fixture.key, id, good(`user-${number}`, number))
@@ -66,7 +66,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(kept?.[0]).toEqual(bad('user-0', 1_000))
     })
 
-    test('the run continues, and can be taken over', async () => {
+    test('a rated run continues, and can be taken over', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.completeCall(lease, resultOf(fixture, callOf(round, 0).id))
@@ -75,7 +75,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(await ratings(fixture, id)).toEqual([good('ann', 1)])
     })
 
-    test('a holder whose write got no response repeats it, although its message was rated meanwhile', async () => {
+    test('a holder repeats a write without a response, although its message was rated meanwhile', async () => {
       const { fixture, lease, round, id } = await openSaid(stores)
       await fixture.peer.feedback.give(fixture.key, id, good('ann', 1))
       await fixture.log.appendRound(lease, round)
@@ -88,7 +88,7 @@ export function messageFeedbackContract(engine: Engine): void {
       expect(await ratings(fixture, end.message?.id ?? '')).toEqual([bad('bob', 2)])
     })
 
-    test('only completions have ratings, and only of live sessions', async () => {
+    test('only completions of live sessions accept ratings', async () => {
       const { fixture, round, id } = await openSaid(stores)
       const give = (messageId: string, key = fixture.key) => fixture.feedback.give(key, messageId, good('ann', 1))
       const [unknown = ''] = nextIds(id, fixture.clock.now(), 1)

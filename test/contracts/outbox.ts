@@ -28,7 +28,7 @@ export function outboxContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a delivery is there with its run, whether the run starts at once or is queued', async () => {
+    test('a delivery exists with its run, whether the run starts at once or is queued', async () => {
       const { fixture, found } = await openOwing(stores)
       expect(found).toMatchObject({ ...fixture.key, ...delivery, status: 'pending', state: {}, failures: 0 })
       expect(found.createdAt).toBe(fixture.clock.now())
@@ -45,7 +45,7 @@ export function outboxContract(engine: Engine): void {
       expect(await pending(2, queued.runId)).toEqual([])
     })
 
-    test('a run that was accepted before owes no second delivery, and one that is refused owes none', async () => {
+    test('a run accepted before adds no second delivery, and a rejected run adds none', async () => {
       const fixture = await openFixture(stores)
       const idempotency = { keyHash: fresh('key'), bodyHash: 'b' }
       const first = await fixture.inbox.enqueue(fixture.key, newRun({ delivery, idempotency }))
@@ -55,7 +55,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.pending(fixture.key, 10)).toHaveLength(1)
     })
 
-    test('of two who change what they have seen, one does', async () => {
+    test('of two concurrent changes of one version, one succeeds', async () => {
       const { fixture, found } = await openOwing(stores)
       const changes = await Promise.all([
         fixture.outbox.change(found, { state: { part: 1 }, owner: 'one' }),
@@ -69,7 +69,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.read(found)).toEqual(now)
     })
 
-    test('a change keeps what it does not name, and null removes', async () => {
+    test('a change keeps unnamed fields, and null removes a field', async () => {
       const { fixture, found } = await openOwing(stores)
       const claimed = await fixture.outbox.change(found, { owner: 'one', due: 5, hinted: true, failures: 2, begun: 3 })
       const { mark: _, ...before } = claimed as Delivery
@@ -96,7 +96,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.pending(fixture.key, 10)).toEqual([])
     })
 
-    test('pending deliveries are found behind all ended ones, oldest first, and again before a retry', async () => {
+    test('pending deliveries are found after many ended ones, oldest first, and again before a retry', async () => {
       const { fixture, found } = await openOwing(stores)
       const over: Delivery[] = []
       for (let at = 1; at <= 5; at++) {
@@ -118,7 +118,7 @@ export function outboxContract(engine: Engine): void {
       expect(await pending(10)).toEqual([found.id, second.id, fourth.id])
     })
 
-    test('what is due is found by time, and no longer when it is over or has been postponed', async () => {
+    test('due deliveries are found by time, but not after they ended or were postponed', async () => {
       const { fixture, found } = await openOwing(stores)
       const now = fixture.clock.now()
       expect(await dueIds(fixture)).toEqual([])
@@ -130,7 +130,7 @@ export function outboxContract(engine: Engine): void {
       await expect.poll(() => dueIds(fixture, now + 2 * WEEK_MS)).toEqual([])
     })
 
-    test('more deliveries of a run have their own ids, once, and only in live sessions', async () => {
+    test('a run can add further deliveries under their own ids, once, and only in live sessions', async () => {
       const { fixture, found } = await openOwing(stores)
       const key = { ...fixture.key, id: `${found.id}.1` }
       expect(await fixture.outbox.add(key, delivery, { at: 1 })).toBe(true)
@@ -140,7 +140,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.outbox.add({ ...key, id: `${found.id}.2` }, delivery, {})).toBe(false)
     })
 
-    test('lists are of one tenant and kind, newest first, by session and status, in pages', async () => {
+    test('lists contain one tenant and kind, newest first, filtered by session and status, in pages', async () => {
       const { fixture, found } = await openOwing(stores)
       const { tenant, session } = fixture.key
       const ids = [found.id]
@@ -170,7 +170,7 @@ export function outboxContract(engine: Engine): void {
       expect(await list({ tenant: fresh('tenant') })).toEqual([])
     })
 
-    test('a list of one owner has what that owner’s sessions owe, in pages whose cursors name nothing else', async () => {
+    test('a list of one owner has the deliveries of that owner’s sessions, in pages with opaque cursors', async () => {
       const tenant = fresh('tenant')
       const mine: string[] = []
       for (const owner of ['ann', 'bob', undefined, 'ann', 'bob']) {
@@ -193,7 +193,7 @@ export function outboxContract(engine: Engine): void {
       expect((await list('ann', { kind: 'other' })).deliveries).toEqual([])
     })
 
-    test('one with a target of 370 KB, as the longest message in Slack has, is stored', async () => {
+    test('a delivery with a target of 370 KB, the longest message in Slack, is stored', async () => {
       const { fixture } = await openOwing(stores)
       const long = { kind: 'paper', target: { text: '語'.repeat(80_000), files: '\u0001'.repeat(20_000) } }
       const key = { ...fixture.key, id: '0.1' }
@@ -201,7 +201,7 @@ export function outboxContract(engine: Engine): void {
       expect(await fixture.peer.outbox.read(key)).toMatchObject(long)
     })
 
-    test('one is found by its id within its tenant and kind', async () => {
+    test('a delivery is found by its id within its tenant and kind', async () => {
       const { fixture, found } = await openOwing(stores)
       const find = (tenant: string, kind: string) => fixture.outbox.find(tenant, kind, found.id)
       await expect.poll(() => find(fixture.key.tenant, 'paper')).toEqual(found)
@@ -209,7 +209,7 @@ export function outboxContract(engine: Engine): void {
       expect(await find(fresh('tenant'), 'paper')).toBeUndefined()
     })
 
-    test('they go with their session, and nothing brings them back', async () => {
+    test('deliveries are deleted with their session, and never restored', async () => {
       const { fixture, found } = await openOwing(stores)
       await fixture.deletion.tombstone(fixture.key)
       while ((await fixture.deletion.removeRows(fixture.key, 100)).more);

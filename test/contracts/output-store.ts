@@ -20,7 +20,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         'bytes that are no UTF-8': Uint8Array.from([0xff, 0xfe, 0xed, 0xa0, 0x80, 0x00, 0x0a]),
         '3 MB': new Uint8Array(3_000_000).map((_, at) => at % 251),
       }
-      test.each(Object.keys(contents))('what was put comes back byte by byte: %s', async (kind) => {
+      test.each(Object.keys(contents))('a stored object is returned byte by byte: %s', async (kind) => {
         const store = await open()
         const [key, object, bytes] = [newKey(), newName(), contents[kind] ?? new Uint8Array()]
         await store.put(key, object, bytes, 'application/octet-stream')
@@ -40,7 +40,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(textOf(await store.read(key, `${object}.preview`))).toBe('b')
       })
 
-      test('what is not there: stat returns undefined and read rejects', async () => {
+      test('stat of a missing object returns undefined, and read rejects', async () => {
         const store = await open()
         const key = newKey()
         expect(await store.stat(key, newName())).toBeUndefined()
@@ -48,7 +48,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
       })
 
       test.each(['..', '../x', '%2e%2e', 'a/b', 'a\\b', '', 'x'.repeat(10_000), 'a\0b', 'incoming', 'con'])(
-        'a name that is no ULID names nothing and cannot be put: %j',
+        'an invalid name is not found and cannot be stored: %j',
         async (hostile) => {
           const store = await open()
           const key = newKey()
@@ -61,7 +61,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         },
       )
 
-      test('sessions are apart, whatever their ids look like', async () => {
+      test('sessions are separate, whatever their ids look like', async () => {
         const store = await open()
         const object = newName()
         const base = newKey()
@@ -93,7 +93,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
     })
 
     describe('a name that is taken', () => {
-      test('the same bytes again are fine', async () => {
+      test('storing equal bytes again succeeds', async () => {
         const store = await open()
         const [key, object] = [newKey(), newName()]
         await store.put(key, object, bytesOf('same'), 'text/plain')
@@ -101,7 +101,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(textOf(await store.read(key, object))).toBe('same')
       })
 
-      test('other bytes are refused and change nothing', async () => {
+      test('storing other bytes is rejected and changes nothing', async () => {
         const store = await open()
         const [key, object] = [newKey(), newName()]
         await store.put(key, object, bytesOf('first'), 'text/plain')
@@ -113,7 +113,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(await store.stat(key, object)).toEqual({ bytes: 5, mediaType: 'text/plain' })
       })
 
-      test('of many writers at once exactly one wins, and every reader sees a whole object', async () => {
+      test('one of many concurrent writers wins, and every reader gets a complete object', async () => {
         const store = await open()
         const [key, object] = [newKey(), newName()]
         const candidates = Array.from({ length: 8 }, (_, at) => String(at).repeat(100_000))
@@ -127,7 +127,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
       })
     })
 
-    test('one object can be removed, and none twice', async () => {
+    test('an object can be removed once', async () => {
       const store = await open()
       const [owner, first, second] = [newKey(), newName(), newName()]
       for (const name of [first, second]) await store.put(owner, name, Buffer.from(name), 'text/plain')
@@ -141,7 +141,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
     })
 
     describe('removeAll', () => {
-      test('removes the whole session, returns the count, and keeps its neighbours', async () => {
+      test('removes all objects of the session, returns their count, and keeps those of other sessions', async () => {
         const store = await open()
         const [key, neighbour, object] = [newKey(), newKey(), newName()]
         await store.put(neighbour, object, bytesOf('stays'), 'text/plain')
@@ -152,7 +152,7 @@ export function outputStoreContract(name: string, open: () => OutputStore | Prom
         expect(textOf(await store.read(neighbour, object))).toBe('stays')
       })
 
-      test('of nothing is 0, and the session can be written afterwards', async () => {
+      test('returns 0 for an empty session, which can be written afterwards', async () => {
         const store = await open()
         const [key, object] = [newKey(), newName()]
         expect(await store.removeAll(key)).toBe(0)

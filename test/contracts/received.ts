@@ -6,12 +6,12 @@ const DAY_MS = 86_400_000
 
 /** Contract for detecting repeated deliveries. */
 export function receivedContract(engine: Engine): void {
-  describe(`what was received on ${engine.name}`, () => {
+  describe(`received values on ${engine.name}`, () => {
     let stores: Stores
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('the first value stays, under each of its names, within its tenant', async () => {
+    test('the first value is kept under each of its names, within its tenant', async () => {
       const { received, peer, clock } = stores
       const [tenant, until] = [fresh('tenant'), clock.now() + DAY_MS]
       expect(await received.remember(tenant, ['id ü', 'body'], 'first', until)).toBe('first')
@@ -21,7 +21,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(fresh('tenant'), ['id ü'], 'foreign', until)).toBe('foreign')
     })
 
-    test('it is forgotten when its time is over', async () => {
+    test('a value is forgotten after its expiry', async () => {
       const { received, clock } = stores
       const tenant = fresh('tenant')
       await received.remember(tenant, ['id'], 'first', clock.now() + DAY_MS)
@@ -31,7 +31,7 @@ export function receivedContract(engine: Engine): void {
       expect(await received.remember(tenant, ['id'], 'third', clock.now() + DAY_MS)).toBe('third')
     })
 
-    test('of several concurrent deliveries, one is new, and all get one answer', async () => {
+    test('one of several concurrent deliveries is new, and all get one answer', async () => {
       const { received, peer, clock } = stores
       const tenant = fresh('tenant')
       const values = await Promise.all(

@@ -58,7 +58,7 @@ export function runCountsContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a run begins without the takeovers of the one before', async () => {
+    test('a run starts without the takeovers of the previous run', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const { lease } = await takeOver(fixture)
@@ -69,7 +69,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).takeovers).toBe(0)
     })
 
-    test('a steering input ends the count of takeovers', async () => {
+    test('a steering input resets the count of takeovers', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const { lease } = await takeOver(fixture)
@@ -79,7 +79,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).takeovers).toBe(0)
     })
 
-    test('an end whose message does not come last is refused, and nothing is stored', async () => {
+    test('an end whose message id is not the highest is rejected, and nothing is stored', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const [early = ''] = nextIds(undefined, fixture.clock.now() - DAY_MS, 1)
@@ -93,7 +93,7 @@ export function runCountsContract(engine: Engine): void {
       expect(await header(fixture)).toMatchObject({ activeRun: lease.runId, head: headOf(round) })
     })
 
-    test('a round whose ids do not ascend is refused', async () => {
+    test('a round whose ids do not ascend is rejected', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const first = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -107,7 +107,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).head).toBe(headOf(first))
     })
 
-    test('an end without a message differs from that of a later holder', async () => {
+    test('an end without a message of a former holder is not confused with that of a later holder', async () => {
       const fixture = await openFixture(stores)
       const { lease: first } = await startRun(fixture)
       await fixture.inbox.cancel(fixture.key, first.runId)
@@ -118,7 +118,7 @@ export function runCountsContract(engine: Engine): void {
       await expectCode(fixture.log.endRun(first, end), 'lease_lost')
     })
 
-    test('a run of a hundred agents ends, and each is counted once', async () => {
+    test('a run of a hundred agents ends, and each agent is counted once', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const head = await roundsOfAgents(fixture, lease, 100)
@@ -134,14 +134,14 @@ export function runCountsContract(engine: Engine): void {
       expect(Object.keys(session?.totals.byAgent ?? {})).toHaveLength(100)
     })
 
-    test('a session is deleted while a run of a hundred agents is under way', async () => {
+    test('a session is deleted during a run of a hundred agents', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await roundsOfAgents(fixture, lease, 100)
       expect(await fixture.deletion.tombstone(fixture.key)).toBe(true)
     })
 
-    test('a pause puts the expiry off', async () => {
+    test('a pause postpones the expiry', async () => {
       const fixture = await openFixture(stores, { ttlDays: 2 })
       const { lease } = await startRun(fixture)
       fixture.clock.advance(1.5 * DAY_MS)
@@ -154,7 +154,7 @@ export function runCountsContract(engine: Engine): void {
       expect(expired.some((key) => key.session === fixture.key.session)).toBe(false)
     })
 
-    test('an idempotency key can be used again after a day', async () => {
+    test('an idempotency key can be reused after a day', async () => {
       const fixture = await openFixture(stores)
       const run = newRun({ idempotency: { keyHash: 'key', bodyHash: 'body' } })
       const first = await fixture.inbox.enqueue(fixture.key, run)
@@ -166,7 +166,7 @@ export function runCountsContract(engine: Engine): void {
       expect(later.runId > first.runId).toBe(true)
     })
 
-    test('a session whose holder lives is not due, however long it takes', async () => {
+    test('a session whose holder is alive is not due, however long its run takes', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       for (let beats = 0; beats < 20; beats++) {
@@ -176,7 +176,7 @@ export function runCountsContract(engine: Engine): void {
       expect((await header(fixture)).due).toBeGreaterThan(fixture.clock.now() - LEASE_MS)
     })
 
-    test('the activity of a session never moves back with the clock', async () => {
+    test('the activity time of a session never decreases with the clock', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const before = (await fixture.sessions.read(fixture.key))?.updatedAt ?? 0
@@ -186,7 +186,7 @@ export function runCountsContract(engine: Engine): void {
       fixture.clock.advance(60_000)
     })
 
-    test('another round under the id of a stored one is refused', async () => {
+    test('another round under the id of a stored round is rejected', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -198,7 +198,7 @@ export function runCountsContract(engine: Engine): void {
       await expectCode(fixture.log.appendRound(lease, other), 'storage_failed')
     })
 
-    test('a repair leaves alone what is no longer running', async () => {
+    test('a repair does not change calls that are no longer running', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }, { name: 'ask', needs: 'approval' }])
@@ -211,7 +211,7 @@ export function runCountsContract(engine: Engine): void {
       expect(await fixture.peer.log.repair(next, ids)).toEqual(repaired)
     })
 
-    test('a session that was deleted does not expire, however old its tombstone is', async () => {
+    test('a deleted session does not expire, however old its tombstone is', async () => {
       const fixture = await openFixture(stores, { ttlDays: 1 })
       await fixture.deletion.tombstone(fixture.key)
       await fixture.deletion.markRemoved(fixture.key, 0)
@@ -221,7 +221,7 @@ export function runCountsContract(engine: Engine): void {
       expect(expired.some((key) => key.session === fixture.key.session)).toBe(false)
     })
 
-    test('a resolution counts down, and only the last one says that all are in', async () => {
+    test('each resolution reduces the count, and only the last one reports completion', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [
         { name: 'ask', needs: 'approval' },

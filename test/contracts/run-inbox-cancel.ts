@@ -34,7 +34,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect((await fixture.lease.start(await header(fixture), 'x'))?.run.id).toBe(second.runId)
     })
 
-    test('a queued run keeps its input when it is cancelled, wherever it is read', async () => {
+    test('a cancelled queued run keeps its input in every read', async () => {
       const fixture = await openFixture(stores)
       const input = { parts: [{ type: 'text', text: 'never mind' }], user: 'ada', metadata: { ticket: 'T-1' } } as const
       const { runId } = await fixture.inbox.enqueue(fixture.key, newRun({ input }))
@@ -44,7 +44,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect(await fixture.reader.runs(fixture.key, { limit: 1 })).toMatchObject({ runs: [{ id: runId, input }] })
     })
 
-    test('a running run gets the flag, which its holder obeys at its next poll', async () => {
+    test('a running run gets a cancel flag, which its holder sees at its next poll', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       expect(await fixture.peer.inbox.cancel(fixture.key, run.id)).toEqual({ state: 'cancelling', free: false })
@@ -59,7 +59,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect(await header(fixture)).not.toHaveProperty('cancel')
     })
 
-    test('a paused run with a cancel can be claimed at once, and so can one whose holder died', async () => {
+    test('a paused run, or one whose holder died, can be claimed at once after a cancel', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
       expect(await fixture.inbox.cancel(fixture.key, started.run.id)).toEqual({ state: 'cancelling', free: true })
@@ -71,7 +71,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect(await dead.inbox.cancel(dead.key, run.id)).toEqual({ state: 'cancelling', free: true })
     })
 
-    test('a cancel twice is the same cancel, and of an ended run nothing', async () => {
+    test('a repeated cancel has the result of the first, and cancelling an ended run has no effect', async () => {
       const fixture = await openFixture(stores)
       const { run } = await startRun(fixture)
       await fixture.inbox.cancel(fixture.key, run.id)
@@ -88,7 +88,7 @@ export function runInboxCancelContract(engine: Engine): void {
       await expectCode(fixture.inbox.cancel(fixture.key, '01ARZ3NDEKTSV4RRFFQ69G5FAV'), 'run_not_found')
     })
 
-    test('a merged run cancels the run that it became part of', async () => {
+    test('cancelling a merged run cancels the run that it was merged into', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const steered = await fixture.inbox.enqueue(fixture.key, newRun({ onBusy: 'steer' }))
@@ -97,7 +97,7 @@ export function runInboxCancelContract(engine: Engine): void {
       expect((await header(fixture)).cancel).toEqual({ run: run.id, reason: 'user' })
     })
 
-    test('a queued run that starts and is cancelled at once either starts or is cancelled, never both', async () => {
+    test('a queued run that is started and cancelled concurrently is either started or cancelled', async () => {
       const fixture = await openFixture(stores)
       const queued = await fixture.inbox.enqueue(fixture.key, newRun())
       const seen = await header(fixture)

@@ -14,7 +14,7 @@ export function runInboxCapsContract(engine: Engine): void {
 
     const capped = (mostActive: number) => ({ keyId: fresh('key'), mostActive })
 
-    test.each([1, 3])('of 20 runs that are handed in at once, %i are accepted', async (cap) => {
+    test.each([1, 3])('%i of 20 concurrent runs are accepted', async (cap) => {
       const tenant = fresh('tenant')
       const counted = capped(cap)
       const fixtures = await Promise.all(Array.from({ length: 20 }, () => openFixture(stores, { tenant })))
@@ -70,7 +70,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await refused()
     })
 
-    test('what was accepted before under an idempotency key is the same run, also at the cap', async () => {
+    test('a repeat under an idempotency key is the run accepted before, also at the cap', async () => {
       const fixture = await openFixture(stores)
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
       const run = newRun({ ...capped(1), idempotency })
@@ -80,7 +80,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await expectCode(fixture.inbox.enqueue(fixture.key, other), 'idempotency_conflict')
     })
 
-    test('runs without a cap need no room', async () => {
+    test('runs without a cap are not limited', async () => {
       const fixture = await openFixture(stores)
       const { keyId } = capped(1)
       for (let count = 0; count < 3; count++) await fixture.inbox.enqueue(fixture.key, newRun({ keyId }))
@@ -112,7 +112,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await fixture.inbox.enqueue(fixture.key, with10)
     })
 
-    test('a tenant with used-up daily tokens starts no run, and gets the time of the next one', async () => {
+    test('a tenant with used-up daily tokens starts no run, and gets a retry time', async () => {
       const fixture = await use()
       const refused = fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 10 } }))
       const left = Math.ceil((86_400_000 - (fixture.clock.now() % 86_400_000)) / 1_000)
@@ -122,7 +122,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantTokens: 11 } }))
     })
 
-    test('tokens count also where a provider does not say how many they are in all', async () => {
+    test('tokens count even if a provider does not report their total', async () => {
       const fixture = await use()
       const other = await openFixture(stores, { tenant: fixture.key.tenant })
       const { lease } = await startRun(other)
@@ -134,7 +134,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await other.inbox.enqueue(other.key, newRun({ budget: { tenantTokens: 15 } }))
     })
 
-    test('dollars count at list prices; what has no price counts as tokens alone', async () => {
+    test('usage in dollars uses list prices; a model without a price counts tokens only', async () => {
       const fixture = await use()
       await fixture.inbox.enqueue(fixture.key, newRun({ budget: { tenantDollars: 0.000_001 } }))
       const priced = await openFixture(stores)
@@ -148,7 +148,7 @@ export function runInboxCapsContract(engine: Engine): void {
       await priced.inbox.enqueue(priced.key, newRun({ budget: { tenantDollars: 0.000_045 } }))
     })
 
-    test('what was accepted before under an idempotency key is the same run, also when all is used up', async () => {
+    test('a repeat under an idempotency key is the run accepted before, also over the budget', async () => {
       const fixture = await openFixture(stores)
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
       const run = newRun({ startAs: fresh('me'), idempotency, budget: { tenantTokens: 10 } })

@@ -13,7 +13,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
     describe('idempotency', () => {
       const idempotency = { keyHash: 'k'.repeat(64), bodyHash: 'b'.repeat(64) }
 
-      test('the same key and body is the same run, also after it has started and ended', async () => {
+      test('an equal key and body is one run, also after it has started and ended', async () => {
         const fixture = await openFixture(stores)
         const first = await fixture.inbox.enqueue(fixture.key, newRun({ idempotency, startAs: 'me' }))
         const again = { runId: first.runId, repeated: true }
@@ -25,7 +25,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(ended)
       })
 
-      test('the same key with another body is refused, and nothing is stored', async () => {
+      test('a reused key with another body is rejected, and nothing is stored', async () => {
         const fixture = await openFixture(stores)
         await fixture.inbox.enqueue(fixture.key, newRun({ idempotency }))
         const before = await snapshot(fixture, fixture.key)
@@ -34,7 +34,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(before)
       })
 
-      test('a key that joined a run is remembered for it, also after another run has begun', async () => {
+      test('a key that joined a run refers to that run, also after another run has started', async () => {
         const fixture = await openFixture(stores)
         const { lease, run } = await startRun(fixture)
         const joins = Array.from({ length: 4 }, (_, n) =>
@@ -71,13 +71,13 @@ export function runInboxRepeatsContract(engine: Engine): void {
         })
       })
 
-      test('a key counts within its session only', async () => {
+      test('a key counts only within its session', async () => {
         const [one, two] = [await openFixture(stores), await openFixture(stores)]
         await one.inbox.enqueue(one.key, newRun({ idempotency }))
         expect((await two.inbox.enqueue(two.key, newRun({ idempotency }))).repeated).toBe(false)
       })
 
-      test('of many that post with one key at once, one is stored and all get its run', async () => {
+      test('many concurrent requests with one key store one run, and all get it', async () => {
         const fixture = await openFixture(stores)
         const posts = await Promise.all(
           Array.from({ length: 10 }, (_, n) =>
@@ -119,7 +119,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         await expectCode(again(), 'nothing_to_continue')
       })
 
-      test('is accepted behind inputs that were cancelled before they began', async () => {
+      test('is accepted after inputs that were cancelled before their start', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         for (const onBusy of ['queue', 'steer'] as const) {
@@ -133,7 +133,7 @@ export function runInboxRepeatsContract(engine: Engine): void {
         expect(again.repeated).toBe(false)
       })
 
-      test('of many that continue one failed run at once, exactly one is accepted', async () => {
+      test('is accepted exactly once from many concurrent requests for one failed run', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head, 'failed'))

@@ -54,7 +54,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await header(fixture)).toMatchObject({ waiting: 0, due: fixture.clock.now() })
     })
 
-    test('all resolutions at once are one write', async () => {
+    test('a batch of all resolutions is one write', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, APPROVE, ASK])
       const resolved = await fixture.inbox.resolve(fixture.key, started.run.id, [
@@ -79,7 +79,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(no).toMatchObject({ status: 'denied', completedAt: fixture.clock.now() })
     })
 
-    test('a decision names its person and time, if they are known; the first of two equal ones stays', async () => {
+    test('a decision stores its person and time if known; a repeated decision keeps the first', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [APPROVE, APPROVE, ASK])
       const decide = (resolution: Resolution) => fixture.inbox.resolve(fixture.key, started.run.id, [resolution])
@@ -95,7 +95,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       ])
     })
 
-    test('the same resolution again stores nothing and is fine, also when the run has gone on and ended', async () => {
+    test('a repeated resolution stores nothing and succeeds, also after the run has continued and ended', async () => {
       const fixture = await openFixture(stores)
       const { started, round } = await pausedRun(fixture, [ASK, ASK])
       const resolve = (): Promise<unknown> =>
@@ -115,7 +115,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await resolve()).toMatchObject({ stored: 0 })
     })
 
-    test('a different resolution to a closed call is refused, and with it all of its batch', async () => {
+    test('a different resolution for a closed call is rejected, together with all of its batch', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK])
       await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])
@@ -125,7 +125,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test('a resolution of the wrong kind, or for an unknown or closed call, is refused whole', async () => {
+    test('a resolution of the wrong kind, or for an unknown or closed call, is rejected completely', async () => {
       const fixture = await openFixture(stores)
       const started = await startRun(fixture)
       const round = roundAfter(fixture, started.lease, started.lease.head, [ASK, APPROVE, { name: 'tool' }])
@@ -150,7 +150,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       await expectCode(two.inbox.resolve(two.key, started.run.id, [resolutionOf('call-0-0')]), 'run_not_found')
     })
 
-    test('a resolution while the holder runs other calls is stored, and no pause follows', async () => {
+    test('a resolution is stored while the holder runs other calls, and no pause follows', async () => {
       const fixture = await openFixture(stores)
       const started = await startRun(fixture)
       const round = roundAfter(fixture, started.lease, started.lease.head, [{ name: 'tool' }, ASK])
@@ -164,7 +164,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       await fixture.log.endRun(started.lease, endAfter(fixture, started.lease, headOf(round)))
     })
 
-    test('a call id that the provider repeats in a later round means the call that waits', async () => {
+    test('a call id that a later round repeats refers to the waiting call', async () => {
       const fixture = await openFixture(stores)
       const { started, round } = await pausedRun(fixture, [{ ...ASK, id: 'same' }])
       await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('same', 'first')])
@@ -178,7 +178,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect((await rows(fixture)).map((row) => row.parts)).toMatchObject([[{ text: 'first' }], [{ text: 'second' }]])
     })
 
-    test('of two clients that resolve the same call differently, one is stored and the other refused', async () => {
+    test('one of two concurrent, different resolutions of a call is stored, and the other is rejected', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK])
       const results = await Promise.allSettled([
@@ -189,7 +189,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect((await header(fixture)).waiting).toBe(1)
     })
 
-    test('of many clients that send the same resolution, one is stored and all are fine', async () => {
+    test('many clients with an equal resolution all succeed, and one is stored', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK])
       const results = await Promise.all(
@@ -200,7 +200,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect(results.reduce((sum, result) => sum + result.stored, 0)).toBe(1)
     })
 
-    test('the last two resolutions from two clients at once leave nothing waiting and the session due', async () => {
+    test('two concurrent last resolutions leave no call waiting, and the session due', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK, ASK])
       const results = await Promise.all([
@@ -218,7 +218,7 @@ export function runInboxResolutionsContract(engine: Engine): void {
       expect((await rows(fixture))[0]?.parts).toEqual([{ type: 'text', text }])
     })
 
-    test('a resolution after a cancel is refused: the call will be cancelled', async () => {
+    test('a resolution after a cancel is rejected: the call will be cancelled', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [ASK])
       await fixture.inbox.cancel(fixture.key, started.run.id)

@@ -23,7 +23,7 @@ export function runInboxContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a run without a holder at hand is queued and makes the session due at once', async () => {
+    test('a run without an available holder is queued, and the session is due at once', async () => {
       const fixture = await openFixture(stores)
       const run = newRun({
         clientTools: [{ name: 'ask', description: 'asks', parameters: { type: 'object' } }],
@@ -49,7 +49,7 @@ export function runInboxContract(engine: Engine): void {
       expect((await snapshot(fixture, fixture.key)).messages).toEqual([])
     })
 
-    test('a wake-up that is already due is not put off by a later input', async () => {
+    test('a later input does not postpone a wake-up that is already due', async () => {
       const fixture = await openFixture(stores)
       await fixture.inbox.enqueue(fixture.key, newRun())
       const { due } = await header(fixture)
@@ -58,7 +58,7 @@ export function runInboxContract(engine: Engine): void {
       expect((await header(fixture)).due).toBe(due)
     })
 
-    test('on an idle session a caller with a holder gets the run started in the same write', async () => {
+    test('a caller that can hold the lease starts its run in the same write', async () => {
       const fixture = await openFixture(stores)
       const run = newRun({ startAs: 'me', instructions: 'Be brief.' })
       const accepted = await fixture.inbox.enqueue(fixture.key, run)
@@ -76,7 +76,7 @@ export function runInboxContract(engine: Engine): void {
       expect(accepted.started?.run).toMatchObject({ status: 'running', instructions: 'Be brief.' })
     })
 
-    test('on a busy session the run is queued, with or without a holder at hand', async () => {
+    test('a run on a busy session is queued, whether or not its caller can hold the lease', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const second = await fixture.inbox.enqueue(fixture.key, newRun({ startAs: 'me' }))
@@ -84,7 +84,7 @@ export function runInboxContract(engine: Engine): void {
       expect(await fixture.reader.queued(fixture.key)).toMatchObject([{ id: second.runId }])
     })
 
-    test('an idle session with a queue does not let a newer run pass', async () => {
+    test('a newer run does not overtake the queue of an idle session', async () => {
       const fixture = await openFixture(stores)
       const first = await fixture.inbox.enqueue(fixture.key, newRun())
       const second = await fixture.inbox.enqueue(fixture.key, newRun({ startAs: 'me' }))
@@ -92,7 +92,7 @@ export function runInboxContract(engine: Engine): void {
       expect((await fixture.lease.start(await header(fixture), 'x'))?.run.id).toBe(first.runId)
     })
 
-    test('run ids ascend in the order of acceptance, whatever the clocks say', async () => {
+    test('run ids ascend in the order of acceptance, whatever the clocks show', async () => {
       const fixture = await openFixture(stores)
       const ids: string[] = []
       for (const jump of [0, 5000, -60_000, -3_600_000, 10, 7_200_000, -7_200_000]) {
@@ -104,7 +104,7 @@ export function runInboxContract(engine: Engine): void {
       expect((await header(fixture)).tail).toBe(ids.at(-1))
     })
 
-    test('of many that post at once to an idle session, one starts and all others are queued', async () => {
+    test('one of many concurrent runs of an idle session starts, and all others are queued', async () => {
       const fixture = await openFixture(stores)
       const posts = await Promise.all(
         Array.from({ length: 12 }, (_, n) =>
@@ -157,7 +157,7 @@ export function runInboxContract(engine: Engine): void {
         ).toBeDefined()
       })
 
-      test('supersedes a paused run with nothing queued, but not one with a queue', async () => {
+      test('supersedes a paused run without a queue, but not one with a queue', async () => {
         const fixture = await openFixture(stores)
         const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
         await fixture.inbox.enqueue(fixture.key, newRun({ onBusy: 'reject' }))
@@ -191,7 +191,7 @@ export function runInboxContract(engine: Engine): void {
         expect((await fixture.lease.start(await header(fixture), 'a'))?.run.id).toBe(before.runId)
       })
 
-      test('an input after the last resolution waits for the run, which continues', async () => {
+      test('an input after the last resolution waits for the continued run', async () => {
         const fixture = await openFixture(stores)
         const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
         await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])
@@ -241,7 +241,7 @@ export function runInboxContract(engine: Engine): void {
   })
 
   describe(`run inbox on ${engine.name} that fails`, () => {
-    test('a store that cannot respond rejects with an error that is no refusal', async () => {
+    test('a failing store rejects with an error that is not a refusal', async () => {
       const stores = await engine.open()
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])

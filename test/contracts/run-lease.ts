@@ -24,7 +24,7 @@ export function runLeaseContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('a session that never was has no header', async () => {
+    test('an unknown session has no header', async () => {
       const none = { tenant: fresh('tenant'), session: 'none' }
       expect([await stores.lease.readHeader(none), await stores.lease.readHeaderEventually(none)]).toEqual([
         undefined,
@@ -32,7 +32,7 @@ export function runLeaseContract(engine: Engine): void {
       ])
     })
 
-    test('a glance shows what a look shows, if only some moments later', async () => {
+    test('an eventually consistent read shows the header of a strong read after a short time', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const seen = await header(fixture)
@@ -77,7 +77,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await snapshot(fixture, fixture.key)).messages).toEqual([started?.message])
     })
 
-    test('of many that start at once, exactly one does', async () => {
+    test('one of many concurrent starts succeeds', async () => {
       const fixture = await openFixture(stores)
       await fixture.inbox.enqueue(fixture.key, newRun())
       await fixture.inbox.enqueue(fixture.key, newRun())
@@ -89,7 +89,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await snapshot(fixture, fixture.key)).messages).toHaveLength(1)
     })
 
-    test('a start whose response was lost is recognised by its owner: the repeat returns the same lease', async () => {
+    test('a start whose response was lost is recognised by its owner: the repeat returns an equal lease', async () => {
       const fixture = await openFixture(stores)
       await fixture.inbox.enqueue(fixture.key, newRun())
       const seen = await header(fixture)
@@ -115,7 +115,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await fixture.lease.start(await header(fixture), 'e')).toBeDefined()
     })
 
-    test('a clock that has jumped back still gives ascending ids', async () => {
+    test('ids ascend even after the clock was set back', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))
@@ -128,7 +128,7 @@ export function runLeaseContract(engine: Engine): void {
       fixture.clock.advance(86_400_000)
     })
 
-    test('a live lease cannot be taken, one that has ended can, and that counts as a takeover', async () => {
+    test('a live lease cannot be acquired, an expired one can, and that counts as a takeover', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       expect(await fixture.lease.take(await header(fixture), 'early')).toBeUndefined()
@@ -151,7 +151,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await takeOver(fixture)).header.takeovers).toBe(2)
     })
 
-    test('a stored round ends the count of takeovers', async () => {
+    test('a stored round resets the count of takeovers', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       const { lease } = await takeOver(fixture)
@@ -159,7 +159,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await header(fixture)).takeovers).toBe(0)
     })
 
-    test('of many that take at once, exactly one does', async () => {
+    test('one of many concurrent acquisitions succeeds', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       fixture.clock.advance(LEASE_MS + 1)
@@ -170,7 +170,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     })
 
-    test('a take whose response was lost is recognised by its owner', async () => {
+    test('an acquisition whose response was lost is recognised by its owner', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture)
       fixture.clock.advance(LEASE_MS + 1)
@@ -181,7 +181,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await header(fixture)).takeovers).toBe(1)
     })
 
-    test('a take is refused on an idle session, on a stale header, and while calls wait', async () => {
+    test('an acquisition is refused on an idle session, on a stale header, and while calls wait', async () => {
       const fixture = await openFixture(stores)
       expect(await fixture.lease.take(await header(fixture), 'a')).toBeUndefined()
       const { round } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
@@ -194,7 +194,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await fixture.lease.take(paused, 'd')).toBeUndefined()
     })
 
-    test('a resume takes the paused run up without counting a takeover', async () => {
+    test('acquiring a paused run resumes it without counting a takeover', async () => {
       const fixture = await openFixture(stores)
       const { started, round } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
       await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])
@@ -203,7 +203,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await fixture.reader.run(fixture.key, taken?.runId ?? '')).toMatchObject({ status: 'running' })
     })
 
-    test('a paused run is resumed exactly once when the last resolution is in', async () => {
+    test('a paused run is resumed exactly once after the last resolution', async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
       await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])
@@ -217,7 +217,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     })
 
-    test("a claim returns the log's head and the open calls, now of its own generation", async () => {
+    test("a claim returns the log's head and the open calls, now with its own generation", async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [
@@ -235,7 +235,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await fixture.peer.lease.claim(claimed.lease)).toEqual(claimed)
     })
 
-    test('a claim of a former holder takes nothing from the one after it', async () => {
+    test('a claim by a former holder does not affect the next holder', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'a' }]))
@@ -246,7 +246,7 @@ export function runLeaseContract(engine: Engine): void {
       expect((await fixture.lease.claim(third.lease)).open).toEqual(third.open)
     })
 
-    test('a heartbeat extends the lease, never shortens it, and is refused once the lease is gone', async () => {
+    test('a heartbeat extends the lease, never shortens it, and is refused after the lease is lost', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const sent = fixture.clock.now()
@@ -269,7 +269,7 @@ export function runLeaseContract(engine: Engine): void {
       expect(await header(fixture)).toEqual(before)
     })
 
-    test('a release leaves the run active, free and due at once, and is no takeover for the next', async () => {
+    test('a release leaves the run active, free and due at once, and does not count as a takeover', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       await fixture.lease.release(lease)

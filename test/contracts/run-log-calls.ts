@@ -33,7 +33,7 @@ export function runLogCallsContract(engine: Engine): void {
     afterAll(() => stores.close())
 
     describe('beginApproved and repair', () => {
-      test('an approved call begins under the holder of now and then ends like any other', async () => {
+      test('an approved call starts under the current holder, and then ends like any other', async () => {
         const fixture = await openFixture(stores)
         const { started, round } = await pausedRun(fixture, [{ name: 'send', needs: 'approval' }])
         await fixture.inbox.resolve(fixture.key, started.run.id, [approvalOf('call-0-0', true)])
@@ -49,7 +49,7 @@ export function runLogCallsContract(engine: Engine): void {
         expect(ended).toMatchObject({ status: 'completed', needs: 'approval' })
       })
 
-      test('a call that was not approved does not begin', async () => {
+      test('a call without approval does not start', async () => {
         const fixture = await openFixture(stores)
         const { started, round } = await pausedRun(fixture, [
           { name: 'send', needs: 'approval' },
@@ -65,7 +65,7 @@ export function runLogCallsContract(engine: Engine): void {
         expect(await fixture.reader.message(fixture.key, callOf(round, 0).id)).toMatchObject({ status: 'denied' })
       })
 
-      test('a repair closes only what it names, and twice is once', async () => {
+      test('a repair closes only the named calls, and a repeated repair changes nothing', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [
@@ -90,7 +90,7 @@ export function runLogCallsContract(engine: Engine): void {
     })
 
     describe('append', () => {
-      test('adds rows after all others, and twice is once', async () => {
+      test('adds rows after all others; a repeat adds none', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -159,8 +159,8 @@ export function runLogCallsContract(engine: Engine): void {
       })
     })
 
-    describe('after a lost response of the store', () => {
-      test('a round, a result and an end that landed are recognised by their ids, and return the same', async () => {
+    describe("after the store's response was lost", () => {
+      test('a stored round, result or end is recognised by its ids, and the repeat returns an equal value', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -180,7 +180,7 @@ export function runLogCallsContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(after)
       })
 
-      test('a resolution that landed is recognised by its hash', async () => {
+      test('a stored resolution is recognised by its hash', async () => {
         const fixture = await openFixture(stores)
         const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
         await fixture.inbox.resolve(fixture.key, started.run.id, [resolutionOf('call-0-0')])

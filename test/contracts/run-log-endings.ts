@@ -27,7 +27,7 @@ export function runLogEndingsContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test("a pause releases the lease and takes the session off the sweeper's list", async () => {
+    test("a pause releases the lease, and removes the session from the sweeper's list", async () => {
       const fixture = await openFixture(stores)
       const { started } = await pausedRun(fixture, [{ name: 'ask', needs: 'result' }])
       const after = await header(fixture)
@@ -38,7 +38,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await fixture.reader.run(fixture.key, started.run.id)).toMatchObject({ status: 'paused' })
     })
 
-    test('a pause is not written when a cancel has come in', async () => {
+    test('a pause is not written after a cancel', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       await fixture.log.appendRound(lease, roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }]))
@@ -48,7 +48,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(before)
     })
 
-    test("an end stores the final completion, frees the session and takes it off the sweeper's list", async () => {
+    test("an end stores the final completion, frees the session, and removes it from the sweeper's list", async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -84,7 +84,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.due ?? Infinity).toBeLessThanOrEqual(fixture.clock.now())
     })
 
-    test('a failed end keeps its error, and one without a message adds none', async () => {
+    test('a failed end keeps its error, and an end without a message adds none', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const { message: _message, ...end } = endAfter(fixture, lease, lease.head, 'failed')
@@ -95,7 +95,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header?.head).toBe(lease.head)
     })
 
-    test('an end closes only the open calls: a started one is interrupted, because it may have run', async () => {
+    test('an end closes only the open calls: a started call is interrupted, because it may have run', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const calls = [
@@ -123,7 +123,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after.header).toMatchObject({ waiting: 0 })
     })
 
-    test("an end with more open calls than one engine's transaction holds closes them all", async () => {
+    test('an end closes more open calls than one transaction of the engine can contain', async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       let head = lease.head
@@ -160,7 +160,7 @@ export function runLogEndingsContract(engine: Engine): void {
       expect(after).toHaveProperty('due')
     })
 
-    test('of an end and an input at once, the input is never left without a wake-up', async () => {
+    test('an input concurrent with an end always has a wake-up', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await Promise.all([
@@ -237,7 +237,7 @@ export function runLogEndingsContract(engine: Engine): void {
     }
     const table = Object.keys(ways).flatMap((way) => Object.keys(calls).map((call) => [call, way] as const))
 
-    test.each(table)('%s is refused and writes nothing once the run was %s', async (call, way) => {
+    test.each(table)('%s is refused and writes nothing after the run was %s', async (call, way) => {
       const fixture = await openFixture(stores)
       const held = await hold(fixture)
       await ways[way]?.(fixture, held)
@@ -258,7 +258,7 @@ export function runLogEndingsContract(engine: Engine): void {
 
     // A claim may check the rows alone, because the next holder's claim raises the same rows again.
     const heldCalls = headerCalls.filter((call) => call !== 'claim')
-    test.each(heldCalls)('%s is refused as soon as another holder has taken the lease', async (call) => {
+    test.each(heldCalls)('%s is refused as soon as another holder has acquired the lease', async (call) => {
       const fixture = await openFixture(stores)
       const held = await hold(fixture)
       fixture.clock.advance(60_001)

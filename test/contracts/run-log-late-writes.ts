@@ -5,7 +5,7 @@ import type { Engine } from './stores.ts'
 /** Contract for a holder's writes that land after their timeout, during its next write. */
 export function runLogLateWritesContract(engine: Engine): void {
   describe(`run log on ${engine.name}: late writes`, () => {
-    test("a round of the holder's own that lands late, while its run ends, leaves no call open", async () => {
+    test("a late write of the holder's own round, while its run ends, leaves no call open", async () => {
       let late: (() => Promise<unknown>) | undefined
       const raced = await engine.open({
         between: async (request, kind) => {

@@ -36,7 +36,7 @@ export function runLogContract(engine: Engine): void {
         expect(stored.session?.totals).toMatchObject({ rounds: 1, usage: { totalTokens: 10 } })
       })
 
-      test('twice with the same ids changes nothing the second time, also after its calls have ended', async () => {
+      test('a repeat with equal ids changes nothing, also after its calls have ended', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }, { name: 'b', needs: 'result' }])
@@ -50,7 +50,7 @@ export function runLogContract(engine: Engine): void {
         expect(await snapshot(fixture, fixture.key)).toEqual(later)
       })
 
-      test('keeps what the model sent: odd ids, repeated names, malformed and huge arguments, provider data', async () => {
+      test("keeps the model's data: odd ids, repeated names, malformed and huge arguments, provider data", async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const texts = HOSTILE_TEXTS.filter(([name]) => name !== '400 kB').map(([, text]) => text)
@@ -108,7 +108,7 @@ export function runLogContract(engine: Engine): void {
         expect(repaired.every((row) => row.status === 'interrupted')).toBe(true)
       })
 
-      test('of two rounds by two holders at once, exactly one is stored', async () => {
+      test('stores exactly one of two concurrent rounds of two holders', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const second = await takeOver(fixture)
@@ -151,7 +151,7 @@ export function runLogContract(engine: Engine): void {
         expect(await fixture.reader.message(fixture.key, stored.id)).toEqual(stored)
       })
 
-      test('parallel calls end in any order, each by its own write', async () => {
+      test('ends parallel calls in any order, each by its own write', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(
@@ -172,7 +172,7 @@ export function runLogContract(engine: Engine): void {
         )
       })
 
-      test("a result that lands before the next holder's claim is kept; a later one is lost", async () => {
+      test("keeps a result stored before the next holder's claim; a later result is lost", async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }, { name: 'b' }])
@@ -191,7 +191,7 @@ export function runLogContract(engine: Engine): void {
         expect(repaired).toMatchObject({ status: 'interrupted', generation: claimed.lease.generation })
       })
 
-      test('the new holder may end a call that it has claimed (idempotent tools run again)', async () => {
+      test('allows the new holder to end a claimed call, because idempotent tools run again', async () => {
         const fixture = await openFixture(stores)
         const { lease } = await startRun(fixture)
         const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -201,7 +201,7 @@ export function runLogContract(engine: Engine): void {
         expect(stored.status).toBe('completed')
       })
 
-      test("a waiting or approved call is not the holder's to end", async () => {
+      test('refuses to end a waiting or approved call', async () => {
         const fixture = await openFixture(stores)
         const { lease, run } = await startRun(fixture)
         const calls = [

@@ -18,7 +18,7 @@ export function runNoticesContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('pauses, and who takes the run up again, are kept with the run as it was then', async () => {
+    test('pauses and resumptions are stored with the state of the run at that time', async () => {
       const fixture = await openFixture(stores)
       const calls = [{ name: 'ask', id: 'one', needs: 'result' }, { name: 'pay' }] as const
       const { started, round } = await pausedRun(fixture, calls)

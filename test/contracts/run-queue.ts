@@ -17,7 +17,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a hint has the count of its deliveries', async () => {
+    test('a hint counts its deliveries', async () => {
       const queue = await open()
       const seen: Hint[] = []
       const consumer = queue.consume(async (hint) => void seen.push(hint))
@@ -26,7 +26,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a hint that was sent before anybody listened is not lost', async () => {
+    test('a hint sent before a handler listened is not lost', async () => {
       const queue = await open()
       await queue.send(key('early'))
       const seen: string[] = []
@@ -35,7 +35,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a handler that rejects is hinted again', async () => {
+    test('a hint is delivered again if its handler rejects', async () => {
       const queue = await open()
       let calls = 0
       const consumer = queue.consume(async () => {
@@ -47,7 +47,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a handler that takes long keeps no other session waiting', async () => {
+    test('a slow handler does not delay other sessions', async () => {
       const queue = await open()
       const gate = Promise.withResolvers<void>()
       const seen: string[] = []
@@ -63,7 +63,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('a hint that comes while its session is handled is handled afterwards', async () => {
+    test('a hint sent while its session is handled is handled afterwards', async () => {
       const queue = await open()
       const gate = Promise.withResolvers<void>()
       let calls = 0
@@ -79,7 +79,7 @@ export function runQueueContract(name: string, open: () => RunQueue | Promise<Ru
       await consumer.stop()
     })
 
-    test('stop waits for the handlers that run, and starts none afterwards', async () => {
+    test('stop waits for running handlers, and starts no others', async () => {
       const queue = await open()
       const gate = Promise.withResolvers<void>()
       const steps: string[] = []

@@ -36,13 +36,13 @@ export function sessionContextContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('is empty until something is decided, and for sessions that are not there', async () => {
+    test('is empty until the first decision, and for unknown sessions', async () => {
       const { reader, key } = await openFixture(stores)
       expect(await reader.context(key)).toEqual({})
       expect(await reader.context({ ...key, session: 'other' })).toEqual({})
     })
 
-    test("of a holder is stored with the run's notice and usage, in one write", async () => {
+    test("is stored with the run's notice and usage, in one write", async () => {
       const fixture = await openFixture(stores)
       const { lease, run } = await startRun(fixture)
       const at = lease.head ?? ''
@@ -72,7 +72,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.sessions.read(fixture.key))?.totals.usage.totalTokens).toBe(110)
     })
 
-    test('is the same when its write is repeated', async () => {
+    test('does not change when a write is repeated', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const decision: Decision = {
@@ -87,7 +87,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await snapshot(fixture, fixture.key)).toEqual(once)
     })
 
-    test('holds texts of any size and kind', async () => {
+    test('contains texts of any size and kind', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const context = { summary: summary('1', 'é"\\\u0001'.repeat(100_000)) }
@@ -97,7 +97,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.reader.run(fixture.key, lease.runId))?.notices).toEqual([large])
     })
 
-    test('of a holder whose lease is lost is refused, and changes nothing', async () => {
+    test('is not changed by a holder that lost its lease', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await takeOver(fixture)
@@ -108,7 +108,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await fixture.reader.context(fixture.key)).toEqual({})
     })
 
-    test('is decided on by who takes the run over, after what was decided before', async () => {
+    test('continues from the last decision after another holder takes over the run', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await fixture.log.recordDecision(lease, { number: 0, context: { summary: summary('1') }, notices: [] })
@@ -118,7 +118,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.reader.context(fixture.key)).summary?.through).toBe('2')
     })
 
-    test('by hand is stored on an idle session, counted, and found under its key', async () => {
+    test('can be decided by hand on an idle session, is counted, and is found under its key', async () => {
       const fixture = await openFixture(stores)
       const context = { summary: summary('1') }
       const idempotency = { keyHash: fresh('key'), bodyHash: 'body' }
@@ -137,7 +137,7 @@ export function sessionContextContract(engine: Engine): void {
       expect(await fixture.peer.sessions.summaryUnder(fixture.key, idempotency)).toBeUndefined()
     })
 
-    test('by hand is refused during a run and after a change of the session; its usage counts', async () => {
+    test('cannot be decided by hand during a run or after a concurrent change; its usage counts', async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const made = { ...WORK, context: { summary: summary('1') } }
@@ -150,7 +150,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.sessions.read(fixture.key))?.totals.byAgent['summary']?.totalTokens).toBe(300)
     })
 
-    test('by hand takes the place of the summary that it was made from, and of no other', async () => {
+    test('replaces, when decided by hand, only the summary that it was made from', async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       const record = (through: string, from?: string) =>
@@ -165,7 +165,7 @@ export function sessionContextContract(engine: Engine): void {
       expect((await fixture.reader.context(fixture.key)).summary?.through).toBe('2')
     })
 
-    test('goes with its session', async () => {
+    test('is deleted with its session', async () => {
       const fixture = await openFixture(stores)
       const seen = await header(fixture)
       await fixture.sessions.recordSummary(seen, { ...WORK, context: { summary: summary('1') } })

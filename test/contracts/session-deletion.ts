@@ -44,7 +44,7 @@ export function sessionDeletionContract(engine: Engine): void {
       return fixture
     }
 
-    test('a deletion counts what it removes, and leaves nothing but the tombstone', async () => {
+    test('a deletion counts the removed rows, and leaves only the tombstone', async () => {
       const fixture = await filled()
       expect(await fixture.deletion.state(fixture.key)).toBeUndefined()
       expect(await fixture.deletion.tombstone(fixture.key)).toBe(true)
@@ -65,7 +65,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await fixture.sessions.read(fixture.key)).toBeUndefined()
     })
 
-    test("the tombstone is due at once, again a lease's length after the removal, and no more once finished", async () => {
+    test("the tombstone is due at once, again a lease's length after the removal, and never once finished", async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       expect(await isDue(fixture)).toBe(true)
@@ -81,7 +81,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await fixture.deletion.state(fixture.key)).toMatchObject({ removed: true })
     })
 
-    test("a tombstone still names its owner, to that owner's callers only", async () => {
+    test("a tombstone still shows its owner, but only to that owner's callers", async () => {
       const owned = await openFixture(stores, { owner: 'ann' })
       const free = await openFixture(stores)
       for (const { deletion, key } of [owned, free]) await deletion.tombstone(key)
@@ -91,7 +91,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await free.deletion.state(free.key, 'ann')).toBeUndefined()
     })
 
-    test('an interrupted deletion continues in another process and counts each row once', async () => {
+    test('an interrupted deletion continues in another process, and counts each row once', async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       expect(await fixture.deletion.removeRows(fixture.key, 2)).toEqual({ more: true })
@@ -108,14 +108,14 @@ export function sessionDeletionContract(engine: Engine): void {
       })
     })
 
-    test('two processes that remove at once count each thing once', async () => {
+    test('two concurrent deletions count each row once', async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       await Promise.all([removeAll(fixture, fixture, 1), removeAll(fixture.peer, fixture, 2)])
       expect(await fixture.deletion.state(fixture.key)).toMatchObject({ messages: 5, runs: 2 })
     })
 
-    test('of many that delete at once, exactly one makes the tombstone', async () => {
+    test('one of many concurrent deletions creates the tombstone', async () => {
       const fixture = await filled()
       const results = await Promise.all(
         Array.from({ length: 8 }, (_, n) => (n % 2 ? fixture : fixture.peer).deletion.tombstone(fixture.key)),
@@ -142,7 +142,7 @@ export function sessionDeletionContract(engine: Engine): void {
       expect(await isDue(fixture)).toBe(true)
     })
 
-    test('a deletion works under a running and under a paused run, which then can write nothing', async () => {
+    test('a deletion works during a running or paused run, which then can write nothing', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -166,7 +166,7 @@ export function sessionDeletionContract(engine: Engine): void {
       }
     })
 
-    test('an id comes back after 30 days with nothing of the session before it', async () => {
+    test('an id can be reused after 30 days, without any data of the earlier session', async () => {
       const fixture = await filled()
       await fixture.deletion.tombstone(fixture.key)
       await removeAll(fixture, fixture, 1000)
@@ -199,7 +199,7 @@ export function sessionDeletionContract(engine: Engine): void {
   })
 
   describe(`session deletion on ${engine.name} that fails`, () => {
-    test('a store that cannot respond rejects and never says that all is removed', async () => {
+    test('a failing store rejects, and never reports that everything is removed', async () => {
       const stores = await engine.open()
       const { key } = await openFixture(stores)
       await stores.deletion.tombstone(key)

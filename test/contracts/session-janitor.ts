@@ -24,7 +24,7 @@ export function sessionJanitorContract(engine: Engine): void {
     const isExpired = async (fixture: SessionFixture): Promise<boolean> =>
       (await fixture.peer.janitor.expired(fixture.clock.now(), ALL)).some((key) => key.session === fixture.key.session)
 
-    test('a session is due from the moment that it has work, and not before', async () => {
+    test('a session is due as soon as it has work, and not before', async () => {
       const fixture = await openFixture(stores)
       expect(await isDue(fixture)).toBe(false)
       await fixture.inbox.enqueue(fixture.key, newRun())
@@ -35,13 +35,13 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isDue(fixture)).toBe(true)
     })
 
-    test('a due session is given with its whole key and since when it is due', async () => {
+    test('a due session is returned with its complete key and its due time', async () => {
       const fixture = await openFixture(stores)
       await fixture.inbox.enqueue(fixture.key, newRun())
       expect(await dueOf(fixture)).toEqual({ key: fixture.key, due: (await header(fixture)).due })
     })
 
-    test('due sessions come oldest first, at most as many as asked for', async () => {
+    test('due sessions are listed oldest first, up to the limit', async () => {
       const fixtures = [await openFixture(stores), await openFixture(stores), await openFixture(stores)]
       for (const fixture of [fixtures[2], fixtures[0], fixtures[1]]) {
         stores.clock.advance(1000)
@@ -53,7 +53,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await stores.janitor.due(stores.clock.now(), 2)).toHaveLength(2)
     })
 
-    test('a sweeper that postpones what it finds reaches every due session, beside any number of other tenants', async () => {
+    test('a sweeper that postpones sessions reaches every due session, beside any number of other tenants', async () => {
       const tenant = fresh('busy')
       for (let n = 0; n < 40; n++) {
         const { inbox, key } = await openFixture(stores, { tenant })
@@ -70,7 +70,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(seen).toContain(last.key.session)
     })
 
-    test('a postponed session is due at its new time, behind those that were due after it', async () => {
+    test('a postponed session is due at its new time, after sessions with an earlier time', async () => {
       const [first, second] = [await openFixture(stores), await openFixture(stores)]
       for (const fixture of [first, second]) await fixture.inbox.enqueue(fixture.key, newRun())
       const seen = await dueOf(first)
@@ -83,7 +83,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(found.filter((name) => names.includes(name))).toEqual(names.toReversed())
     })
 
-    test('a session whose due has moved since it was seen, or that has none, is not postponed', async () => {
+    test('a session whose due time has changed or disappeared is not postponed', async () => {
       const fixture = await openFixture(stores)
       await fixture.inbox.enqueue(fixture.key, newRun())
       const seen = await dueOf(fixture)
@@ -98,7 +98,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await fixture.janitor.postpone({ key: { tenant: 'nobody', session: 'x' }, due: 1 }, 2)).toBe(false)
     })
 
-    test('due is cleared only where there is nothing to do', async () => {
+    test('the due time is cleared only if there is no work', async () => {
       const fixture = await openFixture(stores)
       const queued = await fixture.inbox.enqueue(fixture.key, newRun())
       expect(await fixture.janitor.clearDue(fixture.key)).toBe(false)
@@ -116,7 +116,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isDue(fixture)).toBe(true)
     })
 
-    test('due is cleared on a paused run that waits, but not once it is resolved, cancelled or superseded', async () => {
+    test('the due time of a waiting run is cleared, but not after a resolution, cancel or input', async () => {
       const waiting = await openFixture(stores)
       await pausedRun(waiting, [{ name: 'ask', needs: 'result' }])
       expect(await waiting.janitor.clearDue(waiting.key)).toBe(true)
@@ -135,7 +135,7 @@ export function sessionJanitorContract(engine: Engine): void {
       for (const fixture of [resolved, cancelled, superseded]) expect(await isDue(fixture)).toBe(true)
     })
 
-    test('of a sweep and an input at once, the input is never left without a wake-up', async () => {
+    test('an input concurrent with a sweep always has a wake-up', async () => {
       const fixture = await openFixture(stores)
       const queued = await fixture.inbox.enqueue(fixture.key, newRun())
       await fixture.inbox.cancel(fixture.key, queued.runId)
@@ -143,7 +143,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isDue(fixture)).toBe(true)
     })
 
-    test("a deleted session is due until its deletion is finished, and is not the sweeper's to clear", async () => {
+    test('a deleted session is due until its deletion is finished, and the sweeper cannot clear it', async () => {
       const fixture = await openFixture(stores)
       await fixture.deletion.tombstone(fixture.key)
       expect(await isDue(fixture)).toBe(true)
@@ -155,7 +155,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await stores.janitor.clearDue({ tenant: 'nobody', session: 'nothing' })).toBe(false)
     })
 
-    test('a session expires when its days have passed without a run, and a run puts that off', async () => {
+    test('a session expires after its days without a run, and a run postpones that', async () => {
       const fixture = await openFixture(stores, { ttlDays: 2 })
       const forever = await openFixture(stores)
       fixture.clock.advance(2 * DAY - 4_000_000)
@@ -171,7 +171,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isExpired(fixture)).toBe(false)
     })
 
-    test('an expired session that has work does not stand in the way of one behind it', async () => {
+    test('an expired session with work does not block an expired session after it', async () => {
       const tenant = fresh('tenant')
       const [busy, idle] = [
         await openFixture(stores, { tenant, ttlDays: 1 }),
@@ -186,7 +186,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(found.map(({ session }) => session)).not.toContain(busy.key.session)
     })
 
-    test('an expired session that wakes up is not deleted under its new run', async () => {
+    test('an expired session that gets a new run is not deleted', async () => {
       const fixture = await openFixture(stores, { ttlDays: 1 })
       fixture.clock.advance(DAY + 1000)
       expect(await isExpired(fixture)).toBe(true)
@@ -209,7 +209,7 @@ export function sessionJanitorContract(engine: Engine): void {
       expect(await isExpired(fixture)).toBe(true)
     })
 
-    test('expiry of a session that is not expired, has no days or is unknown deletes nothing', async () => {
+    test('the expiry of an unexpired session, a session without days or an unknown session deletes nothing', async () => {
       const [young, forever] = [await openFixture(stores, { ttlDays: 30 }), await openFixture(stores)]
       for (const fixture of [young, forever]) {
         expect(await fixture.deletion.tombstone(fixture.key, { ifExpired: true })).toBe(false)
@@ -220,7 +220,7 @@ export function sessionJanitorContract(engine: Engine): void {
   })
 
   describe(`session janitor on ${engine.name} that fails`, () => {
-    test('a store that cannot respond rejects and never says that nothing is due', async () => {
+    test('a failing store rejects, and never reports that nothing is due', async () => {
       const stores = await engine.open()
       const { key } = await openFixture(stores)
       await stores.breakDown()

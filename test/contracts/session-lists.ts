@@ -57,7 +57,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await listed({ tenant, sort: 'created_at', order: 'asc' })).toEqual(['a', 'b', 'c', 'd', 'e'])
     })
 
-    test('pages of every order show each session once, also those of the same time', async () => {
+    test('pages of every order show each session once, also sessions with equal times', async () => {
       const tenant = fresh('tenant')
       const long = (n: number): string => `${n}`.padStart(128, 'x')
       for (let n = 0; n < 12; n++) {
@@ -95,7 +95,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await listed({ tenant, sort: 'updated_at', ...bounds, limit: 1 })).toEqual(['c', 'b'])
     })
 
-    test('filters on owner, agent, state, folder and source hold alone and together', async () => {
+    test('filters on owner, agent, state, folder and source work alone and together', async () => {
       const tenant = fresh('tenant')
       const at = (folder: string, source: string) => ({ metadata: { folder, source } })
       const a = await made(tenant, 'a', { owner: 'ada', agent: 'other', ...at('/p', 'codex') })
@@ -119,7 +119,7 @@ export function sessionListsContract(engine: Engine): void {
       }
     })
 
-    test('a filter follows what has changed: state, agent, owner and metadata', async () => {
+    test('a filter applies to changed values: state, agent, owner and metadata', async () => {
       const tenant = fresh('tenant')
       const fixture = await made(tenant, 'a', { metadata: { folder: '/p' } })
       const { lease } = await startRun(fixture)
@@ -138,7 +138,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await listed({ tenant, ...exact('folder', '/q') })).toEqual([])
     })
 
-    test('metadata are compared exactly or by their beginning, whatever the field is called', async () => {
+    test('metadata is compared exactly or by its beginning, whatever the name of the field', async () => {
       const tenant = fresh('tenant')
       await made(tenant, 'a', { metadata: { folder: '/home/ada/shop', 'a.b': 'x', n: 5, yes: true } })
       await made(tenant, 'b', { metadata: { folder: '/home/ada', 'a.b': 'xy', n: '5', list: ['x'] } })
@@ -156,7 +156,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await find('toString', 'function', true)).toEqual([])
     })
 
-    test('ids are found by owner and metadata, all of them or none', async () => {
+    test('ids are found by owner and metadata, either all of them or none', async () => {
       const tenant = fresh('tenant')
       const at = (folder: string, branch: string) => ({ metadata: { folder, branch } })
       await made(tenant, 'a', { owner: 'ada', ...at('/p', 'main') })
@@ -184,7 +184,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await find(undefined)).toEqual(['a', 'b', 'c', 'd'])
     })
 
-    test('ids are not found where more than 1,000 sessions would be compared or named', async () => {
+    test('no ids are returned if more than 1,000 sessions would be compared or returned', async () => {
       const tenant = fresh('tenant')
       const create = (n: number): Promise<unknown> =>
         stores.sessions.create({ tenant, session: `s${n}`, agent: 'helper', metadata: { folder: '/p', n: n % 2 } })
@@ -201,7 +201,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await found([{ ...folder, value: '/q' }])).toBe(0)
     })
 
-    test('q finds words of the title and of the first input, by their beginnings', async () => {
+    test('q finds words of the title and of the first input by their beginnings', async () => {
       const tenant = fresh('tenant')
       const input = (text: string) => ({ input: { parts: [{ type: 'text', text }] as const } })
       await startRun(await made(tenant, 'a', { title: 'Naïve plans' }), input('Book a flight\nto Reykjavík'))
@@ -217,7 +217,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await listed({ tenant, q: 'flight', agent: 'helper', order: 'asc', limit: 1 })).toEqual(['a', 'b', 'c'])
     })
 
-    test('a session that moves to the front is listed again; those behind the cursor keep their order', async () => {
+    test('a session that moves to the front is listed again; sessions after the cursor keep their order', async () => {
       const tenant = fresh('tenant')
       for (const session of ['a', 'b', 'c', 'd']) await importInputs(await made(tenant, session), [{ text: 'hi' }])
       const first = await stores.sessions.list({ tenant, limit: 2 })
@@ -230,7 +230,7 @@ export function sessionListsContract(engine: Engine): void {
       expect(await listed({ tenant })).toEqual(['c', 'b', 'a'])
     })
 
-    test("another list's cursor is refused", async () => {
+    test('the cursor of another list is refused', async () => {
       const tenant = fresh('tenant')
       for (const session of ['a', 'b', 'c']) await made(tenant, session)
       const { next: after = '' } = await stores.sessions.list({ tenant, limit: 1 })

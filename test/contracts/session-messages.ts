@@ -31,7 +31,7 @@ export function sessionMessagesContract(engine: Engine): void {
       return stores.clock.now()
     }
 
-    test('each write of a run counts its messages, in count only those of the conversation', async () => {
+    test('each write of a run counts its messages; the count of the conversation omits others', async () => {
       const fixture = await openFixture(stores)
       expect(await messagesOf(fixture)).toEqual({ count: 0 })
       await fixture.inbox.enqueue(fixture.key, newRun())
@@ -61,7 +61,7 @@ export function sessionMessagesContract(engine: Engine): void {
       expect(await messagesOf(fixture)).toEqual({ count: 3, firstAt, lastAt })
     })
 
-    test('an input that steers counts when it becomes a message', async () => {
+    test('a steering input counts when it becomes a message', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const firstAt = stores.clock.now()
@@ -74,7 +74,7 @@ export function sessionMessagesContract(engine: Engine): void {
       expect(await messagesOf(fixture)).toEqual({ count: 2, firstAt, lastAt })
     })
 
-    test("imported messages keep their source's times, before and after those that are there", async () => {
+    test("imported messages keep their source's times, whatever the times of existing messages", async () => {
       const fixture = await openFixture(stores)
       const now = stores.clock.now()
       await importInputs(fixture, [

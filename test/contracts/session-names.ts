@@ -21,7 +21,7 @@ export function sessionNamesContract(engine: Engine): void {
       expect(await names.find(key.tenant, `${name} `)).toBeUndefined()
     })
 
-    test('a name refers to the session that it was given last', async () => {
+    test('a name refers to the session that received it last', async () => {
       const { names, peer, sessions, key } = await openFixture(stores)
       const other = { ...key, session: fresh('other') }
       await sessions.create({ ...other, agent: 'helper', metadata: {} })
@@ -33,7 +33,7 @@ export function sessionNamesContract(engine: Engine): void {
       expect(await names.find(key.tenant, name)).toEqual({ session: other.session, about: { at: 3 } })
     })
 
-    test('a name with a time is forgotten when that is over, one without is not', async () => {
+    test('a name with an expiry is forgotten after it, a name without one is not', async () => {
       const { names, key, clock } = await openFixture(stores)
       const [short, long] = [fresh('short'), fresh('long')]
       await names.give(key, short, {}, clock.now() + DAY_MS)
@@ -48,7 +48,7 @@ export function sessionNamesContract(engine: Engine): void {
       expect(await names.find(key.tenant, short)).toMatchObject({ about: { again: true } })
     })
 
-    test('a deletion forgets the names of its session at once and for good, and no other', async () => {
+    test('a deletion forgets the names of its session at once and permanently, and no others', async () => {
       const gone = await openFixture(stores)
       const { names, deletion, key, clock } = gone
       const kept = { ...key, session: fresh('kept') }
@@ -69,7 +69,7 @@ export function sessionNamesContract(engine: Engine): void {
       for (const name of own) expect(await names.find(key.tenant, name)).toBeUndefined()
     })
 
-    test('no session that is unknown gets a name', async () => {
+    test('an unknown session gets no name', async () => {
       const { names, key } = await openFixture(stores)
       await expectCode(names.give({ ...key, session: fresh('nobody') }, fresh('name'), {}), 'session_not_found')
     })

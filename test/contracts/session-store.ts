@@ -30,7 +30,7 @@ export function sessionStoreContract(engine: Engine): void {
       ...session,
     })
 
-    test('a session reads back as it was created, with no runs and its times from the clock', async () => {
+    test("a session is read as it was created, without runs and with the clock's times", async () => {
       const full = make({
         owner: 'ada',
         user: 'grace',
@@ -44,7 +44,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.peer.sessions.read(full)).toEqual(created)
     })
 
-    test('fields that were not given are absent', async () => {
+    test('fields without a value are absent', async () => {
       const { tenant, session } = await stores.sessions.create(make())
       const read = await stores.sessions.read({ tenant, session })
       expect(Object.keys(read ?? {}).toSorted()).toEqual(
@@ -52,13 +52,13 @@ export function sessionStoreContract(engine: Engine): void {
       )
     })
 
-    test('an id that is taken is refused, and the first session stays', async () => {
+    test('a duplicate id is rejected, and the first session stays unchanged', async () => {
       const first = await stores.sessions.create(make({ title: 'first' }))
       await expectCode(stores.sessions.create(make({ ...first, title: 'second' })), 'session_exists')
       expect(await stores.sessions.read(first)).toMatchObject({ title: 'first' })
     })
 
-    test('of ten that create the same id at once, exactly one does', async () => {
+    test('one of ten concurrent creations of an id succeeds', async () => {
       const session = make()
       const results = await Promise.allSettled(
         Array.from({ length: 10 }, (_, n) =>
@@ -70,7 +70,7 @@ export function sessionStoreContract(engine: Engine): void {
         if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'session_exists' })
     })
 
-    test('the same id in another tenant is another session', async () => {
+    test('an equal id in another tenant is another session', async () => {
       const first = await stores.sessions.create(make({ title: 'first' }))
       const second = await stores.sessions.create(make({ session: first.session, title: 'second' }))
       expect(await stores.sessions.read(first)).toMatchObject({ title: 'first' })
@@ -87,7 +87,7 @@ export function sessionStoreContract(engine: Engine): void {
       },
     )
 
-    test('a change keeps what it leaves out, removes what it sets to null and moves the activity', async () => {
+    test('a change keeps omitted fields, removes fields set to null and updates the activity time', async () => {
       const session = await stores.sessions.create(
         make({ user: 'ann', title: 'old', instructions: 'keep', metadata: { a: 1 } }),
       )
@@ -114,7 +114,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect(last?.metadata).not.toHaveProperty('a')
     })
 
-    test('a session is bound to its owner when made, or later and for good, without showing activity', async () => {
+    test('a session is bound to its owner at creation or later, permanently and without showing activity', async () => {
       const made = await stores.sessions.create(make({ owner: 'ada', ownerBound: true }))
       expect(await stores.peer.sessions.read(made)).toMatchObject({ ownerBound: true })
       const later = await stores.sessions.create(make({ owner: 'ada', title: 'Trip', metadata: { a: 1 } }))
@@ -128,7 +128,7 @@ export function sessionStoreContract(engine: Engine): void {
       await expectCode(stores.sessions.bindToOwner(make()), 'session_not_found')
     })
 
-    test('what a channel has made stays known as that', async () => {
+    test('a session created by a channel keeps that mark', async () => {
       const made = await stores.sessions.create(make({ owner: 'ada', byChannel: true }))
       expect(made.byChannel).toBe(true)
       await stores.sessions.bindToOwner(made)
@@ -137,12 +137,12 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.sessions.create(make())).not.toHaveProperty('byChannel')
     })
 
-    test('an unknown session is undefined to read and an error to change', async () => {
+    test('reading an unknown session returns undefined, and changing it is an error', async () => {
       expect(await stores.sessions.read(make())).toBeUndefined()
       await expectCode(stores.sessions.update(make(), { title: 'x' }), 'session_not_found')
     })
 
-    test('a deleted session is gone, stays untouched, and its id is free again after 30 days', async () => {
+    test('a deleted session cannot be read or changed, and its id is free after 30 days', async () => {
       const session = make({ title: 'secret' })
       await stores.sessions.create(session)
       await stores.deletion.tombstone(session)
@@ -160,7 +160,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect(await stores.deletion.state(session)).toBeUndefined()
     })
 
-    test('of many sessions it says which are live, and nothing of another tenant', async () => {
+    test('of many ids, the live sessions of the tenant are returned', async () => {
       const tenant = fresh('tenant')
       const made = await Promise.all(Array.from({ length: 120 }, () => stores.sessions.create(make({ tenant }))))
       const [foreign, gone, removed] = [await stores.sessions.create(make()), made.pop(), made.pop()]
@@ -194,7 +194,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect((await order()).slice(0, 2)).toEqual([c, fixture.key.session])
     })
 
-    test('pages of a list cover every session once, also those of the same activity', async () => {
+    test('pages of a list show every session once, also sessions with equal activity times', async () => {
       const tenant = fresh('tenant')
       const made = await Promise.all(
         Array.from({ length: 25 }, (_, n) => {
@@ -214,7 +214,7 @@ export function sessionStoreContract(engine: Engine): void {
       expect(seen.toSorted()).toEqual(made.map((session) => session.session).toSorted())
     })
 
-    test('a cursor that no list gave out is refused', async () => {
+    test('an invalid cursor is refused', async () => {
       for (const after of ['', 'nonsense', '%', Buffer.from('x:y').toString('base64url'), 'A'.repeat(5000)])
         await expectCode(stores.sessions.list({ tenant: 'nobody', limit: 10, after }), 'cursor_not_found')
     })
@@ -267,7 +267,7 @@ export function sessionStoreContract(engine: Engine): void {
   })
 
   describe(`session store on ${engine.name} that fails`, () => {
-    test('a store that cannot respond rejects and never says that there is nothing', async () => {
+    test('a failing store rejects, and never reports that nothing exists', async () => {
       const stores = await engine.open()
       const { key } = await openFixture(stores)
       await stores.breakDown()

@@ -23,7 +23,7 @@ export function sessionTitlesContract(engine: Engine): void {
       return [session?.title, session?.titleSource]
     }
 
-    test('the first input makes the title in the write that accepts it', async () => {
+    test('the write that accepts the first input also sets the title', async () => {
       const started = await openFixture(stores)
       await startRun(started, said('# Plan a *trip*\nto Rome'))
       expect(await titleIn(started)).toEqual(['Plan a trip', 'input'])
@@ -33,7 +33,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(queued)).toEqual(['Waits in the queue', 'input'])
     })
 
-    test('labels of many sessions are read at once: title, metadata, and nothing of another tenant', async () => {
+    test('labels of many sessions are read together: title and metadata, only of the own tenant', async () => {
       const tenant = fresh('tenant')
       const make = (more: Partial<NewSession>): NewSession => ({
         ...{ tenant, session: fresh('session'), agent: 'helper', metadata: {} },
@@ -60,7 +60,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await stores.sessions.readLabels(tenant, [])).toEqual(new Map())
     })
 
-    test('an input without a letter or digit leaves the title to the next', async () => {
+    test('the next input sets the title if the first has no letter or digit', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture, said('???\n---'))
       expect(await titleIn(fixture)).toEqual([undefined, undefined])
@@ -69,7 +69,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual(['And now?', 'input'])
     })
 
-    test('of ten inputs accepted at once, the one of the first run makes the title', async () => {
+    test('the first run of ten concurrent inputs sets the title', async () => {
       const fixture = await openFixture(stores)
       const texts = Array.from({ length: 10 }, (_, n) => `Question ${n}`)
       const accepted = await Promise.all(
@@ -80,7 +80,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual([texts[first], 'input'])
     })
 
-    test('a given title stays, whatever comes later', async () => {
+    test("a user's title is never replaced by other titles", async () => {
       const fixture = await openFixture(stores, { title: 'Mine' })
       expect(await titleIn(fixture)).toEqual(['Mine', 'given'])
       await startRun(fixture, said('Hello'))
@@ -102,7 +102,7 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual(['Second', 'agent'])
     })
 
-    test('a change gives a title, and null brings back the one of the first input', async () => {
+    test('a change sets a title, and null restores the title of the first input', async () => {
       const fixture = await openFixture(stores)
       await startRun(fixture, said('Hello'))
       const renamed = await fixture.sessions.update(fixture.key, { title: 'Renamed' })
@@ -113,19 +113,19 @@ export function sessionTitlesContract(engine: Engine): void {
       expect(await titleIn(fixture)).toEqual(['Hello', 'input'])
     })
 
-    test('a title that a session was made with keeps its source', async () => {
+    test('a title given at creation keeps its source', async () => {
       const fixture = await openFixture(stores, { title: 'Hello (copy)', titleSource: 'input' })
       await startRun(fixture, said('Something else'))
       expect(await titleIn(fixture)).toEqual(['Hello (copy)', 'input'])
     })
 
-    test('an import makes the title of the first input of the leader', async () => {
+    test('an import sets the title from the first input of the leader', async () => {
       const fixture = await openFixture(stores)
       await importInputs(fixture, [{ text: 'A task', parent: 'call-1' }, { text: '**Fix** it' }, { text: 'Then?' }])
       expect(await titleIn(fixture)).toEqual(['Fix it', 'input'])
     })
 
-    test('a description changes the metadata that it names, and shows no activity', async () => {
+    test('a description changes the named metadata, and shows no activity', async () => {
       const fixture = await openFixture(stores, { metadata: { kept: true, folder: '/a' } })
       const before = await fixture.sessions.read(fixture.key)
       stores.clock.advance(1_000)
@@ -137,7 +137,7 @@ export function sessionTitlesContract(engine: Engine): void {
       await expectCode(fixture.sessions.describe({ ...fixture.key, session: fresh('s') }, {}), 'session_not_found')
     })
 
-    test("a model's title counts its tokens under `title`, also where it is not stored", async () => {
+    test("a model's title counts its tokens under `title`, also if it is not stored", async () => {
       const fixture = await openFixture(stores, { owner: 'ada' })
       const { lease } = await startRun(fixture, said('Hello'))
       await fixture.log.endRun(lease, endAfter(fixture, lease, lease.head))
@@ -157,7 +157,7 @@ export function sessionTitlesContract(engine: Engine): void {
       ['empty', ''],
       ['long', 'word '.repeat(200_000)],
       ['lone surrogate', 'x\ud83d y'],
-    ])('any input can be the first: %s', async (_name, text) => {
+    ])('any text can be the first input: %s', async (_name, text) => {
       const fixture = await openFixture(stores)
       await startRun(fixture, said(text))
       expect((await titleIn(fixture))[0]).toBe(titleOf(text))

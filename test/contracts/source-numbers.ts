@@ -18,7 +18,7 @@ export function sourceNumbersContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('come back with their result as they were given, their large texts by the name of their object', async () => {
+    test("are read with their result unchanged; large texts are replaced by their object's name", async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'look' }])
@@ -32,7 +32,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.message(fixture.key, messageId)).toMatchObject({ sources })
     })
 
-    test('of a call that waited come with its resolution', async () => {
+    test('of a waiting call are stored with its resolution', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'ask', needs: 'result' }])
@@ -45,7 +45,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.message(fixture.key, headOf(round))).toMatchObject({ sources: SOURCES })
     })
 
-    test('have numbers once a completion that records them is stored, in pages by number, from both ends', async () => {
+    test('have numbers after a completion that records them, in pages by number, from both ends', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       expect(await pageOf(fixture)).toEqual({ numbered: [], more: false })
@@ -67,7 +67,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await pageOf(fixture, { after: 103 })).toEqual({ numbered: [], more: false })
     })
 
-    test('of a completion whose holder has lost the lease have none', async () => {
+    test('of a completion have no numbers if its holder has lost the lease', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await takeOver(fixture)
@@ -77,7 +77,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await pageOf(fixture)).toEqual({ numbered: [], more: false })
     })
 
-    test("that were cited or dropped are marked in the write of the run's end, or never", async () => {
+    test("are marked as cited or dropped only in the write of the run's end", async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const citations = { cited: [[1, 2]], uncited: [[3, 3]], left: [[3, 3]] } as const
@@ -90,7 +90,7 @@ export function sourceNumbersContract(engine: Engine): void {
       expect(await fixture.peer.reader.context(fixture.key)).toEqual({ citations })
     })
 
-    test('go with their session', async () => {
+    test('are deleted with their session', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const end = endAfter(fixture, lease, lease.head)

@@ -48,7 +48,7 @@ export function usageLedgerContract(engine: Engine): void {
     beforeAll(async () => void (stores = await engine.open()))
     afterAll(() => stores.close())
 
-    test('each completion is counted once, in the write that stores it, however often it is sent', async () => {
+    test('each completion is counted once, in the write that stores it, however often it is repeated', async () => {
       const fixture = await openFixture(stores)
       const day = dayOf(fixture.clock.now())
       expect(await sums(fixture, 'day')).toEqual([])
@@ -89,7 +89,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await second.usage.sums({ ...past, by: 'owner' })).toEqual([{ group: 'alice', ...sum }])
     })
 
-    test('what no provider said takes nothing from what others said, and what has no usage is not counted', async () => {
+    test('unreported counts do not change the sums, and a message without usage is not counted', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       const round = roundAfter(fixture, lease, lease.head, [{ name: 'a' }])
@@ -105,7 +105,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'session')).toEqual([{ group: fixture.key.session, ...sum }])
     })
 
-    test('a round that is refused is not counted', async () => {
+    test('a rejected round is not counted', async () => {
       const fixture = await openFixture(stores)
       const { lease } = await startRun(fixture)
       await fixture.lease.release(lease)
@@ -115,7 +115,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'session')).toEqual([])
     })
 
-    test('a completion that is not stored still counts, each time, also when its session is gone', async () => {
+    test('a completion that is not stored still counts, each time, also after its session was deleted', async () => {
       const fixture = await openFixture(stores, { owner: 'alice' })
       const day = dayOf(fixture.clock.now())
       const completion = { day, agent: 'helper', model: 'demo/demo', usage: ONE }
@@ -140,7 +140,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'day')).toMatchObject([{ completions: 5 }])
     })
 
-    test('the counts of a deleted session stay', async () => {
+    test('the counts of a deleted session are kept', async () => {
       const fixture = await openFixture(stores)
       await runOnce(fixture)
       await fixture.inbox.enqueue(fixture.key, newRun())
@@ -152,7 +152,7 @@ export function usageLedgerContract(engine: Engine): void {
       expect(await sums(fixture, 'day')).toMatchObject([{ usage: TWO }])
     })
 
-    test('sessions that write at the same time are all counted', async () => {
+    test('concurrent writes of several sessions are all counted', async () => {
       const first = await openFixture(stores)
       const fixtures = await Promise.all(
         Array.from({ length: 12 }, async () => {
