@@ -40,7 +40,7 @@ export async function deviations(document: OpenApiDocument, request: Request, re
   return [...missing, ...schemaErrors(document, content.schema, await response.clone().json())]
 }
 
-/** Making one takes much longer than using it. */
+/** Creating a validator takes much longer than using it. */
 const validators = new WeakMap<OpenApiDocument, WeakMap<Schema, Validator>>()
 
 function validatorOf(document: OpenApiDocument, schema: Schema): Validator {
@@ -48,7 +48,7 @@ function validatorOf(document: OpenApiDocument, schema: Schema): Validator {
   return new Validator(JSON.parse(whole) as Schema, '2020-12', false)
 }
 
-/** Where a value does not fit a schema of the description. */
+/** Returns the paths at which a value does not fit a schema of the description. */
 export function schemaErrors(document: OpenApiDocument, schema: Schema, value: unknown): string[] {
   const ofDocument = validators.get(document) ?? new WeakMap<Schema, Validator>()
   validators.set(document, ofDocument)

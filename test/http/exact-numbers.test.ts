@@ -11,8 +11,8 @@ import type { ScriptedCompletion, ScriptedPart } from '../model-server/scripted-
 import { openHttpHarness, type HttpHarness } from './harness.ts'
 
 /*
- * Numbers that JavaScript rounds or spells otherwise arrive as they were sent: from a body to the log, and from the log to requests,
- * lists, exports, copies, search and chats.
+ * Numbers that JavaScript would round or respell stay unchanged: from a body to the log, and from the log to requests, lists,
+ * exports, forks, search and chats.
  */
 
 const WIRES = new Map(PROVIDERS.map((provider) => [wireOf(provider), provider]))
@@ -25,11 +25,11 @@ function wireOf({ name }: Provider): string {
   return wires[name] ?? name
 }
 
-/** Texts of JSON values with numbers of any spelling, the same in every run. */
+/** Texts of JSON values with numbers of any spelling, the same in every execution. */
 const VALUES = fc.sample(jsonText, { numRuns: 40, seed: 7 })
 const ARGUMENTS = `{"id":9007199254740993,"total":10.00,"at":-0,"rate":1E400,"values":[${VALUES.join(',')}]}`
 const compact = (text: string): string => compactJson(text, { from: 0, to: text.length })
-/** In one line, as an import needs it. */
+/** The value in one line, as imports require. */
 const OUTPUT = `{"paid":9007199254740995,"fee":0.50,"values":[${VALUES.join(',')}]}`.replaceAll('\n', ' ')
 const PARAMETERS = '{"type":"object","properties":{"n":{"maximum":18446744073709551615,"multipleOf":1.0}}}'
 
@@ -91,7 +91,7 @@ async function newSession(agent: string, more = ''): Promise<string> {
 /** The last request to the model. */
 const lastRequest = (): string => server.requests.at(-1)?.body ?? ''
 
-/** Arguments as a wire has them: a text of JSON, or JSON itself. */
+/** Arguments in the form of a wire: a text of JSON, or a JSON value. */
 const onWire = (wire: string, text: string): string =>
   wire === 'chat' || wire === 'responses' ? JSON.stringify(text) : compact(text)
 
@@ -100,7 +100,7 @@ describe.each([...WIRES.keys()])('%s', (wire) => {
     const session = await newSession(wire)
     completions = [{ parts: [call('pay')] }]
     await textOf('POST', `/v1/sessions/${session}/messages`, '{"content":"pay"}')
-    // A tool of JavaScript computes with its input.
+    // A tool in JavaScript computes with its input.
     expect(inputs.at(-1)).toMatchObject({ id: 9_007_199_254_740_992, total: 10, rate: Infinity })
     expect(lastRequest()).toContain(onWire(wire, ARGUMENTS))
     const raw = JSON.stringify(ARGUMENTS)

@@ -34,29 +34,29 @@ export interface HttpHarness {
   readonly ports: Ports
   readonly program: Program
   readonly document: OpenApiDocument
-  /** Every request that the model was sent. */
+  /** Every request sent to the model. */
   readonly requests: ModelRequest[]
   readonly lines: LogLine[]
-  /** One request; its response is checked against the description. */
+  /** Sends a request and checks its response against the description. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
   /** Makes a key and returns its `Authorization` header. */
   key(fields?: Partial<Omit<ApiKey, 'id'>>): Promise<{ authorization: string }>
   close(): Promise<void>
 }
 
-/** Making it takes half of the time that a harness takes. */
+/** Creating it takes half of a harness's time. */
 let usualDocument: OpenApiDocument | undefined
 
 const documentOf = async ({ app }: Program): Promise<OpenApiDocument> =>
   (await (await app.request('http://localhost:3000/openapi.json')).json()) as OpenApiDocument
 
-/** The whole program in this process on real SQLite and disk, with a scripted model, asked over its HTTP app. */
+/** The whole program in this process on real SQLite and disk, with a scripted model. Requests go to its HTTP app. */
 export async function openHttpHarness(
   options: {
     readonly script?: readonly Turn[]
     readonly tools?: readonly Tool[]
     readonly policies?: Partial<Agent['policies']>
-    /** Beside `default` and `other`, or in their place: what is different about them. */
+    /** Beside `default` and `other`, or different from them. */
     readonly agents?: readonly (Partial<Agent> & Pick<Agent, 'name'>)[]
     readonly settings?: Partial<AppSettings>
     readonly change?: (ports: Ports) => Ports
@@ -141,7 +141,7 @@ export async function openHttpHarness(
   return harness
 }
 
-/** As `send`, of whose response only the status counts. */
+/** As `send`, but returns only the status. */
 export const statusOf = async (
   harness: HttpHarness,
   method: string,
@@ -165,7 +165,7 @@ export async function expectJson<Body = Record<string, unknown>>(
   return JSON.parse(text) as Body
 }
 
-/** A completion that everybody waits for until it is released. */
+/** A completion that every request waits for until it is released. */
 export function heldTurn(): { readonly turn: Turn; letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return {

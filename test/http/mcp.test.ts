@@ -32,7 +32,7 @@ afterEach(async () => {
 
 type Page = { readonly data: readonly { readonly [name: string]: unknown }[]; readonly next: string | null }
 
-/** The official client, connected to `/mcp` of the program in this process. */
+/** Connects the official client to `/mcp` of the program in this process. */
 async function connect(headers: Record<string, string> = {}, mode: 'legacy' | 'auto' = 'legacy'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
   clients.push(client)

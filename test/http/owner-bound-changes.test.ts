@@ -14,10 +14,10 @@ afterEach(() => harness.close())
 
 const SECRET = 'the vault opens with aubergine'
 const search: Turn = { calls: [{ name: 'search_history', arguments: '{"query":"vault"}' }] }
-/** Rejects the next write of this kind, as a process that dies before it. */
+/** Rejects the next write of this kind, like a process that dies before it. */
 let fails: 'update' | 'bindToOwner' | undefined
 
-/** Bob has said a secret. The agent `researcher` may search the whole tenant, `default` only its session's owner. */
+/** Bob has written a secret. The agent `researcher` may search the whole tenant, `default` only its session's owner. */
 async function open(): Promise<{ readonly all: Headers; readonly alice: Headers }> {
   fails = undefined
   const die = (): never => {

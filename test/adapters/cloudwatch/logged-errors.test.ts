@@ -26,7 +26,7 @@ interface Query {
   readonly nextToken?: string
 }
 
-/** CloudWatch Logs at wire level: pages of events, oldest first. Responds to requests. */
+/** A CloudWatch Logs server at wire level, which returns pages of events, oldest first. */
 async function startLogs(groups: Readonly<Record<string, readonly number[]>>): Promise<Query[]> {
   const asked: Query[] = []
   server = createServer((request, response) => {

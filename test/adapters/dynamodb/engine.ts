@@ -26,7 +26,7 @@ import type { Engine, Opening, SessionPorts } from '../../contracts/stores.ts'
 import { dynamodbClient } from '../../engines/clients.ts'
 
 /**
- * DynamoDB in a table of its own, with a second client as the other process. The first may be another than the usual: one that
+ * DynamoDB with a new table, and with a second client as the other process. The first may be another than the usual: one that
  * comes `through` a bad network.
  */
 export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
@@ -55,8 +55,7 @@ export const dynamodbEngine = (endpoint: string, through?: DynamoDBClient) =>
   }) satisfies Engine
 
 /**
- * A new table without a stream: DynamoDB Local takes the longer for each write the more records its streams hold. Returns its
- * name.
+ * Creates a table without a stream and returns its name. With streams, DynamoDB Local slows down with each record.
  */
 export async function createTestTable(client: DynamoDBClient): Promise<string> {
   const TableName = `log-${crypto.randomUUID()}`
@@ -85,7 +84,7 @@ export const dynamodbPorts = (dependencies: DynamoDependencies): SessionPorts =>
 
 const READS: ReadonlySet<string> = new Set([BatchGetItemCommand.name, QueryCommand.name])
 
-/** Every request is a place where another process may come between. */
+/** Another process may write before each request. */
 function waitBefore(client: DynamoDBClient, between: NonNullable<Opening['between']>): void {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>

@@ -4,7 +4,7 @@ import { listGroup, listGroups } from '../../../functions/adapters/dynamodb/log/
 
 const sessions = Array.from({ length: 1_000 }, (_, place) => ({ tenant: 'acme', session: `s-${place}` }))
 
-/** How many have each name. */
+/** Counts the keys by name. */
 function counted(names: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)

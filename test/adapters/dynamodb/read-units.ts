@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
-/** Has the engine say what each request consumes. */
+/** Counts the read units that the engine reports for each request. */
 export function countReadUnits(client: DynamoDBClient): { units: number } {
   const meter = { units: 0 }
   client.middlewareStack.add(

@@ -1,6 +1,6 @@
 /*
- * Approvals for MCP tools whose schema cannot be read, or whose `format` means something else to the server. The server
- * checks what we cannot check (docs/reference/mcp.md), and a person is asked.
+ * Approvals for MCP tools whose schema cannot be read, or whose `format` has another meaning for the server. The
+ * server makes the checks that we cannot make (docs/reference/mcp.md), and a person approves.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openWire, WIRES } from '../../http/wire-harness.ts'

@@ -1,6 +1,6 @@
 /*
- * An MCP server with sessions forgets them, as after a restart. It is connected to anew, and a call is repeated only if that is safe:
- * the server refused it before its tool started, or the tool may be executed again.
+ * An MCP server forgets its sessions, as after a restart. The program reconnects. It repeats a call only if this is safe: the
+ * server refused it before its tool started, or the tool is idempotent.
  */
 import { getRequestListener } from '@hono/node-server'
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
@@ -15,7 +15,7 @@ import type { ToolContext, Tools } from '../../../functions/ports/tool.ts'
 import { connector, connectorWith, listen, serverAt } from './servers.ts'
 import type { RunningServer } from './servers.ts'
 
-/** Makes the response to a request of a session that is not known. */
+/** Responds to a request with an unknown session. */
 type Refuse = (session: string, id: unknown) => Response
 
 interface SessionServer extends RunningServer {
@@ -81,7 +81,7 @@ const rpcError =
   (_session, id) =>
     Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status })
 
-/** Refusals that come before a tool starts. */
+/** Refusals before a tool starts. */
 const REFUSED: readonly (readonly [variant: string, refuse: Refuse])[] = [
   ['404', text(404, () => '')],
   ['400-not-initialized', rpcError('Bad Request: Server not initialized', -32_000, 400)],
@@ -90,7 +90,7 @@ const REFUSED: readonly (readonly [variant: string, refuse: Refuse])[] = [
   ['409-session', text(409, () => '{"error":"session expired"}')],
   ['410-session-id', text(410, (session) => `no ${session} here`)],
 ]
-/** Refusals that may come after a tool started. */
+/** Refusals that may occur after a tool started. */
 const UNCLEAR: readonly (readonly [variant: string, refuse: Refuse])[] = [
   ['400-without-words', text(400, () => 'Bad Request')],
   ['401-without-words', text(401, () => '')],

@@ -9,7 +9,7 @@ const IN_HEADER = 'operators-own-value-123456'
 const IN_URL = 'value-in-url-9876'
 const SECRETS = [IN_HEADER, IN_URL, encodeURIComponent(IN_HEADER), Buffer.from(IN_HEADER).toString('base64')]
 
-/** How the server answers a call. Every answer repeats everything that the server was sent. */
+/** Kind of the server's response to a call. Each response repeats the whole request. */
 let kind: string
 const ANSWERS: { readonly [kind: string]: (said: string) => { status?: number; error?: string } & object } = {
   'status 401': (said: string) => ({ status: 401, said }),

@@ -1,5 +1,5 @@
 /*
- * An MCP server lists a tool that is not quite of the format. The agent has the other tools, and a warning names the absent one.
+ * An MCP server lists a malformed tool. The agent gets the other tools, and a warning names the absent one.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { declaredTools } from '../../../functions/adapters/mcp/listed-tools.ts'
@@ -11,7 +11,7 @@ import type { RunningServer } from './servers.ts'
 const inputSchema = { type: 'object' }
 const good = { name: 'good', description: 'Good.', inputSchema }
 
-/** Lists by variant, with the reason that the warning gives; none: the odd tool is there, too. */
+/** Lists by variant, with the reason in the warning. Without a reason, the agent also gets the odd tool. */
 const LISTS: { readonly [variant: string]: { readonly list: object; readonly reason?: string } } = {
   plain: { list: { tools: [good, { name: 'odd', inputSchema }] } },
   'description-null': { list: { tools: [good, { name: 'odd', inputSchema, description: null }] } },

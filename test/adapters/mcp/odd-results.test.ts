@@ -1,5 +1,5 @@
 /*
- * An MCP server executed a call, and its result is not quite of the format. The model gets what can be read of it.
+ * An MCP server executed a call and returns a malformed result. The model gets its readable parts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toolOutput } from '../../../functions/adapters/mcp/tool-result.ts'

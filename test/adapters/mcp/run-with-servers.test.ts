@@ -24,7 +24,7 @@ const PNG = Buffer.from(
   'base64',
 )
 
-/** A server with the tools of these names; each call is noted. */
+/** A server with tools of these names. It records each call. */
 async function server(names: readonly string[], calls: string[] = []): Promise<RunningServer & { names: string[] }> {
   const now = [...names]
   const running = await startMcpServer((one) => {

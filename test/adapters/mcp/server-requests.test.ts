@@ -113,7 +113,7 @@ test('a server that forgets its sessions has at most one open notification strea
   await until(() => seen.streams <= 1)
 })
 
-/** A clock whose waits end when the test says so. */
+/** A clock whose waits the test ends. */
 function handedClock() {
   const waits: number[] = []
   const ends: (() => void)[] = []

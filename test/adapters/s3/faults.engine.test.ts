@@ -10,7 +10,7 @@ import { startFaultProxy, type Fault, type FaultProxy } from '../../faults/fault
 import { onceEach, S3_FAULTS } from '../../faults/s3-faults.ts'
 
 const MB = 1024 * 1024
-/** How long the client waits for a response: short where none will come. */
+/** Time limit of the client. It is short for requests without a response. */
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 1_000
 

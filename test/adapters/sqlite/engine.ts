@@ -59,7 +59,7 @@ const SQLITE: SqliteModules = {
   },
 }
 
-/** SQLite in a file of its own, with a second connection as the other process; removed when closed. */
+/** SQLite in a new file, with a second connection as the other process. The file is removed on close. */
 export const sqliteEngine: Engine = {
   name: 'SQLite',
   open: async () => {
@@ -70,7 +70,10 @@ export const sqliteEngine: Engine = {
   },
 }
 
-/** SQLite in memory, both processes on one connection: fast, for schedules. Nothing comes between within a port call. */
+/**
+ * SQLite in memory, with one connection for both processes. It is fast, for schedules. No other write can occur within a port
+ * call.
+ */
 export const sqliteMemoryEngine = (modules: SqliteModules = SQLITE): Engine => ({
   name: 'SQLite in memory',
   open: async () => openStores(modules, ':memory:'),
@@ -112,7 +115,7 @@ function portsOn(modules: SqliteModules, connection: database.Database, clock: M
   }
 }
 
-/** One document a message; what is searched has suites of its own. */
+/** One document per message. Search has its own suites. */
 const COUNTED_HISTORY: HistoryProjection = {
   written: () => undefined,
   merge: async () => undefined,

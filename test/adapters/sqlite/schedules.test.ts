@@ -17,7 +17,7 @@ import { GUARDS } from '../../../audit/exploration/guards.ts'
 import type { Guard } from '../../../audit/exploration/guards.ts'
 import { loadWithout, textsWithout } from '../../../audit/exploration/without-guard.ts'
 
-/** Runs alike everywhere; `audit/exploration/explore-sqlite-schedules.ts` looks further. */
+/** Seed of the schedules, equal on all machines. `audit/exploration/explore-sqlite-schedules.ts` tries other seeds. */
 const SEED = 20_260_105
 
 test('no schedule of holders, clients, crashes and late writes breaks a promise of the session protocol', async () => {
@@ -47,7 +47,7 @@ test('no schedule of processes that deliver, lost hints, claims and responses br
   expect(found.schedules).toBe(150)
 })
 
-/** Whether a schedule notices that the guard is missing. */
+/** Whether a schedule detects the missing guard. */
 async function isMissed(guard: Guard, kindOf: (code: DeliveryCode) => Kind<unknown>): Promise<boolean> {
   const { modules, delivery, remove } = await loadWithout(guard)
   const options = { schedules: 400, steps: 120, seed: 1, shrink: false }

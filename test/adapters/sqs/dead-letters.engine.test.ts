@@ -13,7 +13,7 @@ withEngines(['sqs'], ({ sqs }) => {
       const body = { tenant: 'default', session: 's', messageId }
       await client.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(body) }))
     }
-    // As if going through all of them took longer than they stay out of sight.
+    // Simulates that reading all messages takes longer than their visibility timeout.
     let asked = 0
     client.middlewareStack.add((next) => async (args) => {
       asked++

@@ -23,7 +23,7 @@ interface Report {
   readonly types: readonly string[]
 }
 
-/** Executes a run. Reports it with the events that the client received. */
+/** Executes a run. Returns it with the events that the client received. */
 export async function runAgUi(one: HttpAgent, parameters: RunAgentParameters = {}): Promise<Report> {
   const events: (BaseEvent & Record<string, unknown>)[] = []
   await one.runAgent(parameters, { onEvent: ({ event }) => void events.push(event as Report['events'][number]) })

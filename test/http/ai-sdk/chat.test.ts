@@ -35,7 +35,7 @@ function chat(init: Partial<ChatInit<UIMessage>> & { readonly body?: object } = 
 }
 
 const stored = async (): Promise<UIMessage[]> => expectJson(harness, 200, 'GET', '/v1/chat/talk')
-/** Without what only a stream has. */
+/** Removes the fields that only streams have. */
 const plain = (messages: readonly UIMessage[]): unknown =>
   JSON.parse(
     JSON.stringify(messages, (key, value: unknown) =>

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { expectJson, heldTurn, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** One more than a key may have open at a time (`functions/access/open-requests.ts`). */
+/** One request more than a key may have open at a time (`functions/access/open-requests.ts`). */
 const TOO_MANY = 257
 let harness: HttpHarness
 let key: Record<string, string>
@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
-/** The statuses of this many HEADs, one after another. */
+/** Returns the statuses of this many HEAD requests, sent one after another. */
 async function heads(path: string, count: number): Promise<Set<number>> {
   const statuses = new Set<number>()
   for (let n = 0; n < count; n++) statuses.add((await harness.send('HEAD', path, undefined, key)).status)

@@ -63,7 +63,7 @@ async function expectRefused(method: string, path: string, body?: unknown): Prom
 describe('a hostile id', () => {
   test.each(ROUTES)('is refused by %s %s, and nothing is stored', async (method, path, body) => {
     for (const id of HOSTILE) {
-      // An id that is a dot segment is gone before the request is sent: another address, or none.
+      // A dot segment as an id is removed before the request is sent, so the address is another one or unknown.
       if (id === '.' || id === '..' || id === '%2e%2e') await harness.send(method, path.replace('X', id), body)
       else await expectRefused(method, path.replace('X', id), body)
     }

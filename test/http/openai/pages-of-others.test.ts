@@ -22,7 +22,7 @@ async function open(options: Parameters<typeof openHttpHarness>[0] = {}): Promis
   return new OpenAI({ baseURL: 'http://localhost:3000/openai/v1', apiKey, fetch: fetchOfPage })
 }
 
-/** As a browser does it for a page: asks first, sends nothing that is not allowed, and hides headers that are not shown. */
+/** Behaves like a browser for a page: sends a preflight, sends only allowed requests, and hides headers that are not exposed. */
 async function fetchOfPage(input: unknown, init: unknown): Promise<Response> {
   const request = new Request(input as Request, init as RequestInit)
   const names = [...request.headers.keys()].filter((name) => !ALWAYS_SENT.has(name))

@@ -18,7 +18,7 @@ const ask = (model: string) => {
 
 test.each([true, false])('a run has the agent of its request (two requests at the same time: %s)', async (isAtOnce) => {
   const { promise: othersUpdate, resolve: updated } = Promise.withResolvers<void>()
-  // The store of A answers after B's update, as it may where stores are over the network.
+  // A's store responds after B's update, as a store over the network may.
   const change = (ports: Ports): Ports => ({
     ...ports,
     sessions: {

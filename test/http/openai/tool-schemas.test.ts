@@ -1,6 +1,6 @@
 /*
  * A client sends tools whose schemas a generator wrote for another program. Arguments are not checked against them, because the tools
- * are not strict. They go to the model as they are, in each inbound format and on each wire.
+ * are not strict. The model gets them unchanged, in each inbound format and on each wire.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../functions/domain/json.ts'

@@ -15,7 +15,7 @@ const weather = { name: 'weather', description: '', parameters: { type: 'object'
 const pay = makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })
 const PAY = { name: 'pay', arguments: '{"euros":5}' }
 
-/** A leader that asks its client, and whose member asks it, too, and then for an approval. */
+/** A leader that calls a client tool. Its member calls one too, and then waits for an approval. */
 const openTeam = async (): Promise<void> => {
   const delegation = { name: 'delegate_task_to_member', arguments: '{"member":"other","task":"look"}' }
   harness = await openHttpHarness({
@@ -37,7 +37,7 @@ const openTeam = async (): Promise<void> => {
   })
 }
 
-/** An agent that calls a tool of ours that waits for an approval, and one of its client's, at once. */
+/** An agent that calls two tools at once: one of ours, which needs approval, and one of its client. */
 const openMixed = async (): Promise<void> => {
   const calls = [
     { id: 'p', ...PAY },
@@ -60,7 +60,7 @@ const partsOf = (message: UIMessage | undefined) =>
 const MAX_SENT = 9
 
 describe('useChat that sends by itself', () => {
-  /** Counts what it sends by itself, and stops it where it would never end. */
+  /** Counts the requests that the chat sends by itself, and stops it if they would never end. */
   function chat(init: Partial<ChatInit<UIMessage>> = {}) {
     const sent: number[] = []
     const one = new TestChat({
@@ -161,7 +161,7 @@ describe('AG-UI', () => {
   const decisions = ({ interrupts = [] }: Outcome): RunAgentParameters => ({
     resume: interrupts.map(({ id }) => ({ interruptId: id, status: 'resolved', payload: { approved: true } })),
   })
-  /** Each call once, and each result once. */
+  /** Checks that each call and each result occurs once. */
   const callsAndResults = ({ messages }: HttpAgent) => {
     const calls = messages.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []).map(({ id }) => id) : []))
     const results = messages.flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : []))

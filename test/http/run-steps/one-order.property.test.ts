@@ -36,7 +36,7 @@ async function framesOf(response: Response, limit = Infinity): Promise<Frame[]> 
 
 const timeout = (): AbortSignal => AbortSignal.timeout(HANG_TIMEOUT_MS)
 
-/** A request without a check of its description: these are many. */
+/** Sends a request without the check against the description, because there are many. */
 const ask = async (harness: HttpHarness, path: string, init: RequestInit = {}): Promise<Response> =>
   harness.program.app.fetch(
     new Request(`http://localhost:3000${path}`, {
@@ -48,7 +48,7 @@ const ask = async (harness: HttpHarness, path: string, init: RequestInit = {}): 
 const post = (harness: HttpHarness, path: string, body: unknown, headers = {}): Promise<Response> =>
   ask(harness, path, { method: 'POST', body: JSON.stringify(body), headers })
 
-/** Own API: the stored events have ids, and each prefix of them with what comes after the last one is all. */
+/** Own API: the stored events have ids, and each prefix plus the events after its last id gives all events. */
 async function playNative(harness: HttpHarness): Promise<void> {
   const session = 'native'
   await expectJson(harness, 201, 'POST', '/v1/sessions', { id: session })
@@ -77,7 +77,7 @@ async function playNative(harness: HttpHarness): Promise<void> {
   }
 }
 
-/** Responses: the texts and arguments of each prefix with the rest are those of the whole, and of a later read. */
+/** Responses: each prefix plus the remainder gives the texts and arguments of the whole stream and of a later read. */
 async function playResponses(harness: HttpHarness): Promise<void> {
   const response = await post(harness, '/openai/v1/responses', {
     model: 'default',
@@ -116,7 +116,7 @@ function outputOf(frames: readonly Frame[]): unknown {
   return { texts, items }
 }
 
-/** AI SDK: the stream that is resumed from its start makes the message of the live one, and of the chat that is loaded later. */
+/** AI SDK: a stream resumed from its start builds the same message as the live stream and as the chat loaded later. */
 async function playUi(harness: HttpHarness): Promise<void> {
   const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Look' }] }
   const response = await post(harness, '/v1/chat', { id: 'ui', messages: [message], trigger: 'submit-message', sdk: 7 })
@@ -155,7 +155,7 @@ async function partsOf(response: Response): Promise<unknown> {
   return last.map(shownPart)
 }
 
-/** AG-UI: a request that is sent again, while its run works or later, gets the same events. */
+/** AG-UI: a repeated request gets the same events, during its run and later. */
 async function playAgUi(harness: HttpHarness): Promise<void> {
   const body = {
     ...{ threadId: 'ag-ui', runId: 'r1', state: {}, tools: [], context: [], forwardedProps: {} },
@@ -170,7 +170,7 @@ async function playAgUi(harness: HttpHarness): Promise<void> {
   for (const one of [...again, send().then(framesOf).then(joined)]) expect(await one).toEqual(whole)
 }
 
-/** Merges neighbouring deltas of one message: how a text is split into chunks is not fixed. */
+/** Merges neighbouring deltas of one message, because a text may be split differently. */
 function joined(frames: readonly Frame[]): unknown {
   const events: Record<string, unknown>[] = []
   for (const { data } of frames) {

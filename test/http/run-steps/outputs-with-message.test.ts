@@ -25,7 +25,7 @@ const create = (status: number, body: object, headers: Record<string, string> = 
   expectJson(here(), status, 'POST', '/openai/v1/responses', { model: 'default', ...body }, headers)
 const again = { 'x-stainless-retry-count': '1' }
 
-/** The process seems to die at one of the writes of a request, before or after the write. */
+/** The process appears to die before or after one of a request's writes. */
 const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
 async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
   const breaks = ++fault.used === fault.at
@@ -52,7 +52,7 @@ const input = [
 const answers = [{ text: 'Rain.' }, { text: 'Tomorrow too.' }, { text: 'Once more.' }]
 
 const session = 's'
-/** A session whose run waits for an output, and the request that brings it, with a message. */
+/** A session whose run waits for an output, and the request that sends this output with a message. */
 async function asked(more: object): Promise<object> {
   await close()
   const script = [{ calls: [{ id: 'c1', name: 'weather' }] }, ...answers]
@@ -84,7 +84,7 @@ describe.each([
       await create(200, whole)
       const writes = fault.used
       expect(writes).toBeGreaterThan(2)
-      // The last write only notes that the response was delivered.
+      // The last write only records that the response was delivered.
       for (let at = 1; at < writes; at++)
         for (const when of ['before', 'after'] as const) {
           const body = await asked(more)

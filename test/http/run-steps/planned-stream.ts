@@ -5,7 +5,7 @@ import { completionOf } from '../../agent/harness.ts'
 import type { Turn } from '../../agent/harness.ts'
 import { fc } from '../../generators/seeded.ts'
 
-/** Milliseconds: long enough for either to be first. */
+/** Delays in milliseconds, long enough for either order. */
 const anyDelay = fc.constantFrom(0, 0, 2, 8)
 const anyText = fc.constantFrom('I look. ', 'Hm, ', 'é🙂', ' ')
 /** A piece of text or reasoning, or the next call. */
@@ -41,7 +41,7 @@ const toolRounds = (request: ModelRequest): number =>
   request.messages.filter(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'tool_call'))
     .length
 
-/** The model follows the plan: rounds without calls are skipped, and the last one has text alone. */
+/** The model follows the plan: it skips rounds without calls, and its last round has only text. */
 export function plannedModel({ rounds, last }: StreamPlan): Turn {
   const withCalls = rounds.filter((pieces) => pieces.some(({ type }) => type === 'call'))
   return async function* stream(request) {
@@ -61,7 +61,7 @@ export function plannedModel({ rounds, last }: StreamPlan): Turn {
       } else {
         const { type, text } = piece
         const last = parts.at(-1)
-        // As adapters do: neighbours of one kind are one part.
+        // Joins neighbours of one kind into one part, like adapters.
         if (last?.type === type) parts[parts.length - 1] = { type, text: last.text + text }
         else parts.push({ type, text })
         yield { type: type === 'text' ? 'text.delta' : 'reasoning.delta', part: parts.length - 1, text }
@@ -71,7 +71,7 @@ export function plannedModel({ rounds, last }: StreamPlan): Turn {
   }
 }
 
-/** The results of a plan are stored late, each by its own delay. */
+/** Stores the results of a plan late, each after its own delay. */
 export const withSlowStore =
   (storeMs: readonly number[]) =>
   (ports: Ports): Ports => {

@@ -5,14 +5,14 @@ import type { Ports } from '../../../functions/runtime/program.ts'
 import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
-/** More than the program reads of a log at a time. */
+/** More messages than the program reads at a time. */
 const TURNS = 260
 const TURN = 'what was said '.repeat(20)
 
 let harness: HttpHarness
 /** Deletes the session after this number of pages of its log were read. Undefined: never. */
 let deletedAfter: number | undefined
-/** Deletes the session, to its end, once a message of it was read for a hit. */
+/** Deletes the session completely once one of its messages was read for a hit. */
 let deletedAtHit = false
 
 /** Ports that delete the session `s` while a client reads its log. */

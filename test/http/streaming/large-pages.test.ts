@@ -7,7 +7,7 @@ import { expectJson, openHttpHarness } from '../harness.ts'
 import type { HttpHarness } from '../harness.ts'
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
-/** Two bytes of JSON for each character: quotes double, and one of the others takes three. */
+/** Two bytes of JSON per character on average: quotes are escaped, and one other character takes three bytes. */
 const text = (at: number): string => `${at}"思`.repeat(170_000)
 
 let harness: HttpHarness

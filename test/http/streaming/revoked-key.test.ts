@@ -10,12 +10,12 @@ import type { HttpHarness } from '../harness.ts'
 let harness: HttpHarness
 let server: HttpServer
 let headers: { readonly authorization: string }
-/** Done before each read of the log or of an output. */
+/** Called before each read of the log or of an output. */
 let beforeRead: () => Promise<void>
-/** Lines that the local server prints by itself. */
+/** Warnings and errors of the local server. */
 let printed: MockInstance
 
-/** The keys of open calls are checked each 50 ms instead of each five seconds. */
+/** The keys of open streams are checked every 50 ms instead of every 5 s. */
 const impatient = (ports: Ports): Ports => ({
   ...ports,
   clock: { ...ports.clock, sleep: (time, signal) => ports.clock.sleep(time === 5_000 ? 50 : time, signal) },
@@ -44,7 +44,7 @@ const send = (path: string, body?: object): Promise<Response> =>
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   })
 
-/** Where a file and a log are that take several reads. */
+/** Addresses of a file and a log that need several reads. */
 async function longThings(): Promise<{ readonly export: string; readonly download: string }> {
   const data = Buffer.alloc(2_000_000, 'x').toString('base64')
   const file = { type: 'file', media_type: 'application/octet-stream', filename: 'a.bin', data }
@@ -55,7 +55,7 @@ async function longThings(): Promise<{ readonly export: string; readonly downloa
   return { export: '/v1/sessions/s/export', download: messages[0]?.parts[1]?.url ?? '' }
 }
 
-/** The response to a GET, whose second read is held up until `then` is done. */
+/** The response to a GET, whose second read waits until `then` is done. */
 async function interrupted(path: string, then: () => Promise<void>): Promise<Uint8Array> {
   let reads = 0
   beforeRead = async () => {

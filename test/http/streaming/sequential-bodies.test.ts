@@ -13,7 +13,7 @@ const isPending = async (promise: Promise<unknown>): Promise<boolean> =>
 const TENANT = 'acme'
 const texts = (most: number) => createSharedBytes({ most, mostOfTenant: most }).of(TENANT)
 
-/** A stream of these texts; counts how often one is made. */
+/** A stream of these texts. Counts how often a text is built. */
 function streamOf(shared: LongTexts, each: readonly string[], count = { made: 0 }) {
   return shared.sequential(0, async (place: number) => {
     count.made++
@@ -54,7 +54,7 @@ test('those who wait get their turn one after another, also past one that has le
   const count = { made: 0 }
   const waiting = ['b', 'c', 'd'].map((letter) => streamOf(shared, [text(letter)], count))
   const pieces = waiting.map((one) => one.next())
-  // On a busy machine one that has not been made yet could come before those that wait.
+  // On a busy machine, a text that is not built yet could overtake the waiting ones.
   await expect.poll(() => count.made).toBe(3)
   expect(await isPending(Promise.race(pieces))).toBe(true)
   await waiting[0]?.return()
@@ -110,7 +110,7 @@ test('who comes later does not take the room that the first who waits needs', as
   const piece = waiting.next()
   await expect.poll(() => count.made).toBe(1)
   await first.return()
-  // There would be room for a text of this length.
+  // The budget has space for a text of this length.
   const late = streamOf(shared, [text('d')], count)
   const later = late.next()
   await expect.poll(() => count.made).toBe(2)

@@ -4,7 +4,7 @@ import { whileKeyLasts } from '../../../functions/http/streaming/until-key-revok
 
 const CALLER: Caller = { tenant: 't', scopes: ['read'] }
 
-/** A file of two pieces, and what is known of its call. */
+/** A file of two chunks, with facts about its stream. */
 function open() {
   const revoked = new AbortController()
   const state = { opened: 0, closed: 0, read: 0, ended: false }

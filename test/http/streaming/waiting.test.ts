@@ -64,7 +64,7 @@ test('who waits for a run of this process reads its session, and nothing of the 
   const harness = await openHarness({ tools: [look], script: [{ text: 'looking', calls }, { text: 'done' }] })
   const run = await expectJson<RunWithMessages>(harness, 200, 'POST', `${SESSION}/messages`, input)
   expect(run.status).toBe('completed')
-  // The one page of messages is what the loop itself opens with.
+  // The single read of messages is the loop's own, at its start.
   expect(reads).toEqual(['sessions.read', 'reader.messages'])
 })
 

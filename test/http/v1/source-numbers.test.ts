@@ -1,7 +1,7 @@
 /* Evidence, replay: All pages of `format=openai` have equal source numbers. */
 /*
- * `GET …/messages?format=openai` shows what the next request would hold (promises R6), in which a number means one source of the
- * session (promises R10): on each page, whatever its size.
+ * `GET …/messages?format=openai` shows the content of the next request (promises R6). A number means one source of the session
+ * (promises R10), on pages of any size.
  */
 import { afterEach, expect, test } from 'vitest'
 import { expectJson, openHttpHarness } from '../harness.ts'

@@ -18,7 +18,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open({ between })), 120_000)
     afterAll(() => stores.close())
 
-    /** Ends what made the session busy, then imports a turn, ten seconds ahead. */
+    /** Ends the active run, then imports a turn with a clock ten seconds ahead. */
     async function endAndImport(fixture: SessionFixture, end: () => Promise<unknown>): Promise<void> {
       await end()
       const { clock, peer } = fixture
@@ -36,7 +36,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       clock.advance(-10_000)
     }
 
-    /** It is the last of the runs, and its message comes after all others. */
+    /** The input's run is the last run, and its message the last message. */
     async function expectLast(fixture: SessionFixture, accepted: string): Promise<void> {
       const { runs } = await fixture.reader.runs(fixture.key, { limit: 9 })
       expect(runs[0]?.id).toBe(accepted)

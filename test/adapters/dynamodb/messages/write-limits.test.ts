@@ -64,7 +64,7 @@ function roundOf(completion: string, calls: readonly string[]): Round {
   }
 }
 
-/** A client that keeps the writes it is given. */
+/** A client that records its writes. */
 function recordingClient(): { client: DynamoDBClient; writes: (readonly TransactWriteItem[])[] } {
   const writes: (readonly TransactWriteItem[])[] = []
   const client = new DynamoDBClient({ region: 'local', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } })
@@ -88,7 +88,7 @@ const outputs: OutputStore = {
   removeAll: async () => 0,
 }
 
-// Rounds of many megabytes: they take a busy machine a while.
+// Rounds of many megabytes, which take long on a busy machine.
 describe('an atomic write', () => {
   test('with 64 calls of any size stays below 100 items, 4 MB, and 400 KB an item', async () => {
     const calls = fc.array(content, { maxLength: 64 })

@@ -11,8 +11,8 @@ import { dynamodbEngine } from '../engine.ts'
 import { forget, liveThrough, portrait } from './scenario.ts'
 
 /**
- * How long the client waits for a response: short where none will come, that is the first time the same bytes are sent.
- * The other limit is long, so that a slow machine loses none.
+ * Time limits of the client. The first request of equal bytes gets no response, so its limit is short. The limit of repeated
+ * requests is long, because a slow machine must lose none.
  */
 const TIME_LIMIT_MS = 20_000
 const SHORT_LIMIT_MS = 250
@@ -27,7 +27,7 @@ interface Harness {
 }
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
-  /** A table of its own behind a network of its own. */
+  /** A new table behind a separate network. */
   async function openHarness(fault = ''): Promise<Harness> {
     const proxy = await startFaultProxy(dynamodb)
     const client = dynamodbClient(proxy.endpoint, TIME_LIMIT_MS)

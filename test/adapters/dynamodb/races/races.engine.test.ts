@@ -17,7 +17,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     beforeAll(async () => void (stores = await dynamodbEngine(dynamodb).open()), 120_000)
     afterAll(() => stores.close())
 
-    /** Takes the run when it can, and stores one round; returns the round's first id, or undefined when it lost. */
+    /** Takes over the run and stores one round. Returns the round's first id; undefined if another process was first. */
     async function takeAndWrite(fixture: SessionFixture, writer: number, number: number): Promise<string | undefined> {
       const ports = writer % 2 === 0 ? fixture : fixture.peer
       const seen = await ports.lease.readHeader(fixture.key)

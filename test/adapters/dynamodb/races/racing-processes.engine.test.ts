@@ -64,7 +64,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   )
 })
 
-/** Lets the writers compete until the rounds are stored, and each writer ends by itself. */
+/** Lets the writers compete until the rounds are stored and each writer has ended. */
 async function race(place: readonly string[]): Promise<Report[]> {
   const reported: Report[] = []
   const writers = Array.from({ length: WRITERS }, (_, number) => startWriter([...place, `writer ${number}`]))

@@ -10,12 +10,12 @@ import type { Round } from '../../../../functions/ports/run-log.ts'
 import { dynamodbClient } from '../../../engines/clients.ts'
 import { dynamodbPorts } from '../engine.ts'
 
-/** Report of a writer, one a line: it stored this round, or it learned that it lost. */
+/** A writer's report, one per line: it stored this round, or another process was first. */
 export type Report = { readonly stored: string; readonly generation: number } | { readonly lost: 'take' | 'write' }
 
 /**
- * One of several processes that want to write the same session, until its input ends. Takes the run, stores a round
- * with a call, and releases the run. Then writes once more with the lease that it no longer holds.
+ * One of several processes that compete for a session until their standard input ends. It takes the run, stores a round with a
+ * call, and releases the run. Then it writes once more with the released lease.
  */
 const [endpoint = '', tableName = '', tenant = '', session = '', name = ''] = process.argv.slice(2)
 const key: SessionKey = { tenant, session }

@@ -19,7 +19,7 @@ function must<Value>(value: Value | undefined): Value {
   return value
 }
 
-/** One session's life that makes every kind of request to its store, up to its deletion. */
+/** The life of a session up to its deletion, with every kind of request to its store. */
 export async function liveThrough(fixture: SessionFixture): Promise<void> {
   const { inbox, lease, log, sessions, janitor, clock, key } = fixture
   const idempotency = { keyHash: 'key', bodyHash: 'body' }
@@ -64,7 +64,7 @@ export async function liveThrough(fixture: SessionFixture): Promise<void> {
   await sessions.list({ tenant: key.tenant, limit: 10 })
 }
 
-/** Deletes what the scenario made and returns the counts. */
+/** Deletes the scenario's session and returns the counts. */
 export async function forget(fixture: SessionFixture): Promise<unknown> {
   const { deletion, key } = fixture
   if (!(await deletion.tombstone(key))) throw new Error('there was nothing to delete')
@@ -76,7 +76,7 @@ export async function forget(fixture: SessionFixture): Promise<unknown> {
 
 const VOLATILE = /[0-7][0-9A-HJKMNP-TV-Z]{25}/g
 
-/** State of the session, with names in place of ids, because ids are new each time. */
+/** State of the session, with names instead of ids, because ids differ between executions. */
 export async function portrait(fixture: SessionFixture): Promise<unknown> {
   const seen = await snapshot(fixture.peer, fixture.key)
   const names = new Map<string, string>()

@@ -8,7 +8,9 @@ import { withEngines } from '../../../engines/with-engines.ts'
 import { isWhole } from '../../../whole.ts'
 import { dynamodbEngine } from '../engine.ts'
 
-/** The first schedules are alike everywhere; how many there are depends on the machine. `explore-schedules.ts` looks further. */
+/**
+ * The first schedules are the same on all machines; their number depends on the machine. `explore-schedules.ts` looks further.
+ */
 const SEED = 20_260_105
 const BUDGET_MS = isWhole ? 120_000 : 5_000
 /** However slow the machine is. */

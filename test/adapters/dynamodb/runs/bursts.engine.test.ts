@@ -9,7 +9,7 @@ import { withEngines } from '../../../engines/with-engines.ts'
 import { createTestTable, dynamodbPorts } from '../engine.ts'
 
 const POSTS = 30
-/** A write is tried nine times, for some three seconds: these are more than any one of the holder's has. */
+/** A write has nine attempts within three seconds. This is more than any write of the holder needs. */
 const CONFLICTS = 40
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
@@ -49,7 +49,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   })
 })
 
-/** As DynamoDB does, and its local engine does not: a transaction is refused because another one writes the same item. */
+/** Refuses a transaction because another one writes the same item, like DynamoDB but unlike its local engine. */
 function conflictWith(client: DynamoDBClient, conflicts: { left: number; met: number }): void {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>

@@ -16,7 +16,7 @@ import { countReadUnits } from '../read-units.ts'
 
 const SECONDS = 5
 const FOLLOWERS = 100
-/** A round under way: its call runs, which the header says nothing of. */
+/** A round in progress: its call is running, which the header does not show. */
 const CALLS = [{ name: 'slow' }]
 
 withEngines(['dynamodb'], ({ dynamodb }) => {
@@ -26,7 +26,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
   beforeAll(async () => void (stores = await dynamodbEngine(dynamodb, client).open()), 120_000)
   afterAll(() => stores.close())
 
-  /** Another process than the one that executes the run. */
+  /** A process that does not execute the run. */
   const elsewhere = ({ reader, lease }: SessionFixture): FollowDependencies => ({
     reader,
     lease,
@@ -34,7 +34,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     bus: createEventBus(),
   })
 
-  /** Units a second, of any number of consumers that have read what there is. */
+  /** Read units per second for any number of consumers that have read everything. */
   async function unitsASecond(): Promise<number> {
     // A consumer that starts during a shared read reads once more after the next one.
     await sleep(1_500)

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** Lets another process write between what an operation reads and what it writes. */
+/** Lets another process write between the read and the write of an operation. */
 export function createInterloper() {
   let waiting: (() => Promise<unknown>) | undefined
   return {
@@ -11,7 +11,7 @@ export function createInterloper() {
       await first?.()
       return request()
     },
-    /** Does `work`, with the other process's work just before the first write of it. */
+    /** Does `work`, with the other process's write just before its first write. */
     async amid<T>(other: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
       waiting = other
       const result = await work()

@@ -8,7 +8,7 @@ import { tooLarge } from '../../../faults/dynamodb-faults.ts'
 import { startFaultProxy } from '../../../faults/fault-proxy.ts'
 import { dynamodbEngine } from '../engine.ts'
 
-/** Bytes of the arguments, and then of the result, of each call: of all calls together more than one atomic write may be about. */
+/** Bytes of the arguments and of the result of each call. All calls together exceed the limit of one atomic write. */
 const LARGE = 100_000
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -20,7 +20,7 @@ const CALLS = 60
 withEngines(['dynamodb'], ({ dynamodb }) => {
   describe('results for more calls than one write can store', () => {
     let stores: Stores
-    /** Does the write, or something instead. */
+    /** Does the write, or a replacement. */
     let atWrite = (send: () => Promise<unknown>): Promise<unknown> => send()
     beforeAll(async () => {
       const between = <Sent>(send: () => Promise<Sent>, kind?: 'read' | 'write') =>
@@ -54,7 +54,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         atWrite = async (send) => {
           const isLast = ++writes === death.write
           const sent = writes < death.write || (isLast && death.dies === 'after') ? await send() : undefined
-          // Nothing comes through any more, also where it is tried again.
+          // All later requests fail, retries too.
           if (writes >= death.write) throw new Error('dead')
           return sent
         }

@@ -7,7 +7,7 @@ import { dynamodbEngine } from '../engine.ts'
 import { countReadUnits } from '../read-units.ts'
 
 const QUEUED = 300
-/** As large as an input may stand in a row, nearly. */
+/** Almost the maximum size of an input in a row. */
 const TEXT = 'x'.repeat(4_000)
 
 withEngines(['dynamodb'], ({ dynamodb }) => {

@@ -15,7 +15,7 @@ import type { Fault, FaultProxy, ProxiedRequest } from '../../../faults/fault-pr
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Time that passes by sleeping alone, and at once: how often a poller asks does not depend on the machine. */
+/** A clock that advances at once when code sleeps, so the number of polls does not depend on the machine. */
 function createHastyClock(): Clock {
   let time = 0
   return {
@@ -161,7 +161,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
         await write('a')
         const poller = startStreamPoller(dependencies)
         await until(() => seen.includes('a'))
-        // Whatever begins after a record that is gone is refused; the oldest is not.
+        // An iterator after an expired record is refused; an iterator at the oldest record is not.
         let dropped = false
         proxy.decide((request) => {
           const body = request.body.toString()
@@ -174,7 +174,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
           dropped = true
           return refusal('TrimmedDataAccessException')
         })
-        // A request that was under way when this was decided would still bring what is written now.
+        // A request in flight at this moment could still return later writes.
         await until(() => warnings.length > 0)
         await write('b')
         await until(() => seen.includes('b'))
@@ -215,7 +215,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
       const poller = startStreamPoller({ ...dependencies, clock, logger })
       await until(() => seen.includes('a'))
       await client.send(new DeleteTableCommand({ TableName: tableName }))
-      // The stream of a table that is gone can be read for a day yet; then it is gone, too.
+      // The stream of a deleted table can be read for another day.
       proxy.decide(() => {
         requests.push(clock.now())
         return refusal('ResourceNotFoundException')

@@ -1,5 +1,5 @@
 /* Evidence, search: Both indexes find prefixes, inner words and symbols, on all pages. */
-/* A half-typed name finds what the whole name finds, as on OpenSearch: "node.j" and "oo-bar" occur in the texts. */
+/* A half-typed name finds the same events as the whole name, like on OpenSearch: "node.j" and "oo-bar" occur in the texts. */
 import { expect, test } from 'vitest'
 import { createSystemClock } from '../../../../functions/adapters/memory/system-clock.ts'
 import { openDatabase, transaction } from '../../../../functions/adapters/sqlite/database.ts'

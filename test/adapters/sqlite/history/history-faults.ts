@@ -2,7 +2,7 @@ import { readAll, readOne, type Database } from '../../../../functions/adapters/
 import { createDocumentReader } from '../../../../functions/search/tokens/document-words.ts'
 import type { HistoryRole } from '../../../../functions/domain/history.ts'
 
-/** Tables whose rows outlive sessions: their tombstones, the counters of tenants, and what is no session's. */
+/** Tables whose rows remain after a deletion: tombstones, counters of tenants, and rows without a session. */
 const KEPT = ['sessions', 'deletions', 'historyTenants', 'historyCursorSecret', 'sqlite_sequence']
 
 /** Tables of the file that have rows although every session in it was deleted. */
@@ -36,7 +36,7 @@ interface StoredDocument {
 
 const AUDIENCE_OF = `historyMessages m JOIN historyAudiences a ON a.tenant = m.tenant AND a.kind = 'session' AND a.name = m.session`
 
-/** Rows that say something else than others do. */
+/** Rows that contradict other rows. */
 const FAULTS: readonly (readonly [fault: string, sql: string])[] = [
   ['a message is marked', 'SELECT 1 FROM historyMarks'],
   [

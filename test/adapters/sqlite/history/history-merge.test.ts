@@ -24,7 +24,7 @@ let database: Database
 let projection: HistoryProjection
 let outputs: Pick<OutputStore, 'read'>
 let reported: unknown[]
-/** Called while documents are made. */
+/** Called while documents are built. */
 let meanwhile: () => void
 beforeEach(() => {
   database = openDatabase(':memory:')
@@ -56,7 +56,7 @@ const find = async (text: string): Promise<string[]> => {
   return hits.map(({ messageId }) => messageId)
 }
 
-/** Everything that the index holds, but for numbers. */
+/** The content of the index, without row numbers. */
 async function contents(): Promise<unknown> {
   await projection.merge()
   return {

@@ -13,7 +13,7 @@ import { storeMessages } from '../log/stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
 const CHUNKS = 100
-/** A result of this many documents, each with a word of its own, and its call. */
+/** A call and its result, which has this many documents, each with a unique word. */
 const LONG = Array.from({ length: CHUNKS }, (_, n) => `zebra number${n} ${'x '.repeat(1_950)}\n`).join('')
 const OUTPUT = { bytes: LONG.length, lines: CHUNKS, sha256: '', mediaType: 'text/plain', object: 'long' }
 
@@ -64,7 +64,7 @@ function storeLong({ database }: Process): ToolMessage {
   return long
 }
 
-/** Resolves when some of the documents are there, and not all. */
+/** Resolves when some documents are stored, but not all. */
 async function untilBegun({ documents }: Process): Promise<void> {
   for (let turns = 0; turns < 10_000 && documents() === 0; turns++)
     await new Promise((resolve) => setImmediate(resolve))

@@ -40,7 +40,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A connection, as a process of its own would have it. */
+/** A separate connection, like that of another process. */
 function open() {
   const database = openDatabase(path)
   opened.push(database)

@@ -27,9 +27,9 @@ const SESSIONS = [
   { tenant: 'acme', session: 's-4', owner: null },
   { tenant: 'rival', session: 's-1', owner: 'alice@example.com' },
 ] as const
-/** More messages than one transaction takes: their words are stored after their documents (`merge.ts`). */
+/** More messages than one transaction stores, so their words are stored after their documents (`merge.ts`). */
 const MANY = 257
-/** More documents than one transaction takes of a message. */
+/** More documents of a message than one transaction stores. */
 const LONG = 'row after row\n'.repeat(4_000)
 const WORDS = [
   'navalorchid',
@@ -83,7 +83,7 @@ function openProcess(path: string): Process {
   return { database, history, deletion: createSqliteSessionDeletion({ database, clock: createManualClock(), history }) }
 }
 
-/** Sessions in one file, and two processes that search, rebuild and remove. */
+/** Sessions in one file, with two processes that search, rebuild and delete. */
 function openFile(path: string) {
   const log = openProcess(path)
   for (const { tenant, session: id, owner } of SESSIONS) {

@@ -20,7 +20,7 @@ import { indexOn, projectionOn } from './projection.ts'
 import { dropMessages, storeMessages } from '../log/stored-messages.ts'
 
 const key = { tenant: 'acme', session: 's-1' }
-/** More than one transaction takes. */
+/** More messages than one transaction stores. */
 const MANY = 300
 
 let database: Database
@@ -37,7 +37,7 @@ const project = (): HistoryProjection =>
     report: (error) => expect(error).toBeUndefined(),
   })
 
-/** `count` messages, each with a word of its own; returns their ids. */
+/** `count` messages, each with a unique word. Returns their ids. */
 function store(count: number, session = key): string[] {
   const { log } = Array.from({ length: count }).reduce<ReturnType<typeof writeLog>>(
     (writer, _, place) => writer.user(`the zebra of word${place}x`),
@@ -55,7 +55,7 @@ const find = async (text: string): Promise<string[]> => {
   return hits.map(({ messageId }) => messageId)
 }
 
-/** Merges; calls `then` when documents are stored and their words are not. */
+/** Merges; calls `then` when documents are stored but their words are not. */
 async function mergeAnd(then: () => void): Promise<void> {
   const merged = projection.merge()
   while (count('historyDocuments') === 0) await yieldToEventLoop()
@@ -143,7 +143,7 @@ describe('pending words', () => {
     await expect(projection.merge()).rejects.toThrow('FOREIGN KEY')
     database.exec('DROP TRIGGER orphan')
     dropMessages(database, key, ids)
-    // Its rows get the numbers that those of the other session had.
+    // Its rows reuse the numbers of the other session's rows.
     storeMessages(database, { tenant: 'acme', session: 's-2' }, writeLog().user('a giraffe').log)
     await projection.merge()
     expect(readAll(database, 'SELECT word FROM historyVocabulary')).toEqual([{ word: 'giraffe' }])

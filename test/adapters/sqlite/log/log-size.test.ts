@@ -21,7 +21,10 @@ const usage = {
   totalTokens: 12_579,
 }
 
-/** Words of about English length, so that text is neither one letter nor noise; some line ends and quotes, as in output. */
+/**
+ * Words of about English length, with some line ends and quotes, like tool output. Text of one letter or of noise would compress
+ * differently.
+ */
 function textOf(bytes: number, seed: number): string {
   let text = ''
   for (let n = seed; text.length < bytes; n = (n * 1_103_515_245 + 12_345) % 2_147_483_648)

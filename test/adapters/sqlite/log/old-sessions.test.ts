@@ -21,7 +21,7 @@ beforeEach(() => {
   migrate(database, MIGRATIONS.slice(0, MIGRATIONS.indexOf(LISTS_SCHEMA)))
 })
 
-/** Stores a session as the version before did, with messages of these times. */
+/** Stores a session in the form of the version before, with messages of these times. */
 function storeOld(session: string, updatedAt: number, details: object, times: readonly number[]): void {
   const [taskId = '', ...ids] = nextIds(undefined, updatedAt, times.length + 1)
   const base = { runId: 'run', agent: 'default', round: 0 }
@@ -73,7 +73,7 @@ test('a session of an earlier version shows its title, times and count, and the 
   const folder = [{ key: 'folder', value: '/p', isPrefix: false }]
   const listed = async () => (await sessions.list({ tenant, limit: 10 })).sessions
   const before = await listed()
-  // Until they are counted, their place is that of their last activity.
+  // Until their messages are counted, sessions are sorted by last activity.
   expect(before.map(({ session }) => session)).toEqual(['imported', 'talked', 'empty'])
   expect(before).toMatchObject([
     { title: 'Named', titleSource: 'given', messages: { count: 1, firstAt: 1, lastAt: 1_000 } },

@@ -6,7 +6,7 @@ import { toolStatusCode } from '../../../../functions/adapters/sqlite/log/codes.
 import type { Message } from '../../../../functions/domain/messages/message.ts'
 import type { SessionKey } from '../../../../functions/domain/session.ts'
 
-/** Puts messages into the log's tables in one transaction, each in the place of its former state where it has one. */
+/** Writes messages into the log's tables in one transaction, replacing earlier states of the same messages. */
 export function storeMessages(database: Database, key: SessionKey, messages: readonly Message[]): void {
   const work = (): void => {
     const session = sessionOf(database, key)

@@ -77,7 +77,7 @@ describe('an error', () => {
   })
 })
 
-/** A model that fails at once, or after a text once `when` resolves. */
+/** A model that fails at once, or that sends a text and fails once `when` resolves. */
 function failing(when?: Promise<void>): Turn {
   return async function* () {
     if (when !== undefined) yield { type: 'text.delta', part: 0, text: 'Let' }

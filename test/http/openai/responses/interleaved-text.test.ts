@@ -50,7 +50,7 @@ async function expectOneOrder(_: string, isWoven: boolean): Promise<void> {
         yield { type: 'completion', completion }
       },
       async function* () {
-        // The result is stored by then.
+        // The result is stored before this point.
         await new Promise((resolve) => setTimeout(resolve, 100))
         yield text(0, 'Here it is.')
         yield { type: 'completion', completion: completionOf({ text: 'Here it is.' }) }

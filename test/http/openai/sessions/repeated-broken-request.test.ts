@@ -12,7 +12,7 @@ const close = async (): Promise<void> => {
 }
 afterEach(close)
 
-/** The process seems to die at one of the writes of a request, before or after the write. */
+/** The process appears to die before or after one of a request's writes. */
 const fault = { used: 0, at: 0, when: 'before' as 'before' | 'after' }
 async function breaking<Result>(write: () => Promise<Result>): Promise<Result> {
   const breaks = ++fault.used === fault.at
@@ -63,7 +63,7 @@ test.each(Object.entries(bodies))(
         Object.assign(fault, { used: 0, at, when })
         const name = `write ${at}, ${when}`
         const first = await send(messages, 0)
-        // The last write only takes note that all was sent.
+        // The last write only records that the response was sent completely.
         expect(first[0], name).toBe(at === writes ? 200 : 500)
         if (at === writes && when === 'after') continue
         Object.assign(fault, { used: 0, at: 0 })

@@ -49,7 +49,7 @@ describe.each(Object.entries(WIRES))('%s:', (_name, wire) => {
     const response = await post(messages, headers, more)
     return response.status === 200 ? wire.text(await response.json()) : response.status
   }
-  /** Sends a request and leaves once its run has begun. */
+  /** Sends a request and disconnects once its run has started. */
   async function leave(messages: readonly Said[], headers: Headers, more: object = {}): Promise<void> {
     const before = harness.requests.length
     const response = await post(messages, headers, { ...more, stream: true })

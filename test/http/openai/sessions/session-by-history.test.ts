@@ -35,7 +35,7 @@ const only = async (): Promise<string> => {
   return String(all[0]?.['id'])
 }
 
-/** A page that keeps its history itself and knows no session. */
+/** A client that keeps its history and sends no session. */
 function createPage(client: OpenAI, more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) {
   const messages: Messages = [{ role: 'system', content: 'Be kind.' }]
   return {

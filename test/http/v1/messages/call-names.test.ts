@@ -5,7 +5,7 @@ import { expectJson, openHttpHarness, type HttpHarness } from '../../harness.ts'
 const tools = [{ name: 'weather', description: 'The weather.', parameters: { type: 'object' } }]
 const UNKNOWN = '01JD2Q8N4T6W8Y0A2C4E6G8J0K'
 
-/** A run, or the problem that came instead. */
+/** A run, or the problem returned instead. */
 interface Run {
   readonly id: string
   readonly waiting: readonly { readonly message_id: string }[]

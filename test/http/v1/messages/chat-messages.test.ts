@@ -27,7 +27,7 @@ const session: Session = {
   instructions: 'Be brief.',
 } as unknown as Session
 
-/** A log in memory, counting what is read of it. */
+/** A log in memory that counts the rows read. */
 function reading(log: readonly Message[]) {
   let count = 0
   const messages = async (_key: unknown, { after, before, order, limit, roles }: MessageQuery) => {

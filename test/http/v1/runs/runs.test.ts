@@ -151,7 +151,7 @@ describe('a run with client tools', () => {
     expect(text).toContain('event: tool_call.completed')
     expect(text.trim().split('\n\n').at(-1)).toContain('event: run.completed')
     expect(text).not.toContain('event: run.started')
-    // A client that stops at a pause would miss the answer.
+    // A client that stops following at a pause would miss the answer.
     expect(text).not.toContain('event: run.paused')
   })
 

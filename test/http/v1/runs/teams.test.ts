@@ -188,5 +188,5 @@ const eventsOf = (text: string): Report[] =>
     const [id, data] = [line('id'), line('data')]
     return data === undefined ? [] : [{ ...definedFields({ id }), data: JSON.parse(data) as Report['data'] }]
   })
-/** Ids of the stored events, in their order. Events of members are emitted as they work. */
+/** Ids of the stored events, in order. Events of members are emitted while they work. */
 const stored = (events: readonly Report[]): string[] => events.flatMap(({ id }) => id ?? [])

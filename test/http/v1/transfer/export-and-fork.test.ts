@@ -44,7 +44,7 @@ const fails = makeTool('fails', async () => {
   throw new Error('no such thing')
 })
 
-/** A log with everything that messages have: media, large and failed outputs, cancelled calls, text between calls. */
+/** A log with every kind of content: media, large and failed outputs, cancelled calls, text between calls. */
 async function fill(): Promise<void> {
   await open({
     script: [
@@ -95,7 +95,7 @@ describe('export', () => {
       null,
     ])
     expect(after[0]).toMatchObject({ created_at: before[0]?.created_at, recorded_at: expect.any(String) })
-    // And as JSON, which has the same messages.
+    // The JSON form has the same messages.
     await create('json')
     await post(200, 'json', { format: 'native', messages: before })
     expect((await lines('json')).map(comparable)).toEqual(before.map(comparable))

@@ -50,7 +50,7 @@ interface Fault {
   come?: () => Promise<unknown>
 }
 
-/** A session's imports, of which one append at a time meets something. */
+/** Imports into a session, with one fault or other write at a chosen append. */
 async function open(): Promise<{ fault: Fault; used: () => number }> {
   const fault: Fault = { at: 0 }
   let used = 0

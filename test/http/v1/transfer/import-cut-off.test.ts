@@ -74,7 +74,7 @@ describe('an import that is cut off', () => {
           expect(runs.data, session).toHaveLength(60)
         }
 
-      /** One step breaks off: before its write, or after it, when only the response is lost. */
+      /** One step fails: before its write, or after it, with only the response lost. */
       function faulty(port: LogImport): LogImport {
         return {
           progress: (key, name) => port.progress(key, name),
@@ -112,7 +112,7 @@ test('no step has more rows than a transaction of DynamoDB takes, however short 
     ...(turn % 3 === 0 ? [] : [{ role: 'assistant', content: `answer ${turn}` }]),
   ]).flat()
   await expectJson(harness, 200, 'POST', '/v1/sessions/short/import', { format: 'openai', messages })
-  // Beside them stand the session's header, the import's name and an expiry: 100 in all are allowed.
+  // The transaction also writes the session's header, the import's name and an expiry. Its limit is 100 items.
   expect(Math.max(...rows)).toBeLessThanOrEqual(90)
   expect(Math.max(...rows)).toBeGreaterThan(70)
   await importAll('short', 200, {})

@@ -44,7 +44,7 @@ const asks = {
   arguments: JSON.stringify({ member: 'clerk', task: 'find out' }),
 }
 const TEAM = [{ name: 'default', members: ['clerk'] }, { name: 'clerk' }]
-/** The leader's first source comes before those of its member in the log, and has a number after theirs. */
+/** The leader's first source precedes its member's sources in the log, but has a greater number. */
 const SCRIPT = [
   { calls: [looks('leader'), asks] },
   ...[{ calls: [looks('member', 'second')] }, { text: 'As [source2] says.' }],
@@ -110,8 +110,8 @@ const numbering = (...all: readonly (readonly [message: string, from: unknown, c
 })
 const INPUT = { role: 'user', ...said('go') }
 /**
- * Results that all have calls of the same id. Each is numbered by the completion behind it, from the last number down; those of one
- * turn by a completion that comes much later.
+ * Results whose calls all have the same id. The completion after each result assigns its number, counting down. For one turn, a
+ * much later completion does.
  */
 const LONG = [
   ...[INPUT, ...Array.from({ length: 45 }, (_, n) => sourced(`late-${n}`, `late ${n}`)).flat()],
@@ -130,7 +130,7 @@ const LONG_KEPT = [
 const titleOf = (numbered: string): string => numbered.slice(numbered.indexOf(' ') + 1)
 
 interface Fault {
-  /** The append, counted from 1, before whose write this comes, or which breaks off before its write, or after it. */
+  /** The append, counted from 1, that is preceded by this write, or that fails before or after its own write. */
   at: number
   when: 'before' | 'after'
   come?: () => Promise<unknown>
@@ -215,7 +215,7 @@ test('no step has more rows than a transaction of DynamoDB takes, those with num
   const rows = steps.map(({ messages, runs }) =>
     messages.reduce((sum, one) => sum + ('numbered' in one ? 2 : 1), runs.length),
   )
-  // Beside them stand the session's header, the import's name and an expiry: 100 in all are allowed.
+  // The transaction also writes the session's header, the import's name and an expiry. Its limit is 100 items.
   expect(Math.max(...rows)).toBeLessThanOrEqual(95)
   expect(Math.max(...rows)).toBeGreaterThan(70)
 })

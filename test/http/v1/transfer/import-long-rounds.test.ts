@@ -12,7 +12,7 @@ let harness: HttpHarness
 afterEach(() => harness.close())
 
 const said = (text: string): object => ({ parts: [{ type: 'text', text }] })
-/** A round whose results come in the order of `places`. */
+/** A round whose results are in the order of `places`. */
 function round(count: number, what: string, places = Array.from({ length: count }, (_, n) => n)): object[] {
   const calls = Array.from({ length: count }, (_, n) => ({ id: `call_${n}`, name: 'look', arguments: `{"n":${n}}` }))
   const results = places.map((n) => ({ role: 'tool', tool_call_id: `call_${n}`, ...said(`${what} ${n}`) }))

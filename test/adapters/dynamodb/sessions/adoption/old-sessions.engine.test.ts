@@ -50,7 +50,7 @@ withEngines(['dynamodb'], ({ dynamodb }) => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** A session with one run that has ended, as the version before stored it. */
+  /** A session with one ended run, in the form of the version before. */
   async function storeOld(tenant: string, session: string, owner?: string): Promise<SessionFixture> {
     const metadata = { source: 'codex', cwd: '/p' }
     const fixture = await openFixture(stores, { tenant, session, metadata, ...definedFields({ owner }) })

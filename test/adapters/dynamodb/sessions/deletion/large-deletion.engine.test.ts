@@ -20,8 +20,7 @@ import { createTestTable } from '../../engine.ts'
 
 const MESSAGES = 10_000
 /**
- * Number of rows of 300 KB each, near the limit of an item. All of them have seven times the size limit of one atomic
- * write.
+ * Number of rows of 300 KB each, near the limit of an item. Together they have seven times the size limit of one atomic write.
  */
 const LARGE = 99
 const LARGE_TEXT = 'x'.repeat(300_000)
