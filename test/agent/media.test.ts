@@ -71,7 +71,7 @@ const files = (folder: string): string[] =>
     entry.isFile() && /^[0-7][0-9A-Z]{25}$/.test(entry.name) ? [entry.name] : [],
   )
 
-describe('S media of a tool result', () => {
+describe('media of a tool result', () => {
   it('are stored once by content within a session, and sent only in their own turn', async () => {
     await open(2)
     expect(seen(harness.requests[1])).toEqual(['picture0.png with bytes'])

@@ -35,7 +35,7 @@ const OFFLINE = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
 }
 
-describe('S a command for an environment', () => {
+describe('a command for an environment', () => {
   test.each(['keys', 'rebuild', 'redrive', 'status'])('%s prints its usage and does nothing', async (command) => {
     const { code, out, error } = await run([command, '--env', 'dev', '--help'])
     expect({ code, error }).toEqual({ code: 0, error: '' })
@@ -66,7 +66,7 @@ describe('S a command for an environment', () => {
   })
 })
 
-describe('S a command that accepts no environment', () => {
+describe('a command that accepts no environment', () => {
   test.each([
     ['import', 'openai', 'package.json'],
     ['smoke', '--url', 'http://127.0.0.1:9'],
@@ -79,7 +79,7 @@ describe('S a command that accepts no environment', () => {
   })
 })
 
-describe('S a command without its arguments', () => {
+describe('a command without its arguments', () => {
   test.each([
     ['keys', 'name what to do: create, list, cap or revoke'],
     ['slack', 'name what to do: manifest or check'],
@@ -98,7 +98,7 @@ describe('S a command without its arguments', () => {
   })
 })
 
-describe('S npm run webhook', () => {
+describe('npm run webhook', () => {
   test('exits with 3 if no program responds', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tooltrail-webhook-'))
     const path = join(folder, 'agents.json')

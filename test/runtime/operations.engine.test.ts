@@ -27,7 +27,7 @@ import { REGION } from '../engines/region.ts'
 const SLOW = 120_000
 
 withEngines(['dynamodb', 's3', 'sqs', 'opensearch'], (endpoints) => {
-  describe('S commands for a deployed environment', { timeout: SLOW }, () => {
+  describe('commands for a deployed environment', { timeout: SLOW }, () => {
     const id = crypto.randomUUID().slice(0, 8)
     const [table, index, outputs, failures] = [`ops-${id}`, `ops-${id}`, `ops-outputs-${id}`, `ops-failures-${id}`]
     const dynamodb = dynamodbClient(endpoints.dynamodb)

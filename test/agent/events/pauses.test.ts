@@ -131,7 +131,7 @@ describe('the pauses of a run', () => {
   })
 })
 
-describe('S a steered message', () => {
+describe('a steered message', () => {
   test('is an event of the run that received it, live and for late followers', async () => {
     let release = (): void => undefined
     const slow = makeTool('slow', () => new Promise((resolve) => (release = () => resolve({ text: 'slow' }))))

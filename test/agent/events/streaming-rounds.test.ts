@@ -21,7 +21,7 @@ function after(...events: readonly RunEvent[]): readonly RunEvent[] {
   return rounds.of('s')
 }
 
-describe('S the streamed content of a round', () => {
+describe('the streamed content of a round', () => {
   test('is buffered from its start, with consecutive deltas of one part merged', () => {
     const events = [started(0), said('a'), said('b'), called('{"x"'), called(':1}'), called('{}', 1), said('c', 3)]
     expect(after(...events)).toEqual([started(0), said('ab'), called('{"x":1}'), called('{}', 1), said('c', 3)])

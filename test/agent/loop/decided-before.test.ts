@@ -56,7 +56,7 @@ async function converse(): Promise<void> {
   expect(harness.requests.some(isCut)).toBe(false)
 }
 
-describe('S a decision for a request without a completion, after a takeover,', () => {
+describe('a decision for a request without a completion, after a takeover,', () => {
   /** A session whose next request is the first one that is cut, and is under way. */
   async function cutInProgress(policies: Partial<Agent['policies']>): Promise<string> {
     const script = [...Array.from({ length: 12 }, () => answer), lost]

@@ -155,7 +155,7 @@ test('an input and a tool result are accepted and due even if their hint cannot 
   expect(await due()).toBe(true)
 })
 
-describe('S a run that arrives while a worker checks for more work', () => {
+describe('a run that arrives while a worker checks for more work', () => {
   /** A worker that has ended a run, and has seen nothing more, but not yet gone. */
   async function leaving() {
     const { begun, release, pass } = gate()

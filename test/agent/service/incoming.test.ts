@@ -10,7 +10,7 @@ const media = (type: 'image' | 'file', filename?: string) => ({
   bytes: 3,
 })
 
-describe('S the note about media that are no longer sent', () => {
+describe('the note about media that are no longer sent', () => {
   test('names a file by its name', () =>
     expect(mediaNote([media('image', 'mystery.png')])).toBe(
       '<system_note>The user added mystery.png to the message, but it is no longer available to view: infer its content from the messages before and after.</system_note>',

@@ -27,7 +27,7 @@ function agentsFile(agents: object): string {
   return path
 }
 
-describe('S the start of the program', () => {
+describe('the start of the program', () => {
   test('fails for an invalid model name, and lists the valid providers', async () => {
     await expect(start({ MODEL: 'foo/bar' })).rejects.toThrow(
       'the model of agent default: "foo/bar" is not the name of a model: use anthropic/<model>',

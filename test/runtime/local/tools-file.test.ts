@@ -15,7 +15,7 @@ const moduleOf = (text: string): string => {
   return path
 }
 
-describe('S a module with custom tools', () => {
+describe('a module with custom tools', () => {
   test('adds its tools after the built-in ones', async () => {
     const tools = await readTools(resolve(import.meta.dirname, '../../lib/sample-tools.ts'))
     expect([...builtInTools(tools).keys()]).toEqual([...builtInTools().keys(), 'stock_level'])

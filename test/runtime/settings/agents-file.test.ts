@@ -20,7 +20,7 @@ const team = (members: { readonly [name: string]: readonly string[] }): object =
   agents: Object.fromEntries(Object.entries(members).map(([name, names]) => [name, { members: names }])),
 })
 
-describe('S agents in the settings', () => {
+describe('agents in the settings', () => {
   test('default to one agent with every built-in tool', () => {
     const agent = parse({ agents: {} }).get('default')
     expect(agent).toMatchObject({ model: 'demo/demo', policies: DEFAULT_POLICIES })
@@ -171,7 +171,7 @@ describe('S agents in the settings', () => {
   })
 })
 
-describe('S the JSON Schema of agents.json', () => {
+describe('the JSON Schema of agents.json', () => {
   const validator = new Validator(JSON.parse(agentsSchema()) as Schema, '2020-12')
 
   test.each([

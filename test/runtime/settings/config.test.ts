@@ -14,7 +14,7 @@ import {
 } from '../../../functions/runtime/settings/config.ts'
 import type { ApiVariables, IndexerVariables, SweeperVariables } from '../../../functions/runtime/settings/config.ts'
 
-describe('S the settings', () => {
+describe('the settings', () => {
   test('require no variable', () => {
     expect(readSettings({})).toMatchObject({
       port: 3000,
@@ -172,7 +172,7 @@ describe('S the settings', () => {
   })
 })
 
-describe('S settings of functions', () => {
+describe('settings of functions', () => {
   const lambda = { AWS_REGION: 'eu-central-1', LAMBDA_TASK_ROOT: '/var/task' }
   const store = { TOOLTRAIL_ENVIRONMENT: 'dev', TOOLTRAIL_TABLE: 't', TOOLTRAIL_BUCKET: 'b', LOG_LEVEL: 'info' }
   const url = 'https://sqs.eu-central-1.amazonaws.com/1/runs'

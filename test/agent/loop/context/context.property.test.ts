@@ -117,7 +117,7 @@ async function walk(log: readonly Message[], agent: Agent): Promise<Step[]> {
   return steps
 }
 
-describe('S requests for any log under any policy', () => {
+describe('requests for any log under any policy', () => {
   it('are valid, and each extends the previous one until a decision changes it (promises R1, R5)', async () => {
     let extended = 0
     await fc.assert(

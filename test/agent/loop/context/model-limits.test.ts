@@ -44,7 +44,7 @@ const odd = (status: number): ModelError =>
 const named = (count: number): ModelError =>
   new ModelError('context_length', 'no', { retryable: false, status: 400, size: { maxTokens: 1_000, tokens: count } })
 
-describe('S a model with a smaller limit than its agent’s setting · sqlite', () => {
+describe('a model with a smaller limit than its agent’s setting · sqlite', () => {
   it('field/too-long/limit-in-the-refusal: one refusal teaches the limit, durably', async () => {
     const script = Array.from({ length: 80 }, () => holding(1_000, named))
     harness = await openHarness({ script, policies: { ...policies, contextTokens: 200_000 } })

@@ -223,7 +223,7 @@ describe('a delegated task', () => {
   })
 })
 
-describe('S a waiting member', () => {
+describe('a waiting member', () => {
   test('pauses the run once everything else has ended, and a result resumes exactly that member', async () => {
     const approve = makeTool('pay', async () => ({ text: 'paid' }), { needsApproval: true })
     const it = await set({
