@@ -11,7 +11,7 @@ const dev = synthesise(environmentNamed('dev'))
 const prod = synthesise(environmentNamed('prod'))
 
 describe('the API', () => {
-  test('passes everything on to the function, the root too, and streams the response for up to 15 minutes', () => {
+  test('forwards every path to the function, including the root, and streams responses for up to 15 minutes', () => {
     const methods = ofType(dev, 'AWS::ApiGateway::Method').map(([, method]) => method.Properties)
     expect(methods).toHaveLength(8)
     for (const method of methods)
@@ -22,7 +22,7 @@ describe('the API', () => {
     expect(JSON.stringify(methods.map((method) => method['ResourceId']))).toContain('RootResourceId')
   })
 
-  test('is regional, throttled and logged, without what was said', () => {
+  test('is regional, throttled and logged without message content', () => {
     expectResource(dev.app, 'AWS::ApiGateway::RestApi', { EndpointConfiguration: { Types: ['REGIONAL'] } })
     expectResource(dev.app, 'AWS::ApiGateway::Stage', {
       AccessLogSetting: {
@@ -35,7 +35,7 @@ describe('the API', () => {
     })
   })
 
-  test('keeps the throttle of tenants apart from that of paths without a key', () => {
+  test('throttles tenants separately from paths without a key', () => {
     const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
     const settings = stage?.Properties['MethodSettings'] as readonly Record<string, unknown>[]
     const paths = settings.map(({ ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit }) =>
@@ -47,7 +47,7 @@ describe('the API', () => {
     expect(new Set(parts)).toEqual(new Set(['{proxy+}', 'v1', 'openai', 'mcp']))
   })
 
-  test('logs the time to the first byte of a body, which the dashboard shows', () => {
+  test('logs the time to the first byte of a body for the dashboard', () => {
     const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
     expect(JSON.stringify(stage?.Properties['AccessLogSetting'])).toContain('$context.integration.timeToFirstContent')
     const page = JSON.stringify(ofType(dev, 'AWS::CloudWatch::Dashboard'))
@@ -57,7 +57,7 @@ describe('the API', () => {
     expect(page).toContain('Milliseconds to the last byte')
   })
 
-  test('changes nothing of the account where another stack has set the role of its logs', () => {
+  test('changes no account setting if another stack has set the role for its logs', () => {
     const shared = { model: 'a/b', search: { kind: 'serverless' }, apiGatewayLogs: 'shared', retain: false } as const
     const made = synthesise(environmentOf(shared))
     expect(ofType(made, 'AWS::ApiGateway::Account')).toEqual([])
@@ -65,7 +65,7 @@ describe('the API', () => {
     expect(ofType(dev, 'AWS::ApiGateway::Account')).toHaveLength(1)
   })
 
-  test('writes a line of JSON for each request, whatever API Gateway puts in place of the variables', () => {
+  test('writes one line of JSON for each request, whatever values API Gateway inserts', () => {
     const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
     const { Format = '' } = (stage?.Properties['AccessLogSetting'] ?? {}) as { readonly Format?: string }
     // A message that AWS documents as quoted already is the only value with quotes.
@@ -75,7 +75,7 @@ describe('the API', () => {
     expect(JSON.parse(line)).toMatchObject({ requestId: 'Forbidden', error: 'Forbidden' })
   })
 
-  test('finds the log of its own errors made before it would make one that stays for ever', () => {
+  test('creates its execution log group first, so that API Gateway creates no permanent one', () => {
     for (const made of [dev, prod]) {
       const [id = '', group] =
         ofType(made, 'AWS::Logs::LogGroup').find(([one]) => one.startsWith('app/TooltrailPublicApiErrors')) ?? []
@@ -89,7 +89,7 @@ describe('the API', () => {
     }
   })
 
-  test('pays for no metrics of single methods, which nothing asks for', () => {
+  test('has no paid metrics for single methods, because no alarm uses them', () => {
     const [, stage] = ofType(dev, 'AWS::ApiGateway::Stage')[0] ?? []
     for (const one of (stage?.Properties['MethodSettings'] ?? [{}]) as object[])
       expect(one).toMatchObject({ MetricsEnabled: false })
@@ -105,7 +105,7 @@ describe('the API', () => {
     expect(app.findOutputs('ApiUrl')['ApiUrl']?.['Value']).toBe('https://agents.example.com')
   })
 
-  test('lets pages of other origins read also what it refuses itself, where there are such pages', () => {
+  test('lets pages of allowed origins read its own error responses', () => {
     const responses = (name: string) => ofType(synthesise(variantOf(name)), 'AWS::ApiGateway::GatewayResponse')
     expect(ofType(dev, 'AWS::ApiGateway::GatewayResponse')).toEqual([])
     expect(
@@ -118,7 +118,7 @@ describe('the API', () => {
     )
   })
 
-  test('refuses a key that is used too often before anything is paid for', () => {
+  test('refuses a key that is used too often before any function runs', () => {
     const [, acl] = ofType(prod, 'AWS::WAFv2::WebACL')[0] ?? []
     expect(acl?.Properties['Rules']).toContainEqual(
       expect.objectContaining({
@@ -136,7 +136,7 @@ describe('the API', () => {
   })
 
   test.each([environmentNamed('prod'), variantOf('mine')])(
-    'of $name lets through a firewall what a key may send, from one address, too',
+    'of $name has a firewall that allows the full rate of a key from one address',
     (environment) => {
       const [, acl] = ofType(synthesise(environment), 'AWS::WAFv2::WebACL')[0] ?? []
       const rules = acl?.Properties['Rules'] as { Statement: { RateBasedStatement?: { Limit: number } } }[]
@@ -146,7 +146,7 @@ describe('the API', () => {
     },
   )
 
-  test('is behind a firewall in prod, which lets people talk about SQL', () => {
+  test('has a firewall in prod that does not block text about SQL', () => {
     expect(ofType(prod, 'AWS::WAFv2::WebACLAssociation')).toHaveLength(1)
     expect(ofType(dev, 'AWS::WAFv2::WebACL')).toHaveLength(0)
     const [, acl] = ofType(prod, 'AWS::WAFv2::WebACL')[0] ?? []
@@ -155,7 +155,7 @@ describe('the API', () => {
 })
 
 describe('the search', () => {
-  test('is idle without searches, if it is serverless', () => {
+  test('has no idle cost if it is serverless', () => {
     expectResource(dev.search, 'AWS::OpenSearchServerless::CollectionGroup', {
       Generation: 'NEXTGEN',
       CapacityLimits: { MinIndexingCapacityInOcu: 0, MinSearchCapacityInOcu: 0 },
@@ -164,7 +164,7 @@ describe('the search', () => {
 
   test.each(
     [...environmentNames().map(environmentNamed), ...VARIANTS].filter(({ search }) => search.kind === 'serverless'),
-  )("of $name meets AWS's rules: a standby copy, and capacities of 2, 4, 8 or multiples of 16", (environment) => {
+  )('of $name follows AWS rules: a standby copy, and capacities of 2, 4, 8 or multiples of 16', (environment) => {
     const made = synthesise(environment)
     const [, group] = ofType(made, 'AWS::OpenSearchServerless::CollectionGroup')[0] ?? []
     const { Generation, StandbyReplicas, CapacityLimits } = group?.Properties ?? {}
@@ -175,7 +175,7 @@ describe('the search', () => {
     expect(collection?.Properties['StandbyReplicas']).toBe(StandbyReplicas)
   })
 
-  test('may be written by the indexer alone, and read by the functions that search', () => {
+  test('allows writes by the indexer alone, and reads by the functions that search', () => {
     const policies = new Map(
       ofType(dev, 'AWS::OpenSearchServerless::AccessPolicy').map(([, { Properties }]) => [
         Properties['Name'],
@@ -194,7 +194,7 @@ describe('the search', () => {
     expect([...policies.values()].join()).not.toContain('aoss:*')
   })
 
-  test('may be rebuilt, counted and cleared of old indexes by its operators', () => {
+  test('lets its operators rebuild, count and remove old indexes', () => {
     const full = variantOf('full')
     const [, operators] =
       ofType(synthesise(full), 'AWS::OpenSearchServerless::AccessPolicy').find(
@@ -217,7 +217,7 @@ describe('the search', () => {
     )
   })
 
-  test('is encrypted, spread over three zones and reached by TLS alone, where it is a domain in prod', () => {
+  test('in prod is an encrypted domain in three zones, reached only through TLS', () => {
     expectResource(prod.search, 'AWS::OpenSearchService::Domain', {
       ClusterConfig: { MultiAZWithStandbyEnabled: true, ZoneAwarenessConfig: { AvailabilityZoneCount: 3 } },
       DomainEndpointOptions: { EnforceHTTPS: true, TLSSecurityPolicy: 'Policy-Min-TLS-1-2-PFS-2023-10' },
@@ -227,7 +227,7 @@ describe('the search', () => {
     })
   })
 
-  test('that is a domain is upgraded in place by a newer engine version', () => {
+  test('as a domain is upgraded in place by a newer engine version', () => {
     const [, domain] = ofType(prod, 'AWS::OpenSearchService::Domain')[0] ?? []
     expect(domain?.UpdatePolicy).toMatchObject({ EnableVersionUpgrade: true })
   })
@@ -238,7 +238,7 @@ describe('the search', () => {
     [30, true, 'm7g.xlarge.search', '2'],
     [2, false, undefined, '1'],
     [1, false, undefined, '0'],
-  ])('of %i nodes (standby: %s) has masters and copies to match', (nodes, standby, master, copies) => {
+  ])('of %i nodes (standby: %s) has matching masters and replicas', (nodes, standby, master, copies) => {
     const search = { kind: 'domain', instance: 'r7g.large.search', nodes, standby } as const
     const made = synthesise(environmentOf({ model: 'a/b', search }))
     const [, domain] = ofType(made, 'AWS::OpenSearchService::Domain')[0] ?? []
@@ -252,7 +252,7 @@ describe('the search', () => {
     expect(JSON.stringify(ofType(dev, 'AWS::Lambda::Function'))).not.toContain('TOOLTRAIL_INDEX_COPIES')
   })
 
-  test('that is a domain logs its own failures beside what is slow', () => {
+  test('as a domain logs its failures and its slow requests', () => {
     expectResource(prod.search, 'AWS::OpenSearchService::Domain', {
       LogPublishingOptions: {
         ES_APPLICATION_LOGS: Match.objectLike({ Enabled: true }),
@@ -262,7 +262,7 @@ describe('the search', () => {
     })
   })
 
-  test('of one small node asks for no standby, which t3 instances do not have', () => {
+  test('of one small node has no standby, because t3 instances do not support it', () => {
     expectResource(synthesise(variantOf('small')).search, 'AWS::OpenSearchService::Domain', {
       ClusterConfig: { InstanceType: 't3.small.search', MultiAZWithStandbyEnabled: false },
     })

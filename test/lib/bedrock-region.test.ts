@@ -6,7 +6,7 @@ import { environmentOf, synthesise } from './synthesise.ts'
 
 const NAME = 'anthropic.claude-sonnet-5-5'
 
-describe('a model of Bedrock', () => {
+describe('a Bedrock model', () => {
   test.each([
     ['us', 'us-east-1'],
     ['us', 'ca-central-1'],
@@ -28,7 +28,7 @@ describe('a model of Bedrock', () => {
     ['us', 'us-gov-west-1', 'us-gov'],
     ['global', 'us-gov-west-1', 'us-gov'],
     ['us-gov', 'us-east-1'],
-  ])('of the profile %s is refused in %s, with one that could be called', (profile, region, other = 'global') =>
+  ])('of the profile %s is refused in %s, with a suggestion that works', (profile, region, other = 'global') =>
     expect(() => checkBedrockRegion(`${profile}.${NAME}`, region)).toThrow(
       new EnvironmentError(
         `model: bedrock/${profile}.${NAME} is an inference profile that cannot be called from ${region}. ` +
@@ -37,7 +37,7 @@ describe('a model of Bedrock', () => {
     ),
   )
 
-  test('that is named by its ARN is refused in another region than its own', () => {
+  test('with an ARN is refused in any region other than its own', () => {
     const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
     expect(() => checkBedrockRegion(arn, 'eu-central-1')).not.toThrow()
     expect(() => checkBedrockRegion(arn, 'us-east-1')).toThrow(
@@ -45,11 +45,11 @@ describe('a model of Bedrock', () => {
     )
   })
 
-  test.each([NAME, 'amazon.nova-pro-v1:0', 'meta.llama4'])('%s that is no profile is left to AWS', (model) =>
+  test.each([NAME, 'amazon.nova-pro-v1:0', 'meta.llama4'])('%s without a profile is not checked', (model) =>
     expect(() => checkBedrockRegion(model, 'eu-central-1')).not.toThrow(),
   )
 
-  test('is looked at as the stacks are made, where the region is known', () => {
+  test('is checked when the stacks are built, where the region is known', () => {
     const settings = { model: `bedrock/us.${NAME}`, search: { kind: 'serverless' } } as const
     expect(() => synthesise(environmentOf({ ...settings, region: 'eu-central-1' }))).toThrow(EnvironmentError)
     expect(() => synthesise(environmentOf(settings))).not.toThrow()

@@ -67,7 +67,7 @@ describe('the bundle of', () => {
     expect(bundles.get(handler)?.eagerPackages.filter((name) => name.startsWith('@ai-sdk/'))).toEqual([]),
   )
 
-  test.each(HANDLERS)('%s loads nothing that sends traces before it knows that there are any', (handler) =>
+  test.each(HANDLERS)('%s loads no tracing code before it knows that traces are enabled', (handler) =>
     expect(
       bundles
         .get(handler)
@@ -75,7 +75,7 @@ describe('the bundle of', () => {
     ).toEqual([]),
   )
 
-  test.each(HANDLERS)('%s starts alone in its folder', (handler) => expect(load(handler)).toBe('function'))
+  test.each(HANDLERS)('%s starts from its own folder alone', (handler) => expect(load(handler)).toBe('function'))
 
   test.each(HANDLERS)('%s has at most 4 MB and no source maps', (handler) => {
     const files = readdirSync(join(folder, handler), { recursive: true, encoding: 'utf8', withFileTypes: true }).filter(
@@ -86,28 +86,28 @@ describe('the bundle of', () => {
     expect(files.filter(({ name }) => name.endsWith('.map'))).toEqual([])
   })
 
-  test('the API brings the style and the script of its documentation, and the agents', async () => {
+  test('the API includes the style and the script of its documentation, and the agents', async () => {
     const source = join(ROOT, 'functions/http/docs')
     expect(await readPageAssets(join(folder, 'api/docs'))).toEqual(await readPageAssets(source))
     expect(readFileSync(join(folder, 'api/agents.json'), 'utf8')).toBe(agents)
   })
 
-  test('the API brings the page, and no other function does', () => {
+  test('the API includes the page, and no other function does', () => {
     const files = (path: string): string[] => readdirSync(path, { recursive: true, encoding: 'utf8' }).toSorted()
     expect(files(join(folder, 'api/page'))).toEqual(files(join(ROOT, 'built/page')))
     expect(HANDLERS.filter((handler) => existsSync(join(folder, handler, 'page')))).toEqual(['api'])
   })
 })
 
-describe("a team's own tools", () => {
-  test.each(['api', 'worker'] as const)('are in the %s, where agents can name them', (handler) => {
+describe('custom tools of a deployment', () => {
+  test.each(['api', 'worker'] as const)('are included in the %s, where agents can name them', (handler) => {
     const others = join(folder, `${handler}-others.json`)
     writeFileSync(others, JSON.stringify({ agents: { clerk: { tools: ['no_such_tool'] } } }))
     expect(load(handler)).toBe('function')
     expect(() => load(handler, others)).toThrow(/there is no tool \\?"no_such_tool\\?"; there are .*stock_level/)
   })
 
-  test('are not in a bundle that names none', async () => {
+  test('are not included in a bundle without them', async () => {
     const plain = mkdtempSync(join(folder, 'plain-'))
     await bundleHandler('worker', plain, { agents })
     const code = readdirSync(plain, { recursive: true, encoding: 'utf8' })
@@ -117,7 +117,7 @@ describe("a team's own tools", () => {
   })
 })
 
-describe('the program that constructs run', () => {
+describe('the bundling program of the constructs', () => {
   function run(
     handler: Handler,
     options: object,
@@ -128,12 +128,12 @@ describe('the program that constructs run', () => {
     return { out, status, said: stderr }
   }
 
-  test('bundles into the folder that it is given', () => {
+  test('writes bundles into the given folder', () => {
     const { out, status } = run('sweeper', {})
     expect([status, existsSync(join(out, 'index.mjs'))]).toEqual([0, true])
   })
 
-  test("starts a team's own code once, and prints in a line why it does not start", () => {
+  test('loads the custom code once, and prints one line if it does not start', () => {
     expect(run('worker', { agents, toolsFile })).toMatchObject({ status: 0, said: '' })
     const { status, said } = run('worker', { agents })
     expect(status).toBe(1)
@@ -142,7 +142,7 @@ describe('the program that constructs run', () => {
     )
   })
 
-  test('starts with a server on plain HTTP only where the environment allows its host', () => {
+  test('accepts a server on plain HTTP only if the environment allows its host', () => {
     const mcp = { tools: { url: 'http://tools.example.com:8080/mcp' } }
     const plain = JSON.stringify({ agents: { clerk: { mcp } } })
     expect(run('worker', { agents: plain }).said).toContain('must be https')

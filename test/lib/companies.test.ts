@@ -6,8 +6,8 @@ const SETTINGS = { model: 'a/b', search: { kind: 'serverless' } } as const
 const made = (settings: Partial<EnvironmentSettings>) => synthesise(environmentOf({ ...SETTINGS, ...settings }))
 const VPC = { subnets: ['subnet-0123456789abcdef0'], securityGroups: ['sg-0123456789abcdef0'] }
 
-describe('a network of your own', () => {
-  test('has all functions, with the rights that Lambda checks', () => {
+describe('a custom network', () => {
+  test('contains all functions, with the permissions that Lambda checks', () => {
     const { resources } = made({ vpc: VPC })
     const functions = Object.values(resources).filter(({ Type }) => Type === 'AWS::Lambda::Function')
     expect(functions.map(({ Properties }) => Properties['VpcConfig'])).toEqual(
@@ -18,7 +18,7 @@ describe('a network of your own', () => {
     expect(JSON.stringify(made({}).resources)).not.toContain('ec2:')
   })
 
-  test('reaches the collection through its endpoint alone, if there is one', () => {
+  test('reaches a collection through its endpoint only', () => {
     const networkOf = (settings: Partial<EnvironmentSettings>): unknown =>
       ofType(made(settings), 'AWS::OpenSearchServerless::SecurityPolicy')
         .map(([, { Properties }]) => Properties)
@@ -78,6 +78,6 @@ test.each([
   ],
   [{ allowedAddresses: ['example.com'] }, 'own.allowedAddresses.0: is not an address or a range'],
   [{ allowedAddresses: ['203.0.113.0/33'] }, 'own.allowedAddresses.0: is not an address or a range'],
-])('%j is refused by the name of the setting', (settings, message) =>
+])('%j is refused with the name of the setting', (settings, message) =>
   expect(() => environmentOf({ ...SETTINGS, ...settings })).toThrow(message),
 )

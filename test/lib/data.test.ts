@@ -31,7 +31,7 @@ async function requested(response: (command: object) => object): Promise<object[
 }
 
 describe('the table', () => {
-  test('is the one that the program makes for itself: keys, indexes, stream and lifetime', async () => {
+  test('equals the table that the program creates: keys, indexes, stream and lifetime', async () => {
     const table = { TableStatus: 'ACTIVE' }
     const sent = await requested(() => ({ Table: table }))
     const [create] = sent as [Record<string, unknown>]
@@ -48,7 +48,7 @@ describe('the table', () => {
     )
   })
 
-  test('is kept, protected and backed up in prod', () => {
+  test('is retained, protected and backed up in prod', () => {
     expect(tableOf(prod)).toMatchObject({
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
@@ -59,7 +59,7 @@ describe('the table', () => {
     })
   })
 
-  test('goes with its stack in dev', () =>
+  test('is deleted with its stack in dev', () =>
     expect(tableOf(dev)).toMatchObject({ DeletionPolicy: 'Delete', Properties: { DeletionProtectionEnabled: false } }))
 
   test('is encrypted with the key of the environment', () => {
@@ -95,21 +95,21 @@ describe('every bucket', () => {
     },
   )
 
-  test('that holds what people said is encrypted with the key of the environment', () => {
+  test('with message content is encrypted with the key of the environment', () => {
     const own = synthesise(environmentOf({ ...SERVERLESS, encryptionKey: KEY }))
     const keys = ofType(own, 'AWS::S3::Bucket').map(([id, { Properties }]) => [id, JSON.stringify(Properties)] as const)
     expect(keys).toHaveLength(2)
     for (const [id, properties] of keys) expect(properties, id).toContain(`"KMSMasterKeyID":"${KEY}"`)
   })
 
-  test('of outputs is logged in prod, and kept', () => {
+  test('for outputs is logged in prod, and retained', () => {
     const [, outputs] = ofType(prod, 'AWS::S3::Bucket').find(([id]) => id.includes('OutputsBucket')) ?? []
     expect(outputs?.DeletionPolicy).toBe('RetainExceptOnCreate')
     expect(outputs?.Properties['LoggingConfiguration']).toBeDefined()
   })
 })
 
-test('a table that is there already is not made again', async () => {
+test('an existing table is not created again', async () => {
   const taken = new ResourceInUseException({ message: 'there is one', $metadata: {} })
   const sent = await requested((command) => {
     if (command instanceof CreateTableCommand) throw taken

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const sectionOf = (page: string, title: string): string =>
   read(page).split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 
-test('docs/operations/alarms.md says of every alarm what it means and what to do, and of no other', () => {
+test('docs/operations/alarms.md explains every alarm and its action, and no other alarm', () => {
   const rows = [...sectionOf('docs/operations/alarms.md', 'Alarms').matchAll(/^\| (`.*?) \| (.+?) \| (.+?) \|$/gm)]
   const explained = rows.flatMap(([, names]) => [...(names ?? '').matchAll(/`([\w-]+)`/g)].map(([, name]) => name))
   const alarms = ['dev', 'prod'].flatMap((name) =>
@@ -35,7 +35,7 @@ describe('docs/operations/costs.md', () => {
     )
   const rowOf = (name: string) => rows.find(({ what }) => what === name)
 
-  test('counts the metrics of the alarms and the rules of the firewall as the templates have them', () => {
+  test('counts the metrics of the alarms and the rules of the firewall as in the templates', () => {
     const [dev, prod] = [synthesise(environmentNamed('dev')), synthesise(environmentNamed('prod'))]
     const metrics = [dev, prod].map((template) =>
       ofType(template, 'AWS::CloudWatch::Alarm').reduce((sum, [, { Properties }]) => {
@@ -62,7 +62,7 @@ describe('the construct', () => {
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `lib/constructs/${name}`)
 
-  test('and its parts say what every prop is that is left out', () => {
+  test('and its parts document the default of every optional prop', () => {
     const optional = files.flatMap((file) =>
       [...read(file).matchAll(/(\/\*\*(?:(?!\*\/)[^])*\*\/\n)? {2}readonly (\w+)\?:/g)].map(([, comment, prop]) => ({
         prop: `${file}: ${prop ?? ''}`,
@@ -73,7 +73,7 @@ describe('the construct', () => {
     expect(optional.filter(({ comment }) => !comment.includes('@default')).map(({ prop }) => prop)).toEqual([])
   })
 
-  test('fits into another CDK app as docs/operations/deploy.md shows it', () => {
+  test('fits into another CDK app as shown in docs/operations/deploy.md', () => {
     const shown = /```ts\n(.*?)```/s.exec(sectionOf('docs/operations/deploy.md', 'In your own app'))?.[1] ?? ''
     expect(shown.replace('./tooltrail/lib/', '../../lib/')).toBe(read('test/lib/own-app.ts'))
     execFileSync(process.execPath, [join(ROOT, 'test/lib/own-app.ts')], {

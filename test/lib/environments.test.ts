@@ -39,27 +39,27 @@ const variablesNamed = (name: string, settings: EnvironmentSettings): string[] =
   )
 
 describe('the settings of an environment', () => {
-  test.each(environmentNames())('%s can be read', (name) => expect(environmentNamed(name).name).toBe(name))
+  test.each(environmentNames())('of %s are readable', (name) => expect(environmentNamed(name).name).toBe(name))
 
-  test('the template for an own environment is valid', () =>
+  test('are valid in the template for an own environment', () =>
     expect(environmentOf(OWN_ENVIRONMENT, 'mine')).toEqual({ name: 'mine', ...OWN_ENVIRONMENT }))
 
-  test('prod asks for an address for its alarms, which may be given with -c', () => {
+  test('require an alarm address in prod, which can be set with -c', () => {
     expect(messageOf(() => readEnvironment('prod'))).toContain('prod.alarmEmail: is needed where data is kept (retain)')
     expect(readEnvironment('prod', { alarmEmail: 'me@example.com' }).alarmEmail).toBe('me@example.com')
     expect(readEnvironment('dev').alarmEmail).toBeUndefined()
   })
 
-  test('the error for an unknown environment lists the known ones', () => {
+  test('produce an error that lists the known environments for an unknown one', () => {
     const message = messageOf(() => readEnvironment('prd'))
     expect(message).toContain('there is no environment "prd"; there are dev, staging, prod')
   })
 
-  test.each([undefined, ''])('the error for a missing environment (%j) says how to name one', (name) =>
+  test.each([undefined, ''])('produce an error for a missing environment (%j) that shows how to name one', (name) =>
     expect(messageOf(() => readEnvironment(name))).toContain('-c env=dev'),
   )
 
-  test('a name of every object is no environment', () =>
+  test('reject inherited object properties as names', () =>
     expect(messageOf(() => readEnvironment('toString'))).toContain('there is no environment'))
 
   test.each([
@@ -149,7 +149,7 @@ describe('the settings of an environment', () => {
       { model: 'a/b', search: SERVERLESS, restoredTable: { name: 'another', stream: STREAM } },
       'own.restoredTable.stream: is the stream of another table',
     ],
-  ])('%j is refused by the name of the setting', (settings, expected) =>
+  ])('reject %j with the name of the setting', (settings, expected) =>
     expect(messageOf(() => environmentOf(settings as Parameters<typeof environmentOf>[0]))).toContain(expected),
   )
 
@@ -163,7 +163,7 @@ describe('the settings of an environment', () => {
       'restoredTable.stream',
       { restoredTable: { name: 'restored', stream: STREAM.replace('eu-central-1', 'us-east-1') } },
     ],
-  ])('%s in another region is refused as the stacks are made, where theirs is known', (setting, more) => {
+  ])('reject %s in another region when the stacks are built', (setting, more) => {
     const environment = environmentOf({ model: 'a/b', search: SERVERLESS, ...more })
     expect(messageOf(() => createStacks(createApp(), environment, { region: 'eu-central-1' }))).toBe(
       `own.${setting}: is in us-east-1, and the environment in eu-central-1: they must be in one`,
@@ -171,7 +171,7 @@ describe('the settings of an environment', () => {
     expect(messageOf(() => createStacks(createApp(), environment, { region: 'us-east-1' }))).toBe('')
   })
 
-  test('allowed hosts reach both functions that execute runs, and no variable where there are none', () => {
+  test('pass allowed hosts to both functions that execute runs, and no variable without hosts', () => {
     const hostsOf = (allowedHosts: string[]): unknown[] =>
       variablesNamed('TOOLTRAIL_ALLOWED_HOSTS', { model: 'a/b', search: SERVERLESS, allowedHosts })
     const allowed = hostsOf(['tools.example.com:8080', '[2001:db8::1]'])
@@ -180,7 +180,7 @@ describe('the settings of an environment', () => {
     expect(hostsOf([])).toEqual([])
   })
 
-  test('budgets of tenants reach both functions that accept runs, as they read them', () => {
+  test('pass tenant budgets to both functions that accept runs, in a readable form', () => {
     const tenantBudget = { dollarsPerDay: 5, tenants: { acme: { tokensPerDay: null, dollarsPerDay: 40 } } }
     const found = variablesNamed('TOOLTRAIL_TENANT_BUDGETS', { model: 'a/b', search: SERVERLESS, tenantBudget })
     expect(found).toEqual(Array(2).fill('{"acme":{"tokens_per_day":null,"usd_per_day":40}}'))
@@ -197,7 +197,7 @@ describe('the settings of an environment', () => {
     )
   })
 
-  test('a name that is too long for a collection is refused', () =>
+  test('reject a name that is too long for a collection', () =>
     expect(messageOf(() => environmentOf({ model: 'a/b', search: SERVERLESS }, 'a-name-too-long'))).toContain(
       'up to 12 lower case letters',
     ))

@@ -36,7 +36,7 @@ test('an unchanged key, a first deployment and another kind of search are accept
 
 const ROLE = 'arn:aws:iam::111122223333:role/deployer'
 
-test('a deployment notes that no role may operate its index', () => {
+test('a deployment warns if no role may operate its index', () => {
   const notes = (settings: Parameters<typeof environmentOf>[0]): string =>
     createStacks(createApp(), environmentOf(settings))
       .search.node.metadata.filter(({ type }) => type === 'aws:cdk:info')
@@ -47,7 +47,7 @@ test('a deployment notes that no role may operate its index', () => {
   expect(notes(DOMAIN)).toBe('')
 })
 
-test('-c operator adds a role to those of the settings', () => {
+test('-c operator adds a role to the configured roles', () => {
   const own = { own: { ...SERVERLESS, retain: false, operators: [`${ROLE}2`] } }
   expect(readEnvironment('own', { operator: ROLE }, own).operators).toEqual([`${ROLE}2`, ROLE])
   expect(readEnvironment('own', { operator: `${ROLE}2` }, own).operators).toEqual([`${ROLE}2`])

@@ -50,7 +50,7 @@ test('the alarm of the index lag watches the metric and unit that the indexer em
   expect(lagAlarm?.Properties['Threshold']).toBe(5 * 60_000)
 })
 
-test('the dashboard adds up the very metrics of all agents that functions tell, which is once an invocation', () => {
+test('the dashboard sums exactly the metrics for all agents that functions emit, once per invocation', () => {
   const reported = emitted(`
     const counted = metrics.createRunMetrics('dev', new Map([['default', {}]]))
     counted.observe({ type: 'message.completed', message: { agent: 'default', usage: {} } })
@@ -68,7 +68,7 @@ test('the dashboard adds up the very metrics of all agents that functions tell, 
 })
 
 describe('the alarms', () => {
-  test('go to one topic, and say what they mean and what to do', () => {
+  test('notify one topic and state their meaning and the action', () => {
     const alarms = ofType(dev, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties)
     expect(alarms.map((alarm) => String(alarm['AlarmName'])).toSorted()).toEqual(
       [
@@ -93,7 +93,7 @@ describe('the alarms', () => {
     )?.[1].Properties ?? {}
 
   test.each(['api', 'worker', 'indexer', 'sweeper'])(
-    'of %s trigger on one failure of few, also if the invocation timed out',
+    'of %s trigger on a single failure, even if the invocation timed out',
     (name) => {
       const alarm = alarmOf(dev, `${name}-errors`)
       const [, fn] =
@@ -121,7 +121,7 @@ describe('the alarms', () => {
     for (const { Name, Value } of watched) expect(reported?.values[Name], Name).toBe(Value)
   })
 
-  test('tell of a hint that keeps failing long before it is a dead letter', () => {
+  test('report a repeatedly failing hint long before it is a dead letter', () => {
     const queue = ofType(dev, 'AWS::SQS::Queue').find(([id]) => id.includes('RunsQueue'))?.[1].Properties ?? {}
     const hidden = Number(queue['VisibilityTimeout'])
     const { maxReceiveCount } = queue['RedrivePolicy'] as { maxReceiveCount: number }
@@ -131,7 +131,7 @@ describe('the alarms', () => {
     expect(hidden * maxReceiveCount).toBeLessThan(7_200)
   })
 
-  test('tell when no sweep ran, which no other metric does', () => {
+  test('report a missing sweep, which no other metric shows', () => {
     expect(alarmOf(dev, 'sweeper-silence')).toMatchObject({
       TreatMissingData: 'breaching',
       ComparisonOperator: 'LessThanOrEqualToThreshold',
@@ -161,7 +161,7 @@ describe('the alarms', () => {
     )
   })
 
-  test('watch what AWS recommends of a domain, and copies where there are nodes for them', () => {
+  test('watch the metrics that AWS recommends for a domain, and replicas if it has nodes for them', () => {
     const prod = synthesise(environmentNamed('prod'))
     const ofSearch = (made: Synthesised): string[] =>
       ofType(made, 'AWS::CloudWatch::Alarm').flatMap(([, { Properties }]) =>
@@ -173,7 +173,7 @@ describe('the alarms', () => {
     expect(alarmOf(prod, 'search-storage')).toMatchObject({ Threshold: (50 * 1_024) / 4, Statistic: 'Minimum' })
   })
 
-  test('do not take a hint that a worker is at for one that waits', () => {
+  test('ignore a hint that a worker is handling', () => {
     const [, hint] =
       ofType(dev, 'AWS::CloudWatch::Alarm').find(([, { Properties }]) =>
         String(Properties['AlarmName']).endsWith('-oldest-hint'),
@@ -201,7 +201,7 @@ describe('the alarms', () => {
     expect(operations.split('\n').find((line) => line.startsWith('| `given-up`'))).toContain(attempts)
   })
 
-  test('look further back than the minute whose value is late, where missing values are filled in', () => {
+  test('with filled-in values evaluate more than the minute whose value is late', () => {
     const filled = ofType(dev, 'AWS::CloudWatch::Alarm').filter(([, { Properties }]) =>
       JSON.stringify(Properties['Metrics'] ?? []).includes('FILL('),
     )
@@ -209,7 +209,7 @@ describe('the alarms', () => {
     for (const [id, { Properties }] of filled) expect(Properties['EvaluationPeriods'], id).toBeGreaterThanOrEqual(5)
   })
 
-  test('accept CloudWatch of this account alone as a publisher to their topic, which has its own policy', () => {
+  test('have a topic with its own policy that accepts only CloudWatch of this account', () => {
     const [, policy] = ofType(dev, 'AWS::SNS::TopicPolicy')[0] ?? []
     const { Statement } = (policy?.Properties['PolicyDocument'] ?? {}) as { Statement?: object[] }
     expect(Statement).toContainEqual(
@@ -222,7 +222,7 @@ describe('the alarms', () => {
     )
   })
 
-  test('are sent by OpenSearch Serverless itself when a collection reaches its capacity limit', () => {
+  test('for the capacity limit of a collection are sent by OpenSearch Serverless itself', () => {
     const [, rule] = ofType(dev, 'AWS::Events::Rule').find(([id]) => id.includes('FullCollections')) ?? []
     const event = (detailType: string): object => ({
       version: '0',
@@ -244,7 +244,7 @@ describe('the alarms', () => {
     expect(prod.filter(([, { Properties }]) => 'EventPattern' in Properties)).toEqual([])
   })
 
-  test('tell of costs near the budget, where there is one', () => {
+  test('report costs near the budget, if one is set', () => {
     expect(ofType(dev, 'AWS::Budgets::Budget')).toEqual([])
     const [, budget] = ofType(synthesise(variantOf('mine')), 'AWS::Budgets::Budget')[0] ?? []
     expect(budget?.Properties['Budget']).toMatchObject({
@@ -258,7 +258,7 @@ describe('the alarms', () => {
     ])
   })
 
-  test('reach the address of the environment', () => {
+  test('notify the address of the environment', () => {
     expectResource(synthesise(variantOf('small')).monitoring, 'AWS::SNS::Subscription', {
       Protocol: 'email',
       Endpoint: 'oncall@example.com',

@@ -35,7 +35,7 @@ const deploymentOf = (made: Synthesised): string[] =>
   ofType(made, 'AWS::ApiGateway::Deployment').map(([id]) => id.split('/')[1] ?? '')
 
 describe('a new version', () => {
-  test('is tried in prod on a tenth of the work for ten minutes, of each function', () => {
+  test('in prod gets a tenth of the work for ten minutes, in each function', () => {
     const groups = ofType(prod, 'AWS::CodeDeploy::DeploymentGroup')
     expect(groups).toHaveLength(FUNCTIONS.length)
     for (const [id, { Properties }] of groups)
@@ -58,7 +58,7 @@ describe('a new version', () => {
       )
   })
 
-  test('is taken back by its own errors, not by those of the version before', () => {
+  test('is rolled back for its own errors, not for errors of the previous version', () => {
     for (const handler of FUNCTIONS.map((name) => name.toLowerCase())) {
       const [id = '', alarm] =
         ofType(prod, 'AWS::CloudWatch::Alarm').find(
@@ -74,7 +74,7 @@ describe('a new version', () => {
     }
   })
 
-  test('is behind an alias, which everything calls that calls a function', () => {
+  test('has an alias, which every caller of a function uses', () => {
     for (const made of [prod, atOnce]) {
       const found = calls(made)
       expect(found.size).toBeGreaterThanOrEqual(7)
@@ -87,7 +87,7 @@ describe('a new version', () => {
     }
   })
 
-  test('keeps the limits of an asynchronous call: the alias of the sweeper has them, too', () => {
+  test('retains the limits of asynchronous calls, including the alias of the sweeper', () => {
     const configs = ofType(prod, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
     expect(configs.filter(({ Qualifier }) => Qualifier === '$LATEST')).toHaveLength(1)
     expect(configs).toHaveLength(2)
@@ -95,12 +95,12 @@ describe('a new version', () => {
       expect(config).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 })
   })
 
-  test('may be deployed at once, without watching, where something fails already', () => {
+  test('can be deployed at once, without monitoring, if something already fails', () => {
     expect(ofType(atOnce, 'AWS::CodeDeploy::DeploymentGroup')).toEqual([])
     expect(JSON.stringify(ofType(atOnce, 'AWS::Lambda::Alias'))).not.toContain('UpdatePolicy')
   })
 
-  test('replaces the old one where no canary is asked for', () => {
+  test('replaces the old version at once if no canary is configured', () => {
     for (const type of ['Lambda::Alias', 'Lambda::Version', 'CodeDeploy::Application'])
       expect(ofType(dev, `AWS::${type}`), type).toEqual([])
     for (const [id, targets] of calls(dev)) expect(targets[0], id).not.toMatch(/Alias$/)
@@ -114,7 +114,7 @@ describe('settings of the API', () => {
   const vpcEndpoints = ['vpce-0123456789abcdef0', 'vpce-0123456789abcdef1']
   const inner = synthesise(environmentOf({ ...base, vpcEndpoints }))
 
-  test('processes are kept warm for its callers alone', () => {
+  test('keep processes warm for callers of the API alone', () => {
     const warm = synthesise(environmentOf({ ...base, provisionedConcurrency: 3 }))
     const configs = ofType(warm, 'AWS::Lambda::Alias').map(([id, { Properties }]) => [
       /Release([A-Z][a-z]+)/.exec(id)?.[1],
@@ -126,7 +126,7 @@ describe('settings of the API', () => {
     for (const [id, targets] of calls(warm)) expect(targets[0], id).toMatch(/Alias$/)
   })
 
-  test('a private one is reached through its endpoints alone', () => {
+  test('restrict a private API to its endpoints', () => {
     const [, api] = ofType(inner, 'AWS::ApiGateway::RestApi')[0] ?? []
     expect(api?.Properties['EndpointConfiguration']).toEqual({ Types: ['PRIVATE'], VpcEndpointIds: vpcEndpoints })
     expect((api?.Properties['Policy'] as { Statement: object[] } | undefined)?.Statement).toEqual([
@@ -135,7 +135,7 @@ describe('settings of the API', () => {
     expect(JSON.stringify(inner.app.findOutputs('ApiUrl'))).toContain(`-${vpcEndpoints[0]}.execute-api.`)
   })
 
-  test('X-Ray sees requests and invocations where it is asked to, and only there', () => {
+  test('enable X-Ray for requests and invocations only on request', () => {
     const seen = synthesise(environmentOf({ ...base, xray: true }))
     for (const [made, on] of [
       [seen, true],
@@ -147,7 +147,7 @@ describe('settings of the API', () => {
     }
   })
 
-  test('traces go where the environment says, from the functions that execute runs', () => {
+  test('export traces from the functions that execute runs to the configured endpoint', () => {
     const traced = synthesise(environmentOf({ ...base, traceEndpoint: 'https://otlp.example.com' }))
     const named = ofType(traced, 'AWS::Lambda::Function').flatMap(([id, { Properties }]) => {
       const { Variables } = Properties['Environment'] as { Variables: Record<string, string> }
@@ -156,7 +156,7 @@ describe('settings of the API', () => {
     expect(named).toEqual(['Api', 'Worker'])
   })
 
-  test('what changes whom it calls, or who may call it, is deployed to its stage', () => {
+  test('deploy a change of callers or called functions to the stage', () => {
     const warm = synthesise(environmentOf({ ...base, provisionedConcurrency: 3 }))
     const other = synthesise(environmentOf({ ...base, vpcEndpoints: vpcEndpoints.slice(0, 1) }))
     const deployments = [plain, warm, inner, other].flatMap(deploymentOf)
@@ -175,12 +175,12 @@ describe('settings of a large environment', () => {
     }),
   )
 
-  test('keep as much room for the indexer as its stream has shards', () => {
+  test('reserve as much concurrency for the indexer as its stream has shards', () => {
     const indexer = ofType(large, 'AWS::Lambda::Function').find(([id]) => id.includes('Indexer'))
     expect(indexer?.[1].Properties['ReservedConcurrentExecutions']).toBe(64)
   })
 
-  test('bound what the API takes of the executions of the account, which open streams hold for long', () => {
+  test('limit the concurrency of the API, because open streams occupy it for long', () => {
     const reservedOf = (made: Synthesised): unknown[] =>
       ofType(made, 'AWS::Lambda::Function').flatMap(([id, { Properties }]) =>
         id.includes('TooltrailApi') ? [Properties['ReservedConcurrentExecutions']] : [],
@@ -190,7 +190,7 @@ describe('settings of a large environment', () => {
     expect(reservedOf(prod)).toEqual([undefined])
   })
 
-  test('warm the table and each of its indexes, for whichever is colder throttles all', () => {
+  test('warm the table and each of its indexes, because the coldest one throttles all', () => {
     const [, table] = ofType(large, 'AWS::DynamoDB::Table')[0] ?? []
     const indexes = table?.Properties['GlobalSecondaryIndexes'] as { WarmThroughput?: object }[]
     for (const warm of [table?.Properties['WarmThroughput'], ...indexes.map(({ WarmThroughput }) => WarmThroughput)])

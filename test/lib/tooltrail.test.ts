@@ -25,7 +25,7 @@ function foreign(props: TooltrailProps, id = 'Agents'): Template {
 }
 
 describe('the backend in another app', () => {
-  test('creates everything that it needs, and retains data', () => {
+  test('creates all required resources, and retains data', () => {
     const template = foreign({})
     for (const [type, count] of [
       ['AWS::Lambda::Function', 4],
@@ -46,7 +46,7 @@ describe('the backend in another app', () => {
     expect(JSON.stringify(template.toJSON())).toContain('"MODEL":"demo/demo"')
   })
 
-  test('has names that its services accept, whatever the path of the construct', () => {
+  test('has names that AWS services accept, whatever the path of the construct', () => {
     for (const id of ['Agents', 'A', 'VeryLongNamesAreNoProblemForTheConstructTree', '1st']) {
       const resources = Object.values(
         (foreign({}, id).toJSON() as { Resources: Record<string, { Type: string; Properties: { Name?: string } }> })
@@ -61,23 +61,23 @@ describe('the backend in another app', () => {
   })
 })
 
-describe('the agents that are shipped', () => {
-  test('are those of a file that is there, when one is named', () => {
+describe('the agents of a deployment', () => {
+  test('require an existing file if one is named', () => {
     const path = join(folder, 'agnts.json')
     expect(() => shipAgents(path)).toThrow(`agentsFile: ${path}: ENOENT`)
   })
 
-  test('are the built-in one alone where no file is named, whatever lies in the working directory', () =>
+  test('are the built-in one alone if no file is named, whatever the working directory contains', () =>
     expect(JSON.parse(shipAgents(undefined).json)).toEqual({ agents: {} }))
 
-  test('are those of the file, whole', () => {
+  test('contain the complete file', () => {
     const file = { agents: { researcher: { model: 'openai/gpt-5.6', policies: { max_rounds: 3 } } } }
     const shipped = shipAgents(agentsFile(JSON.stringify(file)))
     expect(JSON.parse(shipped.json)).toEqual(file)
     expect(shipped.models).toEqual(['openai/gpt-5.6'])
   })
 
-  test('name the models of their summaries, too, which the functions may call', () => {
+  test('include the models of their summaries, which the functions may call', () => {
     const consolidation = (value: object | false) => ({ model: 'bedrock/one', policies: { consolidation: value } })
     const agents = {
       a: consolidation({ threshold: 50, model: 'bedrock/two' }),
@@ -88,7 +88,7 @@ describe('the agents that are shipped', () => {
     expect(models.toSorted()).toEqual(['bedrock/one', 'bedrock/one', 'bedrock/one', 'bedrock/two'])
   })
 
-  test('take the days of the environment unless they name their own, the default agent too', () => {
+  test('use the TTL of the environment unless they set their own, including the default agent', () => {
     const agents = { agents: { a: {}, b: { policies: { ttl_days: 7 } }, c: { policies: { ttl_days: null } } } }
     expect(JSON.parse(shipAgents(agentsFile(JSON.stringify(agents)), 90).json)).toEqual({
       agents: {
@@ -100,7 +100,7 @@ describe('the agents that are shipped', () => {
     })
   })
 
-  test.each(['{', '{"agents": []}', '{"agents": {"a": {"model": 1}}}'])('%s is refused with the path', (text) => {
+  test.each(['{', '{"agents": []}', '{"agents": {"a": {"model": 1}}}'])('in %s are refused with the path', (text) => {
     const path = agentsFile(text)
     expect(() => shipAgents(path)).toThrow(`agentsFile: ${path}: `)
   })

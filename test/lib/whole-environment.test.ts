@@ -18,7 +18,7 @@ const dev = synthesise(environmentNamed('dev'))
 const prod = synthesise(environmentNamed('prod'))
 
 describe.each(environments)('$name', (environment) => {
-  test('has no finding of AwsSolutions that is not acknowledged with its reason', () => {
+  test('has no unacknowledged finding of AwsSolutions', () => {
     const app = createApp()
     createStacks(app, environment)
     const { violations } = new HouseChecks(app).validateScope(app)
@@ -26,7 +26,7 @@ describe.each(environments)('$name', (environment) => {
   })
 })
 
-test('tags of the environment are on its table, beside which environment it is', () => {
+test('the table has the tags of the environment and its name', () => {
   const made = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, tags: { team: 'blue' } }))
   const [table] = Object.values(made.resources).filter(({ Type }) => Type === 'AWS::DynamoDB::Table')
   expect(table?.Properties['Tags']).toEqual([
@@ -35,7 +35,7 @@ test('tags of the environment are on its table, beside which environment it is',
   ])
 })
 
-test('a collection has no tags that a setting may change, for its tags are set once', () => {
+test('a collection has no configurable tags, because its tags cannot change', () => {
   const settings = { model: 'a/b', search: { kind: 'serverless' }, retain: false } as const
   const [one, two] = ['blue', 'red'].map((team) => synthesise(environmentOf({ ...settings, tags: { team } })))
   const collections = [one, two].map((made) => made && ofType(made, 'AWS::OpenSearchServerless::Collection'))
@@ -45,7 +45,7 @@ test('a collection has no tags that a setting may change, for its tags are set o
 })
 
 describe('deleting an environment', () => {
-  test.each(['prod', 'mine'])('of %s is refused as a whole: every stack is protected', (name) => {
+  test.each(['prod', 'mine'])('of %s is refused, because every stack is protected', (name) => {
     const environment = [...environments].find((one) => one.name === name)
     const stacks = environment === undefined ? [] : Object.values(createStacks(createApp(), environment))
     expect(stacks.map(({ terminationProtection }) => terminationProtection)).toEqual([true, true, true, true])
@@ -56,18 +56,21 @@ describe('deleting an environment', () => {
       .filter(([, { DeletionPolicy }]) => DeletionPolicy?.startsWith('Retain'))
       .map(([, { Type }]) => Type)
 
-  test('leaves nothing of dev but the role that API Gateway has once in an account', () =>
+  test('in dev leaves only the API Gateway role that exists once per account', () =>
     expect(new Set(staying(dev))).toEqual(new Set(['AWS::ApiGateway::Account', 'AWS::IAM::Role'])))
 
-  test.each(environments)('that failed to deploy leaves nothing of $name that blocks the next try', (environment) => {
-    for (const [id, { Type, DeletionPolicy }] of Object.entries(synthesise(environment).resources)) {
-      // The role by which API Gateway writes logs is one for an account: it has no name of ours.
-      if (Type === 'AWS::ApiGateway::Account' || id.includes('CloudWatchRole')) continue
-      expect([undefined, 'Delete', 'RetainExceptOnCreate'], id).toContain(DeletionPolicy)
-    }
-  })
+  test.each(environments)(
+    'after a failed deployment leaves no resource of $name that blocks the next attempt',
+    (environment) => {
+      for (const [id, { Type, DeletionPolicy }] of Object.entries(synthesise(environment).resources)) {
+        // The role by which API Gateway writes logs is one for an account: it has no name of ours.
+        if (Type === 'AWS::ApiGateway::Account' || id.includes('CloudWatchRole')) continue
+        expect([undefined, 'Delete', 'RetainExceptOnCreate'], id).toContain(DeletionPolicy)
+      }
+    },
+  )
 
-  test('leaves of prod what holds data, and the logs of its functions', () => {
+  test('in prod retains resources with data, and the logs of its functions', () => {
     const kept = staying(prod)
     expect(kept.filter((type) => type === 'AWS::Logs::LogGroup')).toHaveLength(4)
     expect(new Set(kept)).toEqual(
@@ -80,7 +83,7 @@ describe('deleting an environment', () => {
 })
 
 describe('two environments in one account', () => {
-  test('name nothing alike', () => {
+  test('have no resource name in common', () => {
     const firewall = { requestsPerAddress: 100 }
     const settings = { model: 'a/b', search: { kind: 'serverless' }, firewall } as const
     const [one, two] = ['one', 'two'].map((name) => namesOf(synthesise(environmentOf(settings, name)))) as [

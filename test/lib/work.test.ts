@@ -16,13 +16,13 @@ const ofQueue = mappings.find((mapping) => mapping['StartingPosition'] === undef
 const queueOf = (name: string): Readonly<Record<string, unknown>> =>
   ofType(dev, 'AWS::SQS::Queue').find(([id]) => id.includes(name))?.[1].Properties ?? {}
 
-describe('the time that things may take', () => {
-  test('a hint stays hidden for longer than its worker may run', () => {
+describe('time limits', () => {
+  test('a hint stays hidden longer than its worker may run', () => {
     const timeout = Number(functions.get('worker')?.['Timeout'])
     expect(queueOf('RunsQueue')['VisibilityTimeout']).toBeGreaterThan(timeout)
   })
 
-  test.each(['api', 'worker'])('the %s hands its run on well before its own end', (name) => {
+  test.each(['api', 'worker'])('the %s hands its run off well before its own timeout', (name) => {
     const { Timeout, Environment } = functions.get(name) ?? {}
     const variables = (Environment as { Variables: Record<string, string> }).Variables
     const margin = Number(variables['TOOLTRAIL_STOP_MARGIN_SECONDS'])
@@ -30,17 +30,17 @@ describe('the time that things may take', () => {
     expect(margin).toBeLessThan(Number(Timeout) / 2)
   })
 
-  test('no function may run longer than Lambda lets it, nor any forget its logs never', () => {
+  test('functions respect the limit of Lambda, and their logs expire', () => {
     for (const [name, fn] of functions) expect(fn['Timeout'], name).toBeLessThanOrEqual(900)
     for (const [id, { Properties }] of ofType(dev, 'AWS::Logs::LogGroup'))
       expect(Properties['RetentionInDays'], id).toBe(7)
   })
 
-  test('dead letters are kept for 14 days', () => {
+  test('dead letters are retained for 14 days', () => {
     for (const name of ['DeadLetters', 'Poison']) expect(queueOf(name)['MessageRetentionPeriod']).toBe(1_209_600)
   })
 
-  test('records are given up long before the stream forgets them', () => {
+  test('records are abandoned long before the stream drops them', () => {
     expect(ofStream?.['MaximumRecordAgeInSeconds']).toBeLessThan(86_400 / 2)
     expect(ofStream).toMatchObject({
       BisectBatchOnFunctionError: true,
@@ -52,15 +52,15 @@ describe('the time that things may take', () => {
   })
 })
 
-describe('what goes to whom', () => {
-  test('hints come one at a time, and only those that failed come again', () => {
+describe('the delivery of work', () => {
+  test('hints arrive one at a time, and only failed hints are redelivered', () => {
     expect(ofQueue).toMatchObject({ BatchSize: 1, FunctionResponseTypes: ['ReportBatchItemFailures'] })
   })
 
-  test('a hint that keeps failing goes to the dead letters', () =>
+  test('a hint that keeps failing becomes a dead letter', () =>
     expect(queueOf('RunsQueue')['RedrivePolicy']).toMatchObject({ maxReceiveCount: 5 }))
 
-  test('the workers are bounded, and their reserved concurrency leaves Lambda to others', () => {
+  test('the number of workers is limited, and reserved concurrency leaves enough for other functions', () => {
     expect(ofQueue?.['ScalingConfig']).toEqual({ MaximumConcurrency: 20 })
     const reservedOf = (name: string): [string, unknown][] =>
       ofType(synthesise(environmentNamed(name)), 'AWS::Lambda::Function').flatMap(([id, { Properties }]) => {
@@ -72,7 +72,7 @@ describe('what goes to whom', () => {
     expect(reservedOf('dev')).toEqual([])
   })
 
-  test('Lambda tries no sweep again, for it would come late and beside others', () => {
+  test('Lambda does not retry a sweep, because it would run late and beside others', () => {
     const configs = ofType(dev, 'AWS::Lambda::EventInvokeConfig').map(([, { Properties }]) => Properties)
     expect(configs).toHaveLength(1)
     expect(configs[0]).toMatchObject({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, Qualifier: '$LATEST' })
@@ -82,11 +82,11 @@ describe('what goes to whom', () => {
     expect(rules.filter((targets) => targets.includes('Tooltrail'))).toHaveLength(1)
   })
 
-  test('Lambda does not end a chain of hand-overs, and does end any other', () => {
+  test('Lambda does not stop a chain of hand-offs but stops any other recursion', () => {
     for (const [name, fn] of functions) expect(fn['RecursiveLoop'], name).toBe(name === 'worker' ? 'Allow' : undefined)
   })
 
-  test('the indexer is sent messages, and what expired, and nothing else', () => {
+  test('the indexer receives only messages and expired items', () => {
     const { Filters } = (ofStream ?? {})['FilterCriteria'] as { Filters: { Pattern: string }[] }
     expect(Filters.map(({ Pattern }) => JSON.parse(Pattern) as unknown)).toEqual([
       { dynamodb: { Keys: { sk: { S: [{ prefix: '0' }] } } } },

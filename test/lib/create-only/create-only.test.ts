@@ -44,7 +44,7 @@ function faultsBetween(before: Deployed, after: Deployed): Replacement[] {
 
 const changed = Object.entries(CHANGES).filter(([, values]) => values.length > 0)
 
-test.each(changed)('a change of %s replaces no resource that has a fixed name or holds data', (setting, values) => {
+test.each(changed)('a change of %s replaces no resource with a fixed name or with data', (setting, values) => {
   const bases = OF_SEARCH.has(setting) ? BASES : BASES.slice(0, 1)
   const faults = bases.flatMap((base) => {
     const without = deploy(base)
@@ -54,13 +54,13 @@ test.each(changed)('a change of %s replaces no resource that has a fixed name or
   expect(faults).toEqual([])
 })
 
-test('the snapshot has every resource type of the templates: refresh.sh writes it anew', () => {
+test('the snapshot lists every resource type of the templates; refresh.sh updates it', () => {
   for (const environment of [...environmentNames().map(environmentNamed), ...VARIANTS])
     for (const [id, { Type }] of Object.entries(synthesise(environment).resources))
       expect(KNOWN_TYPES, id).toContain(Type)
 })
 
-describe('the comparison', () => {
+describe('the comparison of two templates', () => {
   const made = synthesise(environmentOf(BASES[0] as EnvironmentSettings))
   const withProperties = (type: string, properties: object): Synthesised => ({
     ...made,

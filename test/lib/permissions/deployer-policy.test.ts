@@ -12,7 +12,7 @@ const policy = JSON.parse(
   readFileSync(new URL('../../../docs/operations/deployer-policy.json', import.meta.url), 'utf8'),
 ) as { readonly Statement: readonly Statement[] }
 
-test('the policy of deployers names every action, and only resources of Tooltrail where a service can', () => {
+test('the policy of deployers names every action, and only resources of Tooltrail if the service allows it', () => {
   for (const { Sid, Effect, Action, Resource } of policy.Statement) {
     expect(Effect, Sid).toBe('Allow')
     for (const action of Action) expect(action, Sid).toMatch(/^[a-z0-9]+:[A-Za-z]+$/)
@@ -22,7 +22,7 @@ test('the policy of deployers names every action, and only resources of Tooltrai
   }
 })
 
-test('the pages name statements that the policy has', () => {
+test('the pages name only existing statements of the policy', () => {
   const page = readFileSync(new URL('../../../docs/operations/deploy.md', import.meta.url), 'utf8')
   const sids = policy.Statement.map(({ Sid }) => Sid)
   for (const sid of ['Deploy', 'MakeKeys', 'EmptyBuckets']) {

@@ -112,8 +112,8 @@ const RIGHTS = {
   other: ['sns: Publish'],
 }
 
-describe('the rights of the functions', () => {
-  test('are these and no others, by service; twice where there are two resources', () => {
+describe('the permissions of the functions', () => {
+  test('equal this list by service, with two entries for two resources', () => {
     const services = [...rightsOf(dev)].map(([name, rights]) => {
       const actions = rights.map((right) => right.split(' ')[0]?.split(':') ?? [])
       const byService = Object.groupBy(actions, ([service]) => service ?? '')
@@ -125,7 +125,7 @@ describe('the rights of the functions', () => {
     expect(Object.fromEntries(services)).toEqual(RIGHTS)
   })
 
-  test('let no function make, change or remove an API key, whatever else it may do', async () => {
+  test('let no function create, change or remove an API key', async () => {
     const partitions: string[] = []
     const send = async ({ input }: { input: { TransactItems?: { Put: { Item: { pk: { S: string } } } }[] } }) =>
       void partitions.push(...(input.TransactItems ?? []).map(({ Put }) => Put.Item.pk.S))
@@ -149,7 +149,7 @@ describe('the rights of the functions', () => {
     for (const own of [partitionOf({ tenant: 'KEYS', session: 'K' }), 'R#']) expect(own).not.toMatch(/^(K#.*|KEYS)$/)
   })
 
-  test('name every action: none has a *', () => {
+  test('name every action without a *', () => {
     for (const made of [dev, prod])
       for (const [name, rights] of rightsOf(made))
         expect(
@@ -158,7 +158,7 @@ describe('the rights of the functions', () => {
         ).toEqual([])
   })
 
-  test('name every resource, except objects, indexes and regions with names that are unknown before', () => {
+  test('name every resource, except objects, indexes and regions with unknown names', () => {
     const open = [...rightsOf(prod).values()].flat().filter((right) => right.includes('*'))
     expect([...new Set(open)].toSorted()).toEqual([
       'bedrock:InvokeModel arn:…:bedrock:*::foundation-model/anthropic.claude-sonnet-5-5',
@@ -172,7 +172,7 @@ describe('the rights of the functions', () => {
     ])
   })
 
-  test('of models are those of the agents, and none where no model is of Bedrock', () => {
+  test('for models cover those of the agents, and are absent without a Bedrock model', () => {
     expect(JSON.stringify([...rightsOf(dev)])).not.toContain('bedrock:')
     const { api } = Object.fromEntries(rightsOf(prod))
     expect(
@@ -184,7 +184,7 @@ describe('the rights of the functions', () => {
     )
   })
 
-  test('for a model with an ARN cover that ARN, and through an own profile its model', () => {
+  test('for a model with an ARN cover that ARN, and for an own profile also its model', () => {
     const arn = 'arn:aws:bedrock:eu-central-1:111122223333:application-inference-profile/a1b2c3'
     const custom = 'arn:aws:bedrock:eu-central-1:111122223333:provisioned-model/d4e5f6'
     const statementsOf = (model: string): object[] => {
@@ -215,7 +215,7 @@ describe('the rights of the functions', () => {
     expect(holders('dynamodb:Scan')).toEqual(['sweeper'])
   })
 
-  test('let the indexer send every request that its writes need, and the others search only', async () => {
+  test('let the indexer send every request for its writes, and let other functions only search', async () => {
     const requests = await requestsOfWrites()
     expect([...requests].toSorted()).toEqual([
       'es:ESHttpGet _alias/history',
@@ -232,7 +232,7 @@ describe('the rights of the functions', () => {
     for (const rights of [api, worker]) expect(isGranted(rights, 'es:ESHttpPost history/_search')).toBe(true)
   })
 
-  test('use the key of the environment, without a *', () => {
+  test('for the key of the environment contain no *', () => {
     const encryptionKey = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab'
     const own = synthesise(environmentOf({ model: 'a/b', search: { kind: 'serverless' }, encryptionKey }))
     const using = [...rightsOf(own)].filter(([, rights]) => rights.includes(`kms:GenerateDataKey ${encryptionKey}`))

@@ -6,7 +6,7 @@ const before = synthesise(environmentOf(SETTINGS))
 const after = synthesise(environmentOf({ ...SETTINGS, restoredBucket: 'kept-outputs' }))
 const bucketsOf = (made: typeof before) => ofType(made, 'AWS::S3::Bucket')
 
-test('a kept bucket takes the place of the stack’s own, which stays as it is', () => {
+test('a retained bucket replaces the stack’s own bucket, which remains unchanged', () => {
   expect(bucketsOf(after)).toEqual(bucketsOf(before))
   expect(after.data.findOutputs('BucketName')['BucketName']?.['Value']).toBe('kept-outputs')
   const variables = ofType(after, 'AWS::Lambda::Function').map(
@@ -15,7 +15,7 @@ test('a kept bucket takes the place of the stack’s own, which stays as it is',
   expect(variables.map(({ TOOLTRAIL_BUCKET }) => TOOLTRAIL_BUCKET)).toEqual(Array(4).fill('kept-outputs'))
 })
 
-test('functions may use the kept bucket, and no longer the stack’s own', () => {
+test('functions may use the retained bucket, and no longer the stack’s own', () => {
   const rights = JSON.stringify(ofType(after, 'AWS::IAM::Policy'))
   expect(rights).toContain(':s3:::kept-outputs/*')
   expect(rights).not.toContain('OutputsBucket')

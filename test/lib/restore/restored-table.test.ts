@@ -42,37 +42,37 @@ function render(value: unknown): string {
 }
 
 describe('an environment whose table was restored from a backup', () => {
-  test('has the table that was there before, as it was', () => {
+  test('has the previous table unchanged', () => {
     expect(tablesOf(after)).toHaveLength(1)
     expect(tablesOf(after)).toEqual(tablesOf(before))
   })
 
-  test('has functions that use the restored one, all four', () => {
+  test('has four functions, all of which use the restored table', () => {
     const names = ofType(after, 'AWS::Lambda::Function').map(
       ([, { Properties }]) => (Properties['Environment'] as { Variables: Record<string, unknown> }).Variables,
     )
     expect(names.map((variables) => variables['TOOLTRAIL_TABLE'])).toEqual(Array(4).fill('restored'))
   })
 
-  test('allows them that table, its indexes and its stream, and no other', () => {
+  test('allows functions only that table, its indexes and its stream', () => {
     expect(resourcesOf(after, 'dynamodb:')).toEqual(
       [TABLE, `${TABLE}/index/by_due`, `${TABLE}/index/by_group`, `${TABLE}/index/by_owner`, STREAM].toSorted(),
     )
     expect(resourcesOf(after, 'kms:')).toEqual([KEY])
   })
 
-  test('indexes what happens there', () => {
+  test('indexes changes of the restored table', () => {
     const sources = ofType(after, 'AWS::Lambda::EventSourceMapping').map(
       ([, { Properties }]) => Properties['EventSourceArn'],
     )
     expect(sources).toContain(STREAM)
   })
 
-  test('names it to the commands that operate it', () => {
+  test('outputs the restored table’s name for the commands that operate it', () => {
     expect(outputOf(after, 'TableName')).toBe('restored')
     expect(outputOf(after, 'StreamArn')).toBe(STREAM)
   })
 })
 
-test('where nothing was restored, no other table than that of the stack is used', () =>
+test('an environment without a restored table uses only the table of its stack', () =>
   expect(resourcesOf(before, 'dynamodb:').join()).not.toContain('restored'))
