@@ -50,7 +50,7 @@ describe('docs/design/architecture.md', () => {
     [...page.matchAll(/^\| `([^`]+)` \|[^|]*injected by `([^`]+)`/gm)].map(([, file = '', by = '']) => [file, by]),
   )
 
-  test('shows three ways through the tree', () => {
+  test('shows three paths through the tree', () => {
     expect(all.map(({ title }) => title)).toHaveLength(7)
     expect(all.flatMap(({ files }) => files).length).toBeGreaterThan(70)
   })
@@ -63,7 +63,7 @@ describe('docs/design/architecture.md', () => {
     expect(uncalled(files, injected)).toEqual([])
   })
 
-  test('notices a file before its only caller', () => {
+  test('detects a file that precedes its only caller', () => {
     const files = all[0]?.files ?? []
     const last = files.at(-1) ?? ''
     expect(uncalled([files[0] ?? '', last, ...files.slice(1, -1)])).toContain(last)

@@ -24,7 +24,7 @@ test.each([
   expect(stateOf('a', outcomes, errors, false).state).toBe(state)
 })
 
-test('a page of results keeps the rows of parts that did not run', () => {
+test('a page of results retains the rows of parts that did not run', () => {
   const [first, second] = PARTS
   if (first === undefined || second === undefined) throw new Error('no parts')
   const result = { outcome: 'all | is well', date: '2026-01-02', commit: 'abc1234+', minutes: 3 }
@@ -37,7 +37,7 @@ test('a page of results keeps the rows of parts that did not run', () => {
   expect(updatePage(after, PARTS, [], undefined)).toBe(after)
 })
 
-test('claims are read from comments of one or more lines, and a script', () => {
+test('claims are read from block comments of any length and from script comments', () => {
   const text =
     '/* Evidence, api: It\n * holds. */\n/* Evidence, page: It is shown. */\nconst a = 1\n# Evidence, cloud: It runs.\n'
   expect(claimsIn('a', text).map(({ area, claim }) => [area, claim])).toEqual([
@@ -50,7 +50,7 @@ test('claims are read from comments of one or more lines, and a script', () => {
   )
 })
 
-test('the page of evidence has the claims of the tests: else run `npm run evidence`', () => {
+test('the page of evidence lists the claims of the tests; `npm run evidence` updates it', () => {
   expect(read('evidence.md')).toBe(readEvidence())
 })
 

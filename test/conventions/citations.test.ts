@@ -117,7 +117,7 @@ describe('in every file of the tree', () => {
   const found = (check: (path: string, text: string) => string[]): string[] =>
     others.flatMap((path) => check(path, read(path)).map((problem) => `${path}: ${problem}`))
 
-  test('citations name what is in docs/', () => {
+  test('citations refer to existing promises, records and pages', () => {
     expect(found((_, text) => unresolved(text))).toEqual([])
   })
 
@@ -125,7 +125,7 @@ describe('in every file of the tree', () => {
     expect(found((path, text) => (path.endsWith('.md') ? [] : unclear(text)))).toEqual([])
   })
 
-  test('nothing refers to a file outside of the tree, but for the recorded conversations that suites read', () => {
+  test('no file refers to a path outside the tree, except the recorded conversations', () => {
     expect(found(outside)).toEqual([])
   })
 })
@@ -135,7 +135,7 @@ test('every relative link of every page leads to a file and a heading', () => {
   expect(pages.flatMap((path) => broken(path, read(path)).map((link) => `${path}: ${link}`))).toEqual([])
 })
 
-test('these checks find what they look for', () => {
+test('the checks find a planted fault', () => {
   expect(PROMISES.size).toBeGreaterThan(30)
   expect(OPERATIONS.size).toBeGreaterThan(20)
   expect(

@@ -12,7 +12,7 @@ const ASSURANCE = 'audit/assurance/assurance.ts'
 const run = (program: string, ...words: readonly string[]) =>
   spawnSync(process.execPath, [join(ROOT, program), ...words], { encoding: 'utf8', cwd: ROOT })
 
-test.each([SIMULATE, MUTANTS, SCHEDULES, GUARDS, ASSURANCE])('%s says how it is used', (program) => {
+test.each([SIMULATE, MUTANTS, SCHEDULES, GUARDS, ASSURANCE])('%s prints its usage', (program) => {
   const { status, stdout } = run(program, '--help')
   expect(status).toBe(0)
   expect(stdout).toContain(program === SIMULATE ? '--seeds <number>' : '[--')
@@ -34,7 +34,7 @@ test.each([
   [SCHEDULES, '--schedules', 'many'],
   [GUARDS, '--guard', 'no such guard'],
   [ASSURANCE, '--only', 'no such part'],
-])('%s names a mistake in one line, and does nothing: %s %s', (program, ...words) => {
+])('%s reports a mistake in one line and does nothing: %s %s', (program, ...words) => {
   const { status, stdout, stderr } = run(program, ...words)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr.trim()).toMatch(/^[^\n]*(\n[^\n]*)? Run with --help to see what it takes\.$/)

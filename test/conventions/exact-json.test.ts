@@ -32,7 +32,7 @@ const parsing = globSync('functions/**/*.ts', { cwd: ROOT })
   .filter((path) => PARSERS.test(readFileSync(join(ROOT, path), 'utf8')))
   .toSorted()
 
-test('bytes from outside are parsed by readJson, which keeps the spelling of numbers', () => {
+test('bytes from outside are parsed by readJson, which preserves the format of numbers', () => {
   const bare = parsing.filter((path) => Object.keys(EXCEPTIONS).every((exception) => !path.startsWith(exception)))
   expect(bare, 'use readJson of functions/log/json/exact-json.ts, or name the file with a reason').toEqual([])
 })

@@ -30,7 +30,7 @@ test.each([
     ['too-long', 'xai', 'messages', ''],
   ],
   [['a test of the field'], undefined],
-] as const)('the name of a field test is read: %j', (names, expected) => expect(read(...names)).toEqual(expected))
+] as const)('the name of a field test is parsed: %j', (names, expected) => expect(read(...names)).toEqual(expected))
 
 const outcome = (name: string, state: FieldOutcome['state'] = 'passed'): FieldOutcome => {
   const found = readFieldName([name])
@@ -38,7 +38,7 @@ const outcome = (name: string, state: FieldOutcome['state'] = 'passed'): FieldOu
   return { ...found, name, file: 'test/a.test.ts', state, ...(state === 'failed' ? { error: 'expected 1' } : {}) }
 }
 
-test('the table has a row for each case and wire and a column for each engine', () => {
+test('the table has a row for each case and wire format and a column for each engine', () => {
   const table = fieldTable(
     [
       outcome('field/19/orders · chat · sqlite'),

@@ -6,7 +6,7 @@ const MAX_FILES = 20
 /** Flat lists by design: one interface, one decision and one contract a file. */
 const LISTS = ['functions/ports', 'docs/design/decisions', 'test/contracts', 'test/known-failures']
 
-test('a folder has at most 20 files beside each other', () => {
+test('a folder has at most 20 files', () => {
   const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
   const counts = new Map<string, number>()
   for (const file of files.split('\n').filter((path) => path.includes('/')))

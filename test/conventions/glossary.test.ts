@@ -42,17 +42,17 @@ describe('docs/design/glossary.md', () => {
     expect(names).toEqual(names.toSorted())
   })
 
-  test.each(terms)('the term $term occurs in the code as $name', ({ name }) => {
+  test.each(terms)('lists $term, which occurs in the code as $name', ({ name }) => {
     expect(source).toMatch(new RegExp(`\\b${name}\\b`))
   })
 
-  test('the banned pattern finds what it is for', () => {
+  test('has a pattern for banned synonyms that finds its samples', () => {
     for (const name of ['told', 'isTold', 'RoundTold', 'glance', 'insistOn', 'ECHO_PATIENCE_MS', 'echoesOf'])
       expect(name).toMatch(BANNED)
     for (const name of ['stored', 'toldest', 'echo', 'consistent', 'insister']) expect(name).not.toMatch(BANNED)
   })
 
-  test('no identifier and no file name is a banned synonym', () => {
+  test('bans synonyms, and no identifier or file name contains one', () => {
     const found = files.flatMap((path) => {
       const names = namesIn(path).filter((name) => BANNED.test(name) && !DEPLOYED.has(name))
       const file = basename(path).replace(/\..*$/, '')

@@ -28,17 +28,17 @@ function sizeOf(folder: string): number {
   )
 }
 
-describe('what running the program takes', () => {
+describe('the installation for running the program', () => {
   test('has at most 350 MB', () => {
     const bytes = forRunning.reduce((sum, path) => sum + sizeOf(join(ROOT, path)), 0)
     expect(bytes / 1024 ** 2).toBeLessThanOrEqual(350)
     expect(bytes / 1024 ** 2).toBeGreaterThan(100) // the pinned Node alone
   })
 
-  test('runs no script of a package as it is installed', () =>
+  test('runs no install script of a package', () =>
     expect(forRunning.filter((path) => packages[path]?.hasInstallScript === true)).toEqual([]))
 
-  test('has every package that the code of functions/ names', async () => {
+  test('includes every package that the code of functions/ imports', async () => {
     const entries = ['functions/handlers', 'functions/cli', 'functions/cli/commands'].flatMap((folder) =>
       readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
     )
@@ -62,7 +62,7 @@ describe('what running the program takes', () => {
     expect([...new Set(named)].filter((name) => name === undefined || dependencies[name] === undefined)).toEqual([])
   })
 
-  test('is pinned to a version', () => {
+  test('has exact versions', () => {
     for (const version of Object.values({ ...dependencies, ...optionalDependencies }))
       expect(version).toMatch(/^\d+\.\d+\.\d+$/)
   })
@@ -75,23 +75,26 @@ describe('the pinned Node', () => {
   const link = join(folder, 'node_modules/.bin/node')
   const install = () => spawnSync(process.execPath, [join(folder, 'scripts/link-node.mjs')], { encoding: 'utf8' })
 
-  test.each(Object.keys(optionalDependencies))('of %s is the command, also where npm has removed it', (name) => {
-    rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
-    mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })
-    mkdirSync(join(folder, 'node_modules/.bin'))
-    writeFileSync(join(folder, 'node_modules', name, 'bin/node'), name)
-    expect(install()).toMatchObject({ status: 0, stderr: '' })
-    expect(readFileSync(link, 'utf8')).toBe(name)
-    expect(install()).toMatchObject({ status: 0, stderr: '' })
-  })
+  test.each(Object.keys(optionalDependencies))(
+    'of %s becomes the command, even if npm has removed the link',
+    (name) => {
+      rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
+      mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })
+      mkdirSync(join(folder, 'node_modules/.bin'))
+      writeFileSync(join(folder, 'node_modules', name, 'bin/node'), name)
+      expect(install()).toMatchObject({ status: 0, stderr: '' })
+      expect(readFileSync(link, 'utf8')).toBe(name)
+      expect(install()).toMatchObject({ status: 0, stderr: '' })
+    },
+  )
 
-  test('that was left out is no failure of the install', () => {
+  test('may be missing without failing the install', () => {
     rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
     expect(install()).toMatchObject({ status: 0, stderr: '' })
   })
 })
 
-describe('where the rest was left out', () => {
+describe('an installation without development packages', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-install-'))
   afterAll(() => rmSync(folder, { recursive: true }))
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
@@ -99,7 +102,7 @@ describe('where the rest was left out', () => {
   const run = () =>
     spawnSync(process.execPath, ['--import', guard, '-e', 'console.log("went on")'], { encoding: 'utf8' })
 
-  test('one line says what is missing and what to do, and nothing runs', () => {
+  test('makes a command print one line with the missing package and the fix, and run nothing', () => {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ devDependencies: { vitest: '5', knip: '6' } }))
     mkdirSync(join(folder, 'node_modules/knip'), { recursive: true })
     writeFileSync(join(folder, 'node_modules/knip/package.json'), '{}')
@@ -108,7 +111,7 @@ describe('where the rest was left out', () => {
     expect(stderr).toMatch(/^[^\n]* vitest\. [^\n]*: npm ci\n$/)
   })
 
-  test('a command that needs no further package runs', () => {
+  test('runs a command that needs no further package', () => {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ devDependencies: { knip: '6' } }))
     expect(run()).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
   })
@@ -118,7 +121,7 @@ describe('where the rest was left out', () => {
   const others = Object.keys(scripts).filter(
     (name) => !['check', 'postinstall'].includes(name) && !alone.test(scripts[name] ?? ''),
   )
-  test.each(others)('npm run %s looks before it begins', (name) => {
+  test.each(others)('is checked by npm run %s before it starts', (name) => {
     expect(scripts[name]).toMatch(
       /^node (?:scripts\/require-everything\.mjs && |--import \.\/scripts\/require-everything\.mjs )/,
     )

@@ -153,14 +153,14 @@ function lint(): Promise<Report> {
   })
 }
 
-describe('the lint', () => {
-  test('fails', () => expect(failed).toBe(true))
+describe('the linter', () => {
+  test('fails for the canary files', () => expect(failed).toBe(true))
 
-  test.each(BROKEN)('%s breaks %s and nothing else', (file, rules) => {
+  test.each(BROKEN)('reports for %s the rules %s and no others', (file, rules) => {
     expect([...new Set(found.get(file))].toSorted().join(', ')).toBe(rules)
   })
 
-  test('lets every file pass that keeps the rules', () => {
+  test('accepts every file that follows the rules', () => {
     const broken = new Set(BROKEN.map(([file]) => file))
     expect([...found.keys()].filter((file) => !broken.has(file))).toEqual([])
   })

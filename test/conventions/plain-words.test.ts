@@ -27,7 +27,7 @@ const faultsIn = (path: string): string[] =>
   )
 
 describe('plain words', () => {
-  test('has at most 20 exceptions, and each exists', () => {
+  test('have at most 20 exceptions, and each exception exists', () => {
     expect(EXCEPTIONS.length).toBeLessThanOrEqual(20)
     for (const [exception] of EXCEPTIONS)
       expect(readdirSync(join(ROOT, exception, '..'))).toContain(exception.replace(/\/$/, '').split('/').at(-1))
@@ -39,16 +39,16 @@ describe('plain words', () => {
     ['It is told with its first step.', 1],
     ['Stores the round and returns its rows.', 0],
     ['What is wrong?', 0],
-  ])('%j has %i faults', (text, count) => {
+  ])('the text %j has %i faults', (text, count) => {
     expect(faultsOf({ path: '', line: 1, kind: 'comment', text })).toHaveLength(count)
   })
 
-  test('a quotation and code are not read as words', () => {
+  test('quotations and code are not checked', () => {
     const [sentence = ''] = sentencesOf('The title is "What whoever told", and `whoever` is a field.')
     expect(faultsOf({ path: '', line: 1, kind: 'prose', text: sentence })).toEqual([])
   })
 
-  test('comments, test names and pages follow the rules', () => {
+  test('are used in comments, test names and pages', () => {
     expect(paths.flatMap(faultsIn)).toEqual([])
   })
 })

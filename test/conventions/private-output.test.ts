@@ -35,8 +35,8 @@ const offences = ({ breaks, allowed }: Rule, text: string): string[] =>
 const inTree = (rule: Rule): string[] =>
   FILES.flatMap((file) => offences(rule, readFileSync(join(ROOT, file), 'utf8')).map((found) => `${file}: ${found}`))
 
-describe('files that the program makes', () => {
-  test('are readable by their owner alone', () => expect(inTree(MAKES_FILES)).toEqual([]))
+describe('files that the program creates', () => {
+  test('are readable by their owner only', () => expect(inTree(MAKES_FILES)).toEqual([]))
 
   test.each([
     'createWriteStream(part)',
@@ -44,14 +44,14 @@ describe('files that the program makes', () => {
     'mkdirSync(folder, { recursive: true })',
     "open(path, 'wx')",
     "openSync(path, 'a', 0o644)",
-  ])('are found where they are not: %s', (text) => expect(offences(MAKES_FILES, text)).toHaveLength(1))
+  ])('are detected if they are not private: %s', (text) => expect(offences(MAKES_FILES, text)).toHaveLength(1))
 })
 
 describe('texts for a terminal', () => {
   test('are written by one function', () => expect(inTree(WRITES_TO_TERMINALS)).toEqual([]))
 
   test.each(['process.stdout.write(text)', 'process.stderr.write(`x`)', "console.log('x')"])(
-    'are found where they are not: %s',
+    'are detected elsewhere: %s',
     (text) => expect(offences(WRITES_TO_TERMINALS, text)).toHaveLength(1),
   )
 })
@@ -63,5 +63,5 @@ describe('JSON for other programs', () => {
     '`data: ${JSON.stringify(value)}\\n\\n`',
     'new Response(JSON.stringify(document))',
     'body: JSON.stringify(args)',
-  ])('is found where it is not: %s', (text) => expect(offences(WRITES_JSON, text)).toHaveLength(1))
+  ])('is detected elsewhere: %s', (text) => expect(offences(WRITES_JSON, text)).toHaveLength(1))
 })

@@ -17,12 +17,12 @@ const pages = [
 ].filter((name) => name.endsWith('.md'))
 
 describe.each(pages)('%s', (page) => {
-  test('names only npm scripts that exist', () => {
+  test('names only existing npm scripts', () => {
     const named = [...read(page).matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name ?? '')
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
   })
 
-  test('names only paths of the tree that exist', () => {
+  test('names only existing paths of the tree', () => {
     const withoutAddresses = read(page).replaceAll(/https?:\/\/[^\s)]+/g, '')
     const named = [
       ...withoutAddresses.matchAll(/\b((?:functions|test|docs|lint|bench|lib|bin|scripts)\/[\w./-]*[\w/])/g),
@@ -31,7 +31,7 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
-test('every npm script runs files that exist', () => {
+test('every npm script runs existing files', () => {
   const files = Object.values(scripts).flatMap((script) => script.match(/[\w./-]+\.m?[jt]s\b/g) ?? [])
   expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
@@ -44,7 +44,7 @@ const rowsOf = (page: string, section: string): string[][] =>
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim()))
 
 describe('docs/reference/configuration.md', () => {
-  test('lists every variable that the program reads, and no other', () => {
+  test('lists exactly the variables that the program reads', () => {
     // Variables that the stacks set for the functions on AWS.
     const listed = rowsOf('docs/reference/configuration.md', 'Variables').flatMap(
       ([names]) => names?.match(/[A-Z][A-Z0-9_]+/g) ?? [],
@@ -73,14 +73,14 @@ function* fieldsOf(node: SchemaNode, path = ''): Generator<string, void> {
 }
 
 describe('docs/reference/agents.md', () => {
-  test('lists every field of agents.json, and no other', () => {
+  test('lists exactly the fields of agents.json', () => {
     const fields = [...fieldsOf(JSON.parse(agentsSchema()) as SchemaNode)]
     expect(fields.length).toBeGreaterThan(50)
     const listed = rowsOf('docs/reference/agents.md', 'The whole file').map(([name = '']) => name.replaceAll('`', ''))
     expect(listed.toSorted()).toEqual(fields.toSorted())
   })
 
-  test('explains every field, with the pages on servers and channels', () => {
+  test('explains every field, together with the pages on servers and channels', () => {
     const said = [
       'docs/reference/agents.md',
       'docs/reference/mcp.md',
@@ -96,7 +96,7 @@ describe('docs/reference/agents.md', () => {
     )
   })
 
-  test('lists every policy of agents.json with its default, and no other', () => {
+  test('lists exactly the policies of agents.json, with their defaults', () => {
     const rows = rowsOf('docs/reference/agents.md', 'Policies').map(([name, value]) => [
       name?.replaceAll('`', ''),
       value?.replaceAll('`', ''),
@@ -122,7 +122,7 @@ describe('docs/reference/api.md', () => {
   const rows = [...read('docs/reference/api.md').matchAll(/^\| (\d{3}) \| (.+) \|$/gm)]
   const listed = rows.flatMap(([, , codes]) => [...(codes ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code ?? ''))
 
-  test('lists every code of a problem that has a name of its own', () => {
+  test('lists every specific problem code', () => {
     const refusals = sources.flatMap((text) => [...text.matchAll(/new RequestError\(\s*\d+,\s*'(\w+)'/g)])
     const statuses = sources.flatMap((text) => [...text.matchAll(/^ {2}(?!status)(\w+): \d{3},$/gm)])
     const literals = sources.flatMap((text) => [...text.matchAll(/status: \d+,\s*code: '(\w+)'/g)])
@@ -131,7 +131,7 @@ describe('docs/reference/api.md', () => {
     expect([...new Set(codes)].filter((code) => !listed.includes(code))).toEqual([])
   })
 
-  test('lists every warning of a run, and no other', () => {
+  test('lists exactly the warnings of a run', () => {
     const type = /type WarningCode =\n((?: {2}\| '\w+'\n)+)/.exec(read('functions/domain/runs/run.ts'))?.[1] ?? ''
     const codes = [...type.matchAll(/'(\w+)'/g)].map(([, code = '']) => code)
     expect(codes.length).toBeGreaterThan(5)
@@ -139,18 +139,18 @@ describe('docs/reference/api.md', () => {
     expect([...warnings.matchAll(/^\| `(\w+)` \|/gm)].map(([, code = '']) => code).toSorted()).toEqual(codes.toSorted())
   })
 
-  test('lists no code that the API does not have', () => {
+  test('lists only codes that the API uses', () => {
     const text = sources.join('\n')
     expect(listed.filter((code) => !text.includes(code))).toEqual([])
   })
 })
 
 describe('README.md', () => {
-  test('has fewer than 250 lines: longer texts are in docs/', () => {
+  test('has fewer than 250 lines, because longer texts belong in docs/', () => {
     expect(read('README.md').split('\n').length).toBeLessThan(250)
   })
 
-  test('kills no other program than the one at the port of the tour', () => {
+  test('ends only the program at the port of the tour', () => {
     expect(read('README.md')).not.toMatch(/pkill|killall/)
     const port = String(environment.shape.PORT.parse(undefined))
     expect(read('README.md')).toContain(`kill -9 $(lsof -t -i tcp:${port} -s tcp:listen)`)

@@ -30,7 +30,7 @@ function runAs(version: string, script = guard) {
 }
 
 test.each(['20.20.2', '22.18.0', '23.0.0', '24.0.0', '24.6.0'])(
-  'on Node %s one line says what is wrong and what to do, and nothing runs',
+  'on Node %s a command prints one line with the problem and the fix, and runs nothing',
   (old) => {
     const { status, stdout, stderr } = runAs(old)
     expect(status).toBe(1)
@@ -45,7 +45,7 @@ test.each(['24.7.0', '24.21.0', '25.0.0', '26.1.0'])('on Node %s the program con
   expect(runAs(fit)).toMatchObject({ status: 0, stdout: 'went on\n', stderr: '' })
 })
 
-describe('where nothing was installed', () => {
+describe('a tree without installed packages', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tooltrail-bare-'))
   afterAll(() => rmSync(folder, { recursive: true }))
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true })
@@ -57,14 +57,14 @@ describe('where nothing was installed', () => {
     ['24.21.0', 'require-node.mjs'],
     ['20.20.2', 'require-everything.mjs'],
     ['24.21.0', 'require-everything.mjs'],
-  ])('one line says what to do, and nothing runs: on Node %s, %s', (version, name) => {
+  ])('makes a command print one line and run nothing: on Node %s, %s', (version, name) => {
     const { status, stdout, stderr } = runAs(version, join(folder, 'scripts', name))
     expect([status, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^Packages [^\n]* are not installed, [^\n]* Run: npm ci\n$/)
   })
 })
 
-describe('the guard precedes', () => {
+describe('the check of the Node version precedes', () => {
   // Not as `prestart`: npm skips those where scripts are blocked.
   test.each(['start', 'dev', 'keys', 'rebuild', 'status', 'redrive', 'slack', 'webhook', 'import', 'smoke'])(
     'npm run %s',
