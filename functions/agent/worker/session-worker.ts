@@ -193,7 +193,7 @@ const handOffOf = ({ afterRound, atOnce }: Stops): HandOff => ({
 })
 
 /**
- * Reads the session's header, then starts or resumes a run and claims it (session-protocol, Look). Returns undefined if
+ * Reads the session's header, then starts or resumes a run and claims it (session-protocol, Read). Returns undefined if
  * there is nothing to do here. Reads nothing that may crash the process: `openRun` first ends runs that crash
  * repeatedly.
  */
