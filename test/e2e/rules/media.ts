@@ -29,8 +29,10 @@ const part = (filename: string): object => {
 function model({ messages }: ChatRequest): OpenAiStep {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const input = JSON.stringify(messages[last])
-  if (input.includes('refuse this'))
-    return { status: 404, body: { error: { message: `no: ${JSON.stringify(messages)}` } } }
+  const refusal = { body: { error: { message: `no: ${JSON.stringify(messages)}` } } }
+  // No other form of the request is tried after 404.
+  if (input.includes('refuse this')) return { status: 404, ...refusal }
+  if (input.includes('refuse media') && input.includes('"image_url"')) return { status: 400, ...refusal }
   if (!input.includes('draw and scan') || messages.length > last + 1)
     return { completion: { parts: [{ type: 'text', text: 'seen' }] } }
   const calls = [
@@ -151,6 +153,16 @@ export const mediaOn = (backend: Backend) =>
       expect(refused).toMatchObject({ status: 'failed' })
     }
 
+    /** The model accepts this input without its image only. */
+    async function repairedTurn(client: Client): Promise<void> {
+      await client.post('/v1/sessions', { id: 'repaired', agent: 'keeper' })
+      const content = [{ type: 'text', text: 'refuse media' }, part('photo.png')]
+      const run = await client.post<RunBody>('/v1/sessions/repaired/messages', { content })
+      expect(run).toMatchObject({ status: 'completed' })
+      expect(await bytesIn(client, server.bodies().at(-2)?.messages)).toEqual(['photo.png'])
+      expect(await bytesIn(client, server.bodies().at(-1)?.messages)).toEqual([])
+    }
+
     const say = async (client: Client, session: string): Promise<ChatRequest | undefined> => {
       await client.post<RunBody>(`/v1/sessions/${session}/messages`, { content: 'go on' })
       return server.bodies().at(-1)
@@ -162,6 +174,7 @@ export const mediaOn = (backend: Backend) =>
         await first.client.post('/v1/sessions', { id: agent, agent })
         await turn(first.client, agent)
       }
+      await repairedTurn(first.client)
       const sent = server.bodies()[0]
       expect(await bytesIn(first.client, sent?.messages)).toEqual(['paper.pdf', 'photo.png'])
       await first.kill('SIGTERM')
@@ -198,6 +211,8 @@ export const mediaOn = (backend: Backend) =>
         'photo.png',
         'photo.png',
       ])
+      expect(await bytesIn(client, await client.messages('repaired')), 'refused media').toEqual(['photo.png'])
+      expect(await bytesIn(client, await say(client, 'repaired')), 'not sent again').toEqual([])
       const noted = await say(client, 'default')
       expect(await bytesIn(client, noted), 'noted').toEqual([])
       expect(JSON.stringify(noted)).toContain('photo.png, paper.pdf')
